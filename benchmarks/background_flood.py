@@ -22,7 +22,7 @@ from report import percentile, show, spread
 
 from indwell.agent.features.background.board import Board
 from indwell.cli.serve.command import SWITCH_S
-from indwell.files import write_private
+from indwell.files.private import write_private
 from indwell.secrets import Hider
 from indwell.tools.base import ToolContext
 from indwell.tools.commands.bash import Shell

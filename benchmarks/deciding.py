@@ -19,7 +19,8 @@ from typing import Any
 
 from report import percentile, show
 
-from indwell.policy.decide import CallFacts, Policy, decide
+from indwell.policy.call_facts import CallFacts, Policy
+from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"

@@ -39,7 +39,7 @@ from indwell.agent.features.review_news import ReviewNews
 from indwell.agent.loop.turn import run_turn
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.messages import Usage
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.prompt.reminders import Surroundings
 from indwell.prompt.system import Machine, system_prompt
 from indwell.providers.client import EndpointClient

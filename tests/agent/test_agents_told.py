@@ -23,7 +23,7 @@ from indwell.agent.restore import past_of
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Reply, Request
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.tools.base import ToolTable
 from support.session import World, a_tool, a_world, asks, call, says, texts, with_parts
 

@@ -12,7 +12,8 @@ import pytest
 from indwell.agent.core.parts import Rules
 from indwell.agent.loop.dispatch import MOST_CALLS
 from indwell.policy.approvals import Answer, Question
-from indwell.policy.decide import Allow, CallFacts, Deny, Policy, decide
+from indwell.policy.call_facts import Allow, CallFacts, Deny, Policy
+from indwell.policy.decide import decide
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace

@@ -32,7 +32,7 @@ from indwell.agent.features.questions import (
 )
 from indwell.context.tokens import tools_tokens
 from indwell.messages import Text
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from support.session import World, a_world, asks, call, says
 
 QUESTION = "Which port shall the server use?"

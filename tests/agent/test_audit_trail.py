@@ -9,7 +9,7 @@ from pathlib import Path
 
 from indwell.agent.core.events import PermissionAsked
 from indwell.policy.approvals import Question, Said
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.sessions.audit_trail import Act, acts
 from indwell.workspace.disk import DiskWorkspace
 from support.session import World, a_tool, a_world, asks, call, says

@@ -14,7 +14,7 @@ from indwell.agent.core.events import (
     ToolStarted,
 )
 from indwell.messages import ToolUse
-from indwell.policy.decide import Effect, Policy
+from indwell.policy.call_facts import Effect, Policy
 from indwell.sessions.records import Intent
 from indwell.tools.base import Tool, ToolContext
 from indwell.workspace.disk import DiskWorkspace

@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from indwell.agent.git.entries import GitEntries
-from indwell.policy.decide import Allow, Ask, CallFacts, Policy, decide
+from indwell.policy.call_facts import Allow, Ask, CallFacts, Policy
+from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules
 from support.bubblewrap import needs_bubblewrap
 from support.editing import USAGE, Home, bash, results

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.settings.model import SECRETS
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from indwell.messages import Reply, ToolCall
-from indwell.policy.decide import Mode, Policy
+from indwell.policy.call_facts import Policy
 from indwell.sessions.records import Intent
-from indwell.settings.model import SECRETS
+from indwell.settings.model import SECRETS, Mode
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace

@@ -12,7 +12,7 @@ from indwell.agent.core.feature import Moment
 from indwell.agent.features.plan import NAME, PlanBoard, plan_feature, tell_plan
 from indwell.context.injections import inject
 from indwell.messages import Request, Text
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.sessions.records import Intent
 from support.session import World, a_world, asks, call, says, with_rules
 

@@ -16,7 +16,7 @@ from indwell.agent.features.skills import NO_TOOLS, Shelf, make_load_skill, skil
 from indwell.context.conversation import system_block
 from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import neutralise
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.skills.skill import LINE_TOKENS, catalogue

@@ -19,7 +19,7 @@ from indwell.agent.features.subagents.definition import (
 )
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Reply, ToolResult
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.sessions.audit_trail import acts
 from indwell.skills.front_matter import BadFrontMatter
 from support.session import a_tool, asks, call, says

@@ -10,7 +10,7 @@ import pytest
 
 from indwell.agent.core.events import EditApplied, PermissionAnswered
 from indwell.policy.approvals import Chosen, Question, Reply
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.sessions.records import Decided
 from support.memory_workspace import ROOT, MemoryWorkspace
 from support.session import World, a_world, asks, call, says

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, accept, reject, rewind_files

@@ -16,7 +16,7 @@ from indwell.context.attachments import OpenedFile, Selection
 from indwell.context.memory import Fact
 from indwell.context.tokens import tools_tokens
 from indwell.messages import Text
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.policy.rules import PatternRules
 from indwell.secrets import MARK
 from indwell.sessions.records import Decided

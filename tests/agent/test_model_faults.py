@@ -26,7 +26,7 @@ from indwell.agent.core.events import (
 )
 from indwell.context.pairing import problems
 from indwell.messages import Usage
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.providers.client import EndpointClient
 from indwell.providers.retry import Retrying
 from indwell.tools.base import ToolContext

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from indwell.agent.core.parts import Rules, unconfined
 from indwell.policy.approvals import Question, Reply
-from indwell.policy.decide import Allow, Ask, CallFacts, Deny, Policy, decide
+from indwell.policy.call_facts import Allow, Ask, CallFacts, Deny, Policy
+from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules
 from indwell.sessions.records import Decided, Intent, Record
 from indwell.settings.load import WORKSPACE_FILE

@@ -13,7 +13,7 @@ import pytest
 from indwell.agent.core.parts import Rules
 from indwell.messages import Reply, ToolResult
 from indwell.policy.approvals import Question, Said
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.policy.rules import PatternRules, Widening
 from indwell.sandbox.confinement import Confinement
 from indwell.sessions.records import Decided, Intent

@@ -10,11 +10,11 @@ import pytest
 from indwell.agent.core.events import Event, PlanChanged, TextAdded, ToolFinished
 from indwell.agent.features.plan import APPROVED, NAME, PlanBoard, make_plan
 from indwell.agent.requests.request_blocks import forthcoming
-from indwell.context.plan import Plan
+from indwell.context.task_state import Plan
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import SessionError
 from indwell.messages import Request
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.sessions.branches import lived, plan_of
 from indwell.sessions.records import PlanSet, Rewound
 from indwell.settings.model import Mode

@@ -10,7 +10,7 @@ import pytest
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.features.plan import APPROVED, written_plan
 from indwell.agent.loop.turn import run_turn
-from indwell.context.plan import MOST_BYTES, Plan
+from indwell.context.task_state import MOST_BYTES, Plan
 from indwell.errors import UserError
 from support.planned import PROPOSED, STEPS, planned
 from support.session import asks, call, says, with_parts

@@ -11,7 +11,7 @@ from indwell.agent.compaction.summary import card_of
 from indwell.agent.core.events import Compacted, PlanChanged
 from indwell.agent.features.plan import APPROVED, PlanBoard, board_of, plan_feature
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.plan import Plan
+from indwell.context.task_state import Plan
 from indwell.messages import Reply, Request, Text
 from indwell.service.sessions.inherited_task import take_task
 from indwell.tools.base import ToolTable

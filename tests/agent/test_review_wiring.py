@@ -15,7 +15,7 @@ from indwell.agent.core.events import EditApplied, HunksChanged, Notice
 from indwell.agent.restore import past_of
 from indwell.errors import EditMayCome, EditRefused, TextMoved, Unreachable
 from indwell.messages import Text
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, accept, reject

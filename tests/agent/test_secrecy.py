@@ -10,7 +10,7 @@ from indwell.agent.core.events import ToolFinished
 from indwell.agent.permission.redaction import AT_ONCE
 from indwell.context.attachments import Selection
 from indwell.errors import ToolError
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.secrets import Hider, has_mark, mark
 from indwell.settings.model import SECRETS
 from indwell.tools.commands.bash import Shell

@@ -18,7 +18,7 @@ from indwell.agent.features.subagents.feature import MOST_AGENTS
 from indwell.cli.run.command import Limiting
 from indwell.cli.run.grammar import RunLimits
 from indwell.policy.approvals import Answer, Question
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.providers.scripted import ScriptedProvider
 from indwell.sessions.records import Intent, Record
 from indwell.settings.model import SECRETS

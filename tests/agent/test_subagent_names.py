@@ -6,7 +6,7 @@ from pathlib import Path
 
 from indwell.agent.core import events
 from indwell.agent.features.subagents.definition import Names
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.sessions.audit_trail import acts
 from support.session import asks, call, says
 from support.subagents import EDIT, READ, Model, a_house

@@ -15,7 +15,7 @@ from indwell.agent.features.todo import NAME as TODO
 from indwell.agent.features.todo import TodoList
 from indwell.errors import Unreachable
 from indwell.messages import Request, ToolUse
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.sessions.audit_trail import acts
 from indwell.sessions.records import Intent, MessageRecord, Record, TurnEndRecord
 from indwell.tools.base import ToolContext

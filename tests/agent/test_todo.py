@@ -20,10 +20,10 @@ from indwell.agent.features.todo import (
 )
 from indwell.agent.loop.dispatch import NAME_LIMIT
 from indwell.context.conversation import Conversation
-from indwell.context.todo import TodoItem
+from indwell.context.task_state import TodoItem
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Request, Text
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.sessions.branches import todo_of
 from indwell.sessions.records import Rewound, TodoSet, TurnEndRecord, TurnStartRecord
 from support.session import World, a_world, asks, call, says

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.policy.decide import Ask, CallFacts, Policy, decide
+from indwell.policy.call_facts import Ask, CallFacts, Policy
+from indwell.policy.decide import decide
 from indwell.policy.rules import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.sandbox.confine.landlock import start_held

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
@@ -236,3 +237,124 @@ async def test_the_next_turn_of_the_same_server_tries_the_first_endpoint_again(h
     assert (one.answer, two.answer) == ("Second.", "First.")
     models = [one.body["model"] for one in main.seen if one.method == "POST"]
     assert models == ["m", "m"]
+
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.mark.parametrize("takes_pictures", [False, True])
+async def test_a_fallback_without_pictures_is_not_used_for_pictures_and_the_turn_says_why(
+    home, takes_pictures
+) -> None:
+    n_chats = 0
+
+    def script(_seen: Seen) -> Answer:
+        nonlocal n_chats
+        n_chats += 1
+        if n_chats > 1:
+            return refuse(402, "you have no credit left")
+        return say("I look.", calls=[("read_file", json.dumps({"path": "a.png"}))], usage=USAGE)
+
+    (home.workspace / "a.png").write_bytes(PNG)
+    async with (
+        LoopbackEndpoint(script) as main,
+        LoopbackEndpoint([say("A dot.", usage=USAGE)]) as spare,
+    ):
+        home.configure(f"""
+            model = "m"
+            base_url = "{main.base_url}"
+            fallback = "f@spare"
+            pictures = true
+            [endpoints.spare]
+            base_url = "{spare.base_url}"
+            pictures = {str(takes_pictures).lower()}
+        """)
+        ended = await run(home, "run", "what is on a.png?")
+    words = " ".join((ended.stdout + ended.stderr).split())
+    told = "the fallback 'f@spare' is not used: the conversation has pictures"
+    assert (ended.code, told in words) == ((0, False) if takes_pictures else (1, True)), ended
+    assert len(spare.seen) == takes_pictures
+    if not takes_pictures:
+        assert "no credit" in words
+
+
+async def test_a_fallback_that_cannot_be_used_is_named_with_the_reason(home) -> None:
+    async with LoopbackEndpoint(lambda _seen: refuse(402, "you have no credit left")) as main:
+        home.configure(f"""
+            model = "m"
+            base_url = "{main.base_url}"
+            fallback = "f@wrok"
+            [endpoints.work]
+            base_url = "http://127.0.0.1:9/v1"
+        """)
+        ended = await run(home, "run", "hello")
+    words = " ".join((ended.stdout + ended.stderr).split())
+    assert "the fallback cannot be used: the model 'f@wrok' names the endpoint 'wrok'" in words
+    assert "no credit" in words
+
+
+async def test_a_fallback_takes_over_from_an_endpoint_over_its_limit_and_tells_the_dearer_price(
+    home,
+) -> None:
+    busy = refuse(429, "rate limit reached", headers={"Retry-After": "300"})
+    async with (
+        LoopbackEndpoint(lambda _seen: busy) as main,
+        LoopbackEndpoint([say("Done.", usage=USAGE)]) as spare,
+    ):
+        home.configure(f"""
+            model = "m"
+            base_url = "{main.base_url}"
+            fallback = "f@spare"
+            price_in = 1
+            price_out = 2
+            [endpoints.spare]
+            base_url = "{spare.base_url}"
+            price_in = 30
+            price_out = 40
+        """)
+        ended = await run(home, "run", "hello")
+    words = " ".join((ended.stdout + ended.stderr).split())
+    assert ended.code == 0, ended
+    assert len(main.seen) == 1
+    assert "'f@spare' ($30.00 in and $40.00 out for a million tokens)" in words
+    assert "'m' ($1.00 in and $2.00 out" in words
+
+
+async def test_the_price_follows_the_model_and_its_endpoint_not_the_host(home) -> None:
+    """Both endpoints are at one address, and their profiles bill the same model differently."""
+    async with LoopbackEndpoint(answering(listed("m", "n"), chat=plain)) as gateway:
+        home.configure(f"""
+            model = "m"
+            base_url = "{gateway.base_url}"
+            [endpoints.cheap]
+            base_url = "{gateway.base_url}"
+            price_in = 1
+            price_out = 2
+            [endpoints.dear]
+            base_url = "{gateway.base_url}"
+            price_in = 10
+            price_out = 20
+            [endpoints.hidden]
+            base_url = "{gateway.base_url}"
+            counts_as = "gpt-4o"
+        """)
+        for model in ("m", "m@cheap", "m@dear", "n@dear", "m@hidden"):
+            ended = await run(home, "run", "--model", model, "hello")
+            assert ended.code == 0, ended
+        listing = await run(home, "models", "--json")
+    spent = {one.model: one.cost for log in home.logs() for one in log if isinstance(one, Spent)}
+    assert spent == {
+        "m": None,
+        "m@cheap": pytest.approx((10 * 1 + 2 * 2) / 1e6),
+        "m@dear": pytest.approx((10 * 10 + 2 * 20) / 1e6),
+        "n@dear": pytest.approx((10 * 10 + 2 * 20) / 1e6),
+        "m@hidden": pytest.approx((10 * 2.5 + 2 * 10) / 1e6),
+    }
+    shown = {one["name"]: one["price_in"] for one in json.loads(listing.stdout)}
+    assert (shown["m"], shown["n@cheap"], shown["m@dear"]) == (None, 1, 10)
+
+
+def plain(_seen: Seen) -> Answer:
+    return say("Yes.", usage=USAGE)

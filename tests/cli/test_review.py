@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files import AppendLog
+from indwell.files.append_log import AppendLog
 from indwell.review.hunk import Actor
 from indwell.service.sessions.review_ledgers import open_ledger
 from indwell.sessions.storage.store import folder_name

@@ -18,7 +18,7 @@ from indwell.context.compaction.step import SummarySpan
 from indwell.context.untrusted_text import HARMLESS, TAGS, neutralise
 from indwell.lsp.prompts.attention import problem_of
 from indwell.messages import Message, Request, Text
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.prompt.reminders import Surroundings, surroundings_words
 from indwell.workspace.git.repository import branch_of
 from support.long_talks import code, empty, summarised, turned, wanted

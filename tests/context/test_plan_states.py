@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from indwell.context.plan import (
+from indwell.context.task_state import (
     MOST_CHARACTERS,
     TABLE,
     Plan,

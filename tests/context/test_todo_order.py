@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from indwell.context.todo import (
+from indwell.context.task_state import (
     TodoItem,
     TodoState,
     list_words,

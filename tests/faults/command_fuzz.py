@@ -12,7 +12,8 @@ import string
 import sys
 import time
 
-from indwell.policy.commands.judge import Situation, judge
+from indwell.policy.commands.judge import judge
+from indwell.policy.commands.path_rules import Situation
 from indwell.policy.rules import PatternRules
 
 PIECES = [

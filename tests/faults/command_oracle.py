@@ -18,7 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from indwell.policy.commands.judge import Situation, judge
+from indwell.policy.commands.judge import judge
+from indwell.policy.commands.path_rules import Situation
 from indwell.policy.shell.items import Simple
 from indwell.policy.shell.parse import ShellReading
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word

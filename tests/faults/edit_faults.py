@@ -24,8 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from indwell.errors import ToolError
-from indwell.files import read_bytes, replace_with, write_all, write_atomic
 from indwell.files.append_log import list_names
+from indwell.files.atomic import replace_with, write_atomic
+from indwell.files.copying import write_all
+from indwell.files.reading import read_bytes
 
 ERRORS = {"ENOSPC": 7, "EIO": 11, "EDQUOT": 5, "EINTR": 3}  # and every so many calls fail
 CALLS = (

@@ -22,8 +22,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from indwell.files import read_bytes, replace_with, write_all, write_atomic
 from indwell.files.append_log import list_names
+from indwell.files.atomic import replace_with, write_atomic
+from indwell.files.copying import write_all
+from indwell.files.reading import read_bytes
 
 KINDS = ("rename", "in place", "stream", "create")
 SIZE_B = 600_000  # large enough for a kill to come in the middle of a write

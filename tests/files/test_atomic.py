@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import EditRefused, ToolError
-from indwell.files import write_atomic
+from indwell.files.atomic import write_atomic
 
 
 @pytest.fixture

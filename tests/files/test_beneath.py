@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import ToolError
-from indwell.files import list_folder, locate, read_bytes
-from indwell.files.beneath import PathBeneath, check_path, open_place
-from indwell.files.listing import FolderEntry
+from indwell.files.beneath import PathBeneath, check_path, locate, open_place
+from indwell.files.listing import FolderEntry, list_folder
+from indwell.files.reading import read_bytes
 
 LIMIT_B = 1_000
 

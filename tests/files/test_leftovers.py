@@ -14,10 +14,11 @@ from typing import NamedTuple
 import pytest
 
 from indwell.errors import ToolError
-from indwell.files import read_bytes, write_atomic
 from indwell.files.append_log import list_names
+from indwell.files.atomic import write_atomic
 from indwell.files.in_place import new_journal, undo_path
 from indwell.files.new_file import known_name, usable
+from indwell.files.reading import read_bytes
 
 OLD, NEW = b"old text " * 20_000, b"new and longer text " * 15_000
 LIMIT_B = 1 << 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from indwell.files import names_of_file
+from indwell.files.listing import names_of_file
 
 
 def test_twins_are_found_in_the_folders_that_are_named_and_nowhere_else(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files import write_all
 from indwell.files.append_log import list_names
+from indwell.files.copying import write_all
 from indwell.files.new_file import Fresh
 
 

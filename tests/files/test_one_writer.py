@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import EditRefused, TextMoved
-from indwell.files import write_atomic
+from indwell.files.atomic import write_atomic
 from indwell.files.locks import one_writer
 
 ADD = """
 import sys
 from pathlib import Path
 from indwell.errors import TextMoved
-from indwell.files import write_atomic
+from indwell.files.atomic import write_atomic
 path, root, moved = Path(sys.argv[1]), Path(sys.argv[2]), 0
 for _ in range(40):
     while True:

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.core.events import EditApplied
-from indwell.files import write_private
 from indwell.files.append_log import list_names
+from indwell.files.private import write_private
 from indwell.lsp.editor.progress import describe
 from indwell.messages import ToolCall, ToolResult
 from indwell.policy.approvals import Answer
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import ToolError
-from indwell.files import modified_s, newest_first, read_own, write_private
-from indwell.files.private import replace_durable, replace_own
+from indwell.files.listing import modified_s, newest_first
+from indwell.files.private import read_own, replace_durable, replace_own, write_private
 
 
 def test_a_private_file_is_for_the_user_alone(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.files import copy_all, copy_range, opened_beneath, replace_with, write_all
+from indwell.files.atomic import replace_with
+from indwell.files.copying import copy_all, copy_range, write_all
+from indwell.files.reading import opened_beneath
 
 
 def write_new(descriptor: int) -> None:

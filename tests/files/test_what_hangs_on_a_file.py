@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import ToolError
-from indwell.files import write_atomic
 from indwell.files.append_log import list_names
+from indwell.files.atomic import write_atomic
 
 ACCESS = "system.posix_acl_access"
 OTHER, SELF = 12_345, 12_346  # users and groups that nobody has

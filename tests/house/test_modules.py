@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,6 +41,13 @@ def test_every_module_that_the_map_or_a_docstring_names_is_there() -> None:
         if name.split(".")[0] in packages and not name.endswith(".json") and not is_there(name)
     ]
     assert gone == []
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    trees = [ast.parse(one.read_text("utf-8")) for one in PACKAGE.rglob("*.py")]
+    classes = (one.name for tree in trees for one in tree.body if isinstance(one, ast.ClassDef))
+    names = Counter(one for one in classes if not one.startswith("_"))
+    assert [one for one, count in names.items() if count > 1] == []
 
 
 def test_imports_follow_the_contracts() -> None:

@@ -16,8 +16,7 @@ from indwell.agent.features.plan import PlanBoard, board_of, plan_feature
 from indwell.agent.features.todo import NAME as TODO
 from indwell.agent.features.todo import TodoList
 from indwell.agent.restore import past_of
-from indwell.context.plan import Plan
-from indwell.context.todo import TodoItem
+from indwell.context.task_state import Plan, TodoItem
 from indwell.errors import UserError
 from indwell.service.sessions.inherited_task import HandingOn, take_again
 from indwell.service.sessions.stored_sessions import StoredSessions

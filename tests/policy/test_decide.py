@@ -8,20 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.policy.decide import (
-    Allow,
-    Ask,
-    CallFacts,
-    Decision,
-    Deny,
-    Effect,
-    Mode,
-    Policy,
-    decide,
-    rule_of,
-)
+from indwell.policy.call_facts import Allow, Ask, CallFacts, Decision, Deny, Effect, Policy, rule_of
+from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules
-from indwell.settings.model import SECRETS
+from indwell.settings.model import SECRETS, Mode
 
 READ = CallFacts("read_file", "read", ("src/a.py",))
 EDIT = CallFacts("edit_file", "edit", ("src/a.py",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from indwell.policy.approvals import question_for
-from indwell.policy.decide import Ask, CallFacts
+from indwell.policy.call_facts import Ask, CallFacts
 from support.made_secrets import made_secrets
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.policy.decide import Allow, Ask, CallFacts, Decision, Deny, Policy, decide, rule_of
+from indwell.policy.call_facts import Allow, Ask, CallFacts, Decision, Deny, Policy, rule_of
+from indwell.policy.decide import decide
 from indwell.policy.rules import NOTHING_MORE, PatternRules, Widening
 from indwell.settings.model import FREEDOM, SECRETS
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.policy.decide import Allow, Ask, CallFacts, Policy, decide
+from indwell.policy.call_facts import Allow, Ask, CallFacts, Policy
+from indwell.policy.decide import decide
 from indwell.policy.paths import is_beneath, is_inside, is_protected, matches_any
 from indwell.settings.model import SECRETS
 from indwell.workspace.executable_places import FILES, FOLDERS, INSTRUCTIONS

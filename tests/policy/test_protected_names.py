@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from indwell.policy import protected_names
-from indwell.policy.decide import Allow, Ask, CallFacts, Policy, decide
+from indwell.policy.call_facts import Allow, Ask, CallFacts, Policy
+from indwell.policy.decide import decide
 from indwell.policy.guarded import is_guarded, is_minor, is_posing
 from indwell.policy.paths import (
     HARMLESS,

@@ -6,19 +6,10 @@ from shlex import quote
 
 import pytest
 
-from indwell.policy.decide import (
-    Allow,
-    Ask,
-    CallFacts,
-    Decision,
-    Deny,
-    Mode,
-    Policy,
-    decide,
-    rule_of,
-)
+from indwell.policy.call_facts import Allow, Ask, CallFacts, Decision, Deny, Policy, rule_of
+from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules, Widening
-from indwell.settings.model import SECRETS
+from indwell.settings.model import SECRETS, Mode
 
 PATHS = (
     ".git/config", ".git/hooks/pre-commit", "sub/.git/config", ".gitmodules", ".gitattributes",

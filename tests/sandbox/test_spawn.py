@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import ToolError
-from indwell.files import read_own
+from indwell.files.private import read_own
 from indwell.sandbox import Finished, run_program, spawn
 
 LONG_S = 60.0

@@ -11,7 +11,7 @@ import pytest
 
 from indwell.agent.features.plan import written_plan
 from indwell.agent.restore import past_of
-from indwell.context.plan import Plan
+from indwell.context.task_state import Plan
 from indwell.errors import SessionError
 from indwell.messages import Usage
 from indwell.sessions.branches import plan_of

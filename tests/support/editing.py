@@ -17,7 +17,7 @@ from pygls.io_ import run_async
 
 from indwell.context.pairing import problems
 from indwell.lsp.messages import methods as protocol
-from indwell.policy.decide import CallFacts, rule_of
+from indwell.policy.call_facts import CallFacts, rule_of
 from indwell.sessions.conversation_restore import fold
 from indwell.sessions.records import Record, TurnEndRecord
 from indwell.sessions.storage.store import SessionStore

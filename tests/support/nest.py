@@ -147,7 +147,8 @@ def load() -> None:
     for name in ("watchdog.observers", "rapidfuzz.distance", "_strptime"):
         importlib.import_module(name)  # what a turn imports at its first use
     from indwell.policy.commands.dangerous import why_dangerous  # noqa: PLC0415
-    from indwell.policy.commands.judge import Situation, judge  # noqa: PLC0415
+    from indwell.policy.commands.judge import judge  # noqa: PLC0415
+    from indwell.policy.commands.path_rules import Situation  # noqa: PLC0415
     from indwell.policy.paths import matches_any  # noqa: PLC0415
     from indwell.providers import client, facts  # noqa: PLC0415
     from indwell.providers.http.http_client import certificates  # noqa: PLC0415

@@ -31,7 +31,7 @@ from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.pairing import problems
 from indwell.messages import Message, Reply, Request, Text, ToolCall, ToolResult, Usage
 from indwell.policy.approvals import Answer, Question
-from indwell.policy.decide import Effect, Policy
+from indwell.policy.call_facts import Effect, Policy
 from indwell.policy.paths import matches_any
 from indwell.prompt.reminders import Surroundings
 from indwell.providers.scripted import Answer as Step

@@ -6,7 +6,8 @@ import asyncio
 import json
 from pathlib import Path
 
-from indwell.files import make_private_folder, write_private
+from indwell.files.append_log import make_private_folder
+from indwell.files.private import write_private
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.commands.bash import Shell
 from indwell.tools.seen import KnownTexts

@@ -18,14 +18,14 @@ from indwell.policy.call_facts import (
     CallFacts,
     Decision,
     Deny,
-    Effect,
     Policy,
     is_granted,
     may_stand,
     rule_of,
 )
 from indwell.policy.commands.dangerous import why_dangerous
-from indwell.policy.commands.verdict import CommandPart, CommandVerdict, Situation
+from indwell.policy.commands.path_rules import Situation
+from indwell.policy.commands.verdict import CommandPart, CommandVerdict
 from indwell.policy.commands.verdict import Effect as CommandEffect
 from indwell.policy.file_rules import by_file_rules, own_globs
 from indwell.policy.guarded import BARE, is_guarded
@@ -40,20 +40,6 @@ from indwell.policy.paths import (
     matching_glob,
 )
 from indwell.policy.rules import NOTHING_MORE, Widening, covers_files, file_rule, tool_rule
-from indwell.settings.model import Mode
-
-__all__ = [
-    "Allow",
-    "Ask",
-    "CallFacts",
-    "Decision",
-    "Deny",
-    "Effect",
-    "Mode",
-    "Policy",
-    "decide",
-    "rule_of",
-]
 
 _UNKNOWN = (
     "{!r} begins with a dot and lies at the root of a repository, where tools look for their "

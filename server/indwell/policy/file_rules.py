@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pkgutil
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -142,7 +143,9 @@ def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> 
     secret = next((one for one in names if matching_glob(one, own)), "")
     if secret:
         by = f"deny: {matching_glob(secret, own)}"
-        return CommandVerdict("deny", by, f"the user keeps {secret!r} from you", verdict.parts)
+        return CommandVerdict(
+            "deny", by, f"the user keeps {secret!r} from you", parts=verdict.parts
+        )
     for effect in effects[: 1 if verdict.reads_only else 2]:
         by_rule = file_rule(effect, names, policy.rules.deny)
         if by_rule:
@@ -155,14 +158,16 @@ def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> 
         if by_rule and verdict.decision != "deny":
             reason = verdict.reason or "your rules ask about a file that it names"
             verdict = CommandVerdict(
-                "ask", f"ask: {by_rule}", reason, verdict.parts, widening=verdict.widening
+                "ask", f"ask: {by_rule}", reason, parts=verdict.parts, widening=verdict.widening
             )
     is_known = len(names) == len(named) and all(part.folders for part in verdict.parts)
     is_sure = is_known or verdict.reads_only or verdict.decision != "allow"
     if is_sure or not globs_of("edit", (*policy.rules.deny, *policy.rules.ask)):
         return verdict
     reason = "only a run can tell which files it names, and you have rules for files"
-    return CommandVerdict("ask", "ask: edit", reason, verdict.parts, widening=verdict.widening)
+    return CommandVerdict(
+        "ask", "ask: edit", reason, parts=verdict.parts, widening=verdict.widening
+    )
 
 
 def _acts_in_restricted(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> bool:
@@ -189,43 +194,9 @@ def own_globs(deny: tuple[str, ...]) -> tuple[str, ...]:
     return (*(one for one in deny[len(SECRETS) :] if not one.startswith("!")), *spared)
 
 
-_NODE = ("package.json",)
-_PYTHON = ("pyproject.toml", "setup.cfg", "tox.ini")
-_GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
-_COMPOSE = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
-
-_FILES: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(["make", "gmake"], ("GNUmakefile", "makefile", "Makefile")),
-    **dict.fromkeys(["npm", "yarn", "pnpm", "npx", "bun", "lerna", "turbo", "nx"], _NODE),
-    **dict.fromkeys(["poetry", "pdm", "hatch", "uv", "black", "ruff", "mypy"], _PYTHON),
-    **dict.fromkeys(["gradle", "gradlew"], _GRADLE),
-    **dict.fromkeys(["mvn", "mvnw"], ("pom.xml",)),
-    **dict.fromkeys(["docker", "podman", "docker-compose"], ("Dockerfile", *_COMPOSE)),
-    **dict.fromkeys(["invoke", "inv"], ("tasks.py",)),
-    **dict.fromkeys(["rake", "rails"], ("Rakefile", "Gemfile")),
-    "ant": ("build.xml",),
-    "bazel": ("BUILD", "BUILD.bazel", "WORKSPACE", "MODULE.bazel"),
-    "bundle": ("Gemfile",),
-    "cargo": ("Cargo.toml", "build.rs"),
-    "cmake": ("CMakeLists.txt",),
-    "composer": ("composer.json",),
-    "deno": ("deno.json", "deno.jsonc", *_NODE),
-    "go": ("go.mod",),
-    "grunt": ("Gruntfile.js",),
-    "gulp": ("gulpfile.js",),
-    "just": ("justfile", "Justfile", ".justfile"),
-    "meson": ("meson.build",),
-    "mise": ("mise.toml", ".mise.toml"),
-    "mix": ("mix.exs",),
-    "ninja": ("build.ninja",),
-    "nox": ("noxfile.py",),
-    "pre-commit": (".pre-commit-config.yaml",),
-    "pytest": ("conftest.py", "pytest.ini", *_PYTHON),
-    "scons": ("SConstruct",),
-    "task": ("Taskfile.yml", "Taskfile.yaml"),
-    "terraform": ("main.tf",),
-    "tox": _PYTHON,
-}
+_FILES = msgspec.json.decode(
+    pkgutil.get_data(__name__, "project_files.json") or b"", type=dict[str, tuple[str, ...]]
+)
 
 
 def project_files(words: Sequence[str]) -> tuple[str, ...]:

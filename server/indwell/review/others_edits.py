@@ -104,7 +104,7 @@ def _resolved(place: ChangedPlace) -> Iterable[Segment]:
         right = place.right if ghost == len(lines) else None
         done += _settled(lines[at:ghost], place.new[b:line], right)
         if ghost < len(lines):
-            done.append(lines[ghost].risen(place.new[line]))
+            done.append(lines[ghost].of._replace(text=place.new[line], died=None))
         at, b = ghost + 1, line + 1
     return done
 
@@ -170,14 +170,6 @@ class SegmentLine(NamedTuple):
     def segment(self) -> Segment:
         """Return the line as a segment."""
         return self.of._replace(text=self.text)
-
-    def fallen(self, mark: Mark) -> Segment:
-        """Return the line as a removed segment."""
-        return self.of._replace(text=self.text, died=mark)
-
-    def risen(self, text: str) -> Segment:
-        """Return the line as a restored segment; ``text`` may differ in white space."""
-        return self.of._replace(text=text, died=None)
 
 
 def squeezed(text: str) -> str:
@@ -333,4 +325,4 @@ def _replaced(lines: Sequence[SegmentLine], mark: Mark) -> Iterator[Segment]:
         if not line.is_alive:
             yield line.segment()
         elif line.born is None or line.born.serial != mark.serial:
-            yield line.fallen(mark)
+            yield line.of._replace(text=line.text, died=mark)

@@ -31,7 +31,6 @@ from indwell.review.records import (
     Shift,
     ToldRecord,
 )
-from indwell.review.weave import Weave
 
 WAIT_S = 5.0  # for the lock; another process holds it for a few ms
 LONG = 4_096  # characters; a text this long is stored in its own file
@@ -137,7 +136,7 @@ class ReviewStore:
         if rest:
             if not reading.log:
                 rest.insert(0, LedgerStart(id=secrets.token_hex(8), at=moment(_now(rest))))
-            lines = [encoded(self._with_refs(one)) for one in rest]
+            lines = [encoded(_mapped(one, self._put)) for one in rest]
             append_line(self._log, b"\n".join(lines), durable=True)
             n_before = reading.state.n_records
             reading = self._read_on(reading)
@@ -164,7 +163,7 @@ class ReviewStore:
         records: list[Record | None] = []
         for line in filter(None, data.split(b"\n")):
             try:
-                records.append(self._without_refs(decoded(line)))
+                records.append(_mapped(decoded(line), self._get))
             except (Damaged, OSError, ToolError):
                 records.append(None)
         start = records[0] if is_first and records else None
@@ -184,7 +183,9 @@ class ReviewStore:
         return record.id
 
     def _is_needed(self, state: LedgerState, now: datetime) -> bool:
-        if self._is_newer or any(_is_pending(one.weave, path) for path, one in state.files.items()):
+        if self._is_newer or any(
+            groups(one.weave, is_pending, path) for path, one in state.files.items()
+        ):
             return True
         if any(exists(self.folder.parent / one) for one in state.sessions):
             return True
@@ -192,10 +193,6 @@ class ReviewStore:
             return now - datetime.fromisoformat(state.last_at) < QUIET
         except (ValueError, TypeError):
             return True
-
-    def _with_refs(self, record: Record) -> Record:
-        """Move the long texts of a record into files of their own."""
-        return _mapped(record, self._put)
 
     def _put(self, text: str | Ref) -> str | Ref:
         if isinstance(text, Ref) or len(text) < LONG:
@@ -206,9 +203,6 @@ class ReviewStore:
         with suppress(FileExistsError):
             write_durable(self._bases / name, data)
         return Ref(name)
-
-    def _without_refs(self, record: Record) -> Record:
-        return _mapped(record, self._get)
 
     def _get(self, text: str | Ref) -> str | Ref:
         if isinstance(text, str):
@@ -283,10 +277,6 @@ def _noted(reading: LedgerReading, words: str) -> LedgerReading:
 
 def _path(record: Record) -> str:
     return "" if isinstance(record, LedgerStart | ToldRecord) else record.path
-
-
-def _is_pending(weave: Weave, path: str) -> bool:
-    return bool(groups(weave, is_pending, path))
 
 
 def _now(records: Sequence[Record]) -> datetime:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from indwell.errors import EditRefused, NotText, TextMoved, TooLarge, ToolError
-from indwell.files import exists
+from indwell.files.listing import exists
 from indwell.files.user_files import put_back
 from indwell.review.checkpoints.coverage import apart
 from indwell.review.copies import Copies, restore

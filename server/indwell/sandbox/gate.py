@@ -97,11 +97,6 @@ def watch_command(one: RunningCommandWatch) -> Iterator[None]:
         _running.remove(one)
 
 
-def is_command_running() -> bool:
-    """Tell whether an earlier command is still running."""
-    return bool(_running)
-
-
 async def check_running_commands() -> None:
     """Move away what running commands have planted, before another program loads it."""
     for one in tuple(_running):
@@ -361,7 +356,7 @@ def _tried(standing: StandingPlant, quarantine: Quarantine) -> StandingPlant | P
     now = _mark(standing.path)
     if now is None:
         return standing
-    if not now or (standing.mark and now != standing.mark and not is_command_running()):
+    if not now or (standing.mark and now != standing.mark and not _running):
         return None  # gone; or the user put another file there, as no command runs
     try:
         where = quarantine.take(Path(standing.root), standing.at, standing.safe_name)

@@ -67,7 +67,7 @@ def read_settings(
 
 def workspace_file(root: Path) -> bytes | None:
     """The settings file of a folder, trusted or not; None if it cannot be read."""
-    from indwell.files import read_bytes
+    from indwell.files.reading import read_bytes
 
     try:
         return read_bytes(root / WORKSPACE_FILE, [root], 1 << 20)

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from indwell.context.plan import Plan
-from indwell.context.todo import TodoItem
+from indwell.context.task_state import Plan, TodoItem
 from indwell.errors import SessionError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.sessions.records import (

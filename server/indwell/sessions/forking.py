@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.context.plan import MOST_BYTES
+from indwell.context.task_state import MOST_BYTES
 from indwell.errors import SessionError, ToolError
-from indwell.files import read_bytes, write_private
+from indwell.files.private import write_private
+from indwell.files.reading import read_bytes
 from indwell.sessions.branches import (
     Fork,
     Rewind,

@@ -12,8 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.context.history import MessageSplice
-from indwell.context.plan import PlanState
-from indwell.context.todo import TodoItem
+from indwell.context.task_state import PlanState, TodoItem
 from indwell.messages import (
     Anchors,
     CacheLife,

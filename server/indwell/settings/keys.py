@@ -11,8 +11,10 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from indwell.errors import SettingsError, ToolError
-from indwell.files import make_private_folder, read_own, write_atomic, write_private
+from indwell.files.append_log import make_private_folder
+from indwell.files.atomic import write_atomic
 from indwell.files.locks import locked
+from indwell.files.private import read_own, write_private
 from indwell.settings.credentials import Secret, origin_of
 from indwell.settings.values import convert
 

@@ -13,8 +13,10 @@ from typing import TypeAlias
 
 from indwell.context.memory import PAGE_LIMIT_B, Fact, Scope, entries, new_page, with_fact, without
 from indwell.errors import SettingsError, ToolError
-from indwell.files import make_private_folder, write_atomic, write_private
+from indwell.files.append_log import make_private_folder
+from indwell.files.atomic import write_atomic
 from indwell.files.locks import locked
+from indwell.files.private import write_private
 from indwell.files.reading import read_guarded
 
 LOCK_TIMEOUT_S = 5.0  # for other processes that write the same page; each takes milliseconds

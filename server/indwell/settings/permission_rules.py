@@ -14,8 +14,10 @@ from typing import TypeAlias
 import msgspec
 
 from indwell.errors import SettingsError, ToolError
-from indwell.files import make_private_folder, read_own, write_atomic
+from indwell.files.append_log import make_private_folder
+from indwell.files.atomic import write_atomic
 from indwell.files.locks import locked
+from indwell.files.private import read_own
 from indwell.lazy_pattern import lazy_pattern
 
 LIMIT_B = 1 << 20  # a larger file was not written by Indwell

@@ -16,8 +16,11 @@ from typing import Literal
 import msgspec
 
 from indwell.errors import SettingsError, ToolError
-from indwell.files import exists, make_private_folder, write_atomic, write_durable
+from indwell.files.append_log import make_private_folder
+from indwell.files.atomic import write_atomic
+from indwell.files.listing import exists
 from indwell.files.locks import locked
+from indwell.files.private import write_durable
 from indwell.files.reading import read_guarded
 from indwell.settings.trusted_files import FolderAnswer, TrustedFile
 

@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 
 from indwell.errors import NotText, TooLarge, ToolError
-from indwell.files import read_bytes
+from indwell.files.reading import read_bytes
 from indwell.tools.arguments import PATHS, of_struct, renaming
 from indwell.tools.base import Outcome, Picture, Tool, ToolContext, ToolFacts
 from indwell.tools.truncate import untorn

@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 
 from indwell.agent.core.budget import Budgets
-from indwell.agent.core.parts import SessionModel, has_no_fallback
+from indwell.agent.core.parts import FellBack, SessionModel, has_no_fallback
 from indwell.agent.core.session import Session
 from indwell.agent.features.skills import Shelf
 from indwell.context.conversation import Config, Conversation, system_block
@@ -133,7 +133,7 @@ def session_model(model: Model) -> SessionModel:
     )
 
 
-async def _fall_back(model: Model, session: Session, why: str) -> str:
+async def _fall_back(model: Model, session: Session, why: str) -> FellBack:
     """Let the fallback go on with the turn of a session, and return to ``model`` at its end."""
     assert model.fallback is not None, "there is no fallback"
     conversation = session.conversation
@@ -141,10 +141,15 @@ async def _fall_back(model: Model, session: Session, why: str) -> str:
 
     try:
         other = await asyncio.to_thread(model.fallback)
-    except UserError:
-        return ""  # the first error says more than that the fallback cannot be used either
+    except UserError as error:
+        return FellBack(words=f"the fallback cannot be used: {error}")
     if not other.pictures and without_pictures(conversation) is not conversation:
-        return ""  # the session would lose its pictures for good
+        await other.hang_up()
+        return FellBack(  # the session would lose its pictures for good
+            words=f"the fallback {other.name!r} is not used: the conversation has pictures, and "
+            "that model is not known to take any; if it does, set `pictures = true` for its "
+            "endpoint"
+        )
     own, config = session.parts.model, conversation.config
     surroundings = session.parts.surroundings
     with_model(session, other)
@@ -164,7 +169,7 @@ async def _fall_back(model: Model, session: Session, why: str) -> str:
         f"{without_advice(why)}; this turn goes on with {other.name!r} ({_price_words(other)}) in "
         f"place of {model.name!r} ({_price_words(model)}), which the next turn tries again"
     )
-    return f"{words}; {notice}" if notice else words
+    return FellBack(is_used=True, words=f"{words}; {notice}" if notice else words)
 
 
 def _price_words(model: Model) -> str:

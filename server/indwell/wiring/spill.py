@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from indwell.errors import SessionError, ToolError
-from indwell.files import read_own, write_durable, write_private
 from indwell.files.append_log import list_names
+from indwell.files.private import read_own, write_durable, write_private
 
 
 def highest_number(folder: Path) -> int:

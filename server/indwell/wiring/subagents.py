@@ -22,9 +22,9 @@ from indwell.agent.features.subagents.definition import (
 )
 from indwell.agent.features.subagents.feature import Subagents
 from indwell.errors import ToolError
-from indwell.files import read_bytes
 from indwell.files.append_log import AppendLog, list_names
 from indwell.files.private import read_own
+from indwell.files.reading import read_bytes
 from indwell.prompt.system import EXPLORE
 from indwell.service.folder_trust import FolderTrust
 from indwell.sessions.log_lines import FORMAT

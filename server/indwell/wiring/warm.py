@@ -67,7 +67,8 @@ def warm_up(settings: Settings) -> None:
 
     Nothing here uses the network, and nothing is lost if a prompt comes first: it does the rest.
     """
-    from indwell.policy.commands.judge import Situation, judge
+    from indwell.policy.commands.judge import judge
+    from indwell.policy.commands.path_rules import Situation
     from indwell.providers import client, facts, retry
     from indwell.tools.commands.bash import Shell
     from indwell.wiring import compose

@@ -11,19 +11,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from indwell.errors import EditRefused, NotText, TextMoved, TooLarge, ToolError
-from indwell.files import (
-    OpenFile,
-    copy_range,
-    exists,
-    list_folder,
-    locate,
-    opened_beneath,
-    read_bytes,
-    replace_with,
-    write_all,
-    write_atomic,
-)
-from indwell.files.reading import read_regular
+from indwell.files.atomic import replace_with, write_atomic
+from indwell.files.beneath import locate
+from indwell.files.copying import copy_range, write_all
+from indwell.files.listing import exists, list_folder
+from indwell.files.reading import OpenFile, opened_beneath, read_bytes, read_regular
 from indwell.files.user_files import delete_exactly, keep_copy
 from indwell.files.watch.file_watch import FolderWatch
 from indwell.workspace.base import (
@@ -57,7 +49,7 @@ class DiskWorkspace:
     Args:
         roots: Folders that the agent may work in; commands start in the first.
         private: A folder of the user's state with which edits survive a kill; see
-            ``files.write_atomic``.
+            ``files.atomic.write_atomic``.
     """
 
     def __init__(self, roots: Sequence[Path], *, private: Path | None = None) -> None:
@@ -298,7 +290,7 @@ class LargeFiles:
 
     Args:
         roots: Resolved folders.
-        private: See ``files.write_atomic``.
+        private: See ``files.atomic.write_atomic``.
     """
 
     def __init__(self, roots: Sequence[Path], private: Path | None = None) -> None:

@@ -8,7 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 from indwell.errors import TooLarge, ToolError
-from indwell.files import FolderEntry, exists, list_folder, read_bytes
+from indwell.files.listing import FolderEntry, exists, list_folder
+from indwell.files.reading import read_bytes
 from indwell.lazy_pattern import lazy_pattern
 from indwell.settings.credentials import redacted
 from indwell.settings.trusted_files import TrustedFile, digest_of, seen

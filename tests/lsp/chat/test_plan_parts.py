@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from indwell.agent.core import events
-from indwell.context.todo import TodoItem
+from indwell.context.task_state import TodoItem
 from indwell.lsp.chat.layout import YOU, headings
 from indwell.lsp.chat.outline import ChatState, actions, lenses, of_plan
 from indwell.lsp.chat.rendering import Rendering

@@ -7,9 +7,11 @@ import time
 import msgspec
 import pytest
 
-from indwell.policy.commands.judge import Situation, judge
+from indwell.policy.call_facts import CallFacts, Deny, Policy
+from indwell.policy.commands.judge import judge
+from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.verdict import CommandVerdict
-from indwell.policy.decide import CallFacts, Deny, Policy, decide
+from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules, Widening
 from indwell.settings.model import SECRETS
 

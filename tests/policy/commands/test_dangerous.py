@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from indwell.policy.call_facts import CallFacts, Deny, Policy, rule_of
 from indwell.policy.commands.dangerous import why_dangerous
-from indwell.policy.decide import CallFacts, Deny, Mode, Policy, decide, rule_of
+from indwell.policy.decide import decide
+from indwell.settings.model import Mode
 from tools.shared_data import shared_cases
 
 REFUSED = [

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from indwell.policy.commands.judge import Situation, judge
+from indwell.policy.commands.judge import judge
+from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.verdict import CommandVerdict
 from indwell.policy.rules import PatternRules, Widening
 from indwell.settings.model import SECRETS

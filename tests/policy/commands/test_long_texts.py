@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from indwell.policy.decide import COMMAND_LIMIT, Allow, Ask, CallFacts, Deny, Policy, decide
+from indwell.policy.call_facts import Allow, Ask, CallFacts, Deny, Policy
+from indwell.policy.decide import COMMAND_LIMIT, decide
 from indwell.policy.rules import PatternRules
 from indwell.policy.shell.parse import LIMIT, MOST, judged_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from indwell.policy.commands.judge import judge
-from indwell.policy.commands.verdict import Situation
+from indwell.policy.commands.path_rules import Situation
 
 TELLING = (
     *("ps", "ps aux", "ps -ef", "pgrep -a python", "lsof -n", "lsof -i", "ss -tulpn", "ss"),

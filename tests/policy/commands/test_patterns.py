@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.policy.commands.judge import Situation, judge
+from indwell.policy.commands.judge import judge
+from indwell.policy.commands.path_rules import Situation
 from indwell.policy.rules import PatternRules
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 
-from indwell.policy.commands.judge import Situation, judge
+from indwell.policy.commands.judge import judge
+from indwell.policy.commands.path_rules import Situation
 from indwell.policy.rules import PatternRules
 from indwell.policy.shell.items import Simple
 from indwell.policy.shell.parse import ShellReading

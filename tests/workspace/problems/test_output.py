@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.context.attachments import MESSAGE_LIMIT
-from indwell.workspace.problems.difference import LINE_LIMIT, MOST, read_output
+from indwell.workspace.problems.difference import LINE_LIMIT, MOST_READ, read_output
 
 FORMS = {
     "ruff, concise": (
@@ -189,6 +189,6 @@ def test_no_line_keeps_the_reader_busy(line: str) -> None:
 
 
 def test_a_flood_of_problems_is_cut() -> None:
-    report = read_output("a.py:1: error: x\n" * (MOST + 10), "x")
-    assert len(report.problems["a.py"]) == MOST
+    report = read_output("a.py:1: error: x\n" * (MOST_READ + 10), "x")
+    assert len(report.problems["a.py"]) == MOST_READ
     assert report.is_cut

@@ -80,7 +80,8 @@ async def fit(
     if preset.repeats and may_repeat(session.conversation.messages):
         await _point_back(session)
         begun = _tokens(session, incoming)
-    if not (force or preset.every_call or begun > _lowest(preset, budget)):
+    triggers = (trigger(rung, budget) for rung in preset.rungs)
+    if not (force or preset.every_call or begun > min(triggers, default=float("inf"))):
         return False
     gains: Counter[str] = Counter()
     known = session.shortening.refusal
@@ -240,10 +241,6 @@ def _is_cached(session: Session) -> bool:
 
 def _tokens(session: Session, incoming: int) -> int:
     return prompt_tokens(session.conversation) + incoming
-
-
-def _lowest(preset: Preset, budget: int) -> float:
-    return min((trigger(rung, budget) for rung in preset.rungs), default=float("inf"))
 
 
 def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:

@@ -11,8 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from indwell.context.plan import PlanState
-from indwell.context.todo import TodoItem
+from indwell.context.task_state import PlanState, TodoItem
 from indwell.messages import Usage
 from indwell.policy.approvals import Said
 from indwell.sessions.records import Ending

@@ -86,9 +86,16 @@ class OtherModel(NamedTuple):
     pictures: bool = False
 
 
-async def has_no_fallback(_session: Any, _why: str) -> str:  # noqa: ANN401 - a Session
+class FellBack(NamedTuple):
+    """Whether another model continues the turn, and a sentence for the user; empty for none."""
+
+    is_used: bool = False
+    words: str = ""
+
+
+async def has_no_fallback(_session: Any, _why: str) -> FellBack:  # noqa: ANN401 - a Session
     """Find no model that could go on in the place of the session's own."""
-    return ""
+    return FellBack()
 
 
 def stands_in_for_none() -> None:
@@ -201,7 +208,7 @@ class SessionModel:
         other: Finds another model of the endpoint by name; None if there is none.
         hang_up: Closes the provider's connections at the session's end.
         fall_back: Lets another model go on with the turn of a session, because this one cannot be
-            reached; returns a sentence about it, empty if there is no other.
+            reached, and says so, or why it cannot.
         step_back: Returns from such a model to the session's own at the end of the turn.
     """
 
@@ -211,7 +218,7 @@ class SessionModel:
     small: OtherModel | None = None
     other: Callable[[str], OtherModel | None] = no_other_model
     hang_up: Callable[[], Awaitable[None]] = holds_nothing
-    fall_back: Callable[[Any, str], Awaitable[str]] = has_no_fallback  # a Session: a cycle
+    fall_back: Callable[[Any, str], Awaitable[FellBack]] = has_no_fallback  # a Session: a cycle
     step_back: Callable[[], None] = stands_in_for_none
 
     @property

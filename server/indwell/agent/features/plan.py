@@ -20,10 +20,19 @@ from indwell.agent.core.events import PlanChanged
 from indwell.agent.core.feature import DurableState, Ended, Feature, Moment, Reminder
 from indwell.agent.core.session import Session
 from indwell.context.injections import inject
-from indwell.context.plan import MOST_BYTES, Plan, PlanInput, inherited, next_state, plan_text
-from indwell.context.todo import TodoItem, is_open
+from indwell.context.task_state import (
+    MOST_BYTES,
+    Plan,
+    PlanInput,
+    TodoItem,
+    inherited,
+    is_open,
+    next_state,
+    plan_text,
+)
 from indwell.errors import SessionError, ToolError, UserError
-from indwell.files import exists, read_bytes
+from indwell.files.listing import exists
+from indwell.files.reading import read_bytes
 from indwell.messages import Source, Text
 from indwell.policy.approvals import narrow
 from indwell.prompt.system import mode_words, plan_mode_words

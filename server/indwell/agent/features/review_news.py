@@ -20,7 +20,7 @@ from indwell.agent.core.feature import Feature, Moment, Reminder
 from indwell.agent.core.session import Session
 from indwell.context.injections import inject
 from indwell.errors import ToolError
-from indwell.files import exists
+from indwell.files.listing import exists
 from indwell.messages import Text, ToolUse
 from indwell.prompt.reminders import (
     Became,

@@ -16,7 +16,7 @@ from indwell.agent.core.events import TodoChanged
 from indwell.agent.core.feature import DurableState, Feature, Moment, Reminder
 from indwell.agent.core.session import Session
 from indwell.context.injections import inject
-from indwell.context.todo import (
+from indwell.context.task_state import (
     TodoItem,
     TodoState,
     done_words,

@@ -24,7 +24,7 @@ import msgspec
 from indwell.agent.git.note import GitEntry, GitNote, KeptFile, RepositoryState
 from indwell.agent.git.store import NO_OBJECT, Store, UnreadableStore, faults, refs_of, store_of
 from indwell.errors import ToolError
-from indwell.files import read_bytes
+from indwell.files.reading import read_bytes
 from indwell.policy.paths import is_protected
 from indwell.sandbox import find_program, run_program
 from indwell.workspace.git.repository import around, nested, repository_of

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files import opened_beneath, read_bytes
+from indwell.files.reading import opened_beneath, read_bytes
 from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.git.repository import repository_of
 

@@ -174,10 +174,11 @@ async def _ask_model(
         except ContextOverflow as again:
             raise _too_large(session, again) from again
     except _DOWN as error:
-        went_on = await session.parts.model.fall_back(session, str(error))
-        if not went_on:
+        fell_back = await session.parts.model.fall_back(session, str(error))
+        if fell_back.words:
+            emit(events.Notice(turn.number, "warning", fell_back.words))
+        if not fell_back.is_used:
             raise
-        emit(events.Notice(turn.number, "warning", went_on))
     except RequestRejected as error:
         if not _ABOUT_PICTURES.search(str(error)) or not leave_out_pictures(
             session, turn.number, emit

@@ -13,17 +13,12 @@ import msgspec
 from indwell.agent.core.parts import Rules
 from indwell.agent.core.session import Session
 from indwell.errors import ToolError
-from indwell.files import (
-    exists,
-    has_other_names,
-    is_file,
-    locate,
-    names_of_file,
-    read_bytes,
-    same_file,
-)
+from indwell.files.beneath import locate
+from indwell.files.listing import exists, has_other_names, is_file, names_of_file, same_file
+from indwell.files.reading import read_bytes
 from indwell.policy.call_facts import NO_FILE, CallFacts
-from indwell.policy.commands.verdict import CommandPart, Situation
+from indwell.policy.commands.path_rules import Situation
+from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.file_rules import MOST_SCRIPTS, Bound, bound_files
 from indwell.policy.guarded import BARE, is_obeyed_by_git
 from indwell.policy.paths import is_at_root_unknown, matches_any

@@ -49,14 +49,14 @@ def _environment(session: Session, now: Surroundings, turn: int) -> list[Text]:
     return [inject("environment", surroundings_words(now), turn=turn)]
 
 
-class Attached(NamedTuple):
+class AttachedBlocks(NamedTuple):
     """What goes with a prompt's words only, and what the user should know of it."""
 
     blocks: tuple[Block, ...]
     notices: tuple[str, ...]
 
 
-async def attached_blocks(session: Session, prompt: Prompt, turn: int) -> Attached:
+async def attached_blocks(session: Session, prompt: Prompt, turn: int) -> AttachedBlocks:
     """Attached texts and pictures, and a notice of each text that the model gets only in part."""
     blocks: list[Block] = []
     notices = [
@@ -73,7 +73,7 @@ async def attached_blocks(session: Session, prompt: Prompt, turn: int) -> Attach
             notices.append(cut_words(one.label, str(path)))
         blocks.append(inject("attached", text, turn=turn, attributes={"name": one.label}))
     blocks += picture_blocks(prompt.pictures, turn=turn)
-    return Attached(tuple(blocks), tuple(notices))
+    return AttachedBlocks(tuple(blocks), tuple(notices))
 
 
 def cut_words(what: str, where: str) -> str:

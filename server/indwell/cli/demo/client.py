@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from indwell.errors import UserError
-from indwell.files import write_atomic
+from indwell.files.atomic import write_atomic
 from indwell.sandbox.program import start_plainly
 from indwell.workspace.text import document_lines
 

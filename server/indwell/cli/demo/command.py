@@ -22,7 +22,7 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import TerminalView, cost_words
 from indwell.cli.terminal.waiting import wait_for
 from indwell.errors import SettingsError, UserError
-from indwell.files import make_private_folder
+from indwell.files.append_log import make_private_folder
 from indwell.messages import Usage
 from indwell.policy.approvals import Chosen, Question
 from indwell.providers.scripted import CHECK, DEMO_MODEL

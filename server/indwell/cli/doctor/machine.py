@@ -15,7 +15,7 @@ from typing import NamedTuple
 from indwell import __version__
 from indwell.cli.doctor.check import DoctorFinding, Findings
 from indwell.errors import ToolError
-from indwell.files import read_own
+from indwell.files.private import read_own
 from indwell.lazy_pattern import lazy_pattern
 from indwell.providers.endpoint import State
 from indwell.sandbox import find_program, run_program

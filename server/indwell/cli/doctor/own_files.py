@@ -12,7 +12,7 @@ from pathlib import Path
 
 from indwell.cli.doctor.check import DoctorFinding, Findings
 from indwell.errors import SettingsError
-from indwell.files import AppendLog, make_private_folder
+from indwell.files.append_log import AppendLog, make_private_folder
 from indwell.files.private import remove_own
 from indwell.providers.endpoint import State
 from indwell.service.sessions.stored_sessions import MB, gone_words, recent, size_words

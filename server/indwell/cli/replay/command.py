@@ -20,7 +20,7 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import TokenRates
 from indwell.errors import ToolError, UserError
-from indwell.files import write_atomic
+from indwell.files.atomic import write_atomic
 from indwell.policy.approvals import one_line
 from indwell.replay.cache import CACHES, CacheRules
 from indwell.replay.course import PREFIX_TOKENS, Summarise

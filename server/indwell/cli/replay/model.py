@@ -35,7 +35,7 @@ from indwell.replay.course import Summarise, WrittenSummary
 from indwell.service.endpoint.offered import facts_of
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.writer import MemoryLog
-from indwell.settings.endpoints import in_force
+from indwell.settings.endpoints import in_force, split_name
 from indwell.settings.model import Settings
 from indwell.wiring.compose import SessionPlace, make_session
 from indwell.wiring.model import Model, make_model
@@ -157,7 +157,8 @@ def listed_rates(name: str, *, anywhere: bool = False) -> tuple[TokenRates, str]
     from indwell.providers.pricing import OwnRates, overridden
 
     now, settings = datetime.now(UTC), read_settings(os.environ).settings
-    is_main, settings = name == settings.model, in_force(settings, name)
+    is_main = name == settings.model or bool(split_name(name, settings.endpoints)[1])
+    settings = in_force(settings, name)  # what the user says of an endpoint is true of its models
     prices, whose = facts_of(settings).prices, "at your endpoint"
     own = OwnRates(
         settings.price_in, settings.price_out, settings.price_cached, settings.price_cache_write

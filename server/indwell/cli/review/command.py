@@ -16,7 +16,7 @@ from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.waiting import wait_for
 from indwell.errors import SessionError, ToolError, UserError
-from indwell.files import exists
+from indwell.files.listing import exists
 from indwell.policy.approvals import visible
 from indwell.review.hunk import Actor, Hunk
 from indwell.review.ledger import ReviewLedger

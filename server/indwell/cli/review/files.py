@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import NotText, TooLarge, ToolError
-from indwell.files import exists
+from indwell.files.listing import exists
 from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.workspace.base import Workspace

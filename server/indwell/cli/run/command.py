@@ -29,7 +29,7 @@ from indwell.cli.terminal.stdin import WrongInput, begun, stdin_prompts, stdin_t
 from indwell.cli.terminal.waiting import stopping, wait_for
 from indwell.context.attachments import PastedText, Selection
 from indwell.errors import ToolError, UserError
-from indwell.files import has_other_names
+from indwell.files.listing import has_other_names
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver

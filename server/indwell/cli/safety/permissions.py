@@ -18,8 +18,8 @@ from rich.markup import escape
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.errors import SessionError, SettingsError, ToolError, UserError
-from indwell.files import read_own
 from indwell.files.append_log import pieces_of
+from indwell.files.private import read_own
 from indwell.policy.approvals import folded, one_line, visible
 from indwell.policy.call_facts import Policy
 from indwell.policy.decide import Explanation, explain_command

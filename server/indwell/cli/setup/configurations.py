@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from indwell.files import read_own
+from indwell.files.private import read_own
 from indwell.lazy_pattern import lazy_pattern
 
 PLAIN = ("indwell", "serve", "--stdio")

@@ -218,7 +218,9 @@ def _in_messages(
     known = fixed + tally.tokens + sum(map(message_tokens, messages[tally.n : tail + 1]))
     marks = {tail: _Mark(known * _TAIL, tail)} if goes_on else {}
     before = tail - 2  # where the last request had its mark
-    is_far = not goes_on or _n_blocks(messages[before + 1 : tail + 1]) > LOOKED_BACK
+    is_far = (
+        not goes_on or sum(len(one.blocks) for one in messages[before + 1 : tail + 1]) > LOOKED_BACK
+    )
     if before >= 0 and is_alive and is_far:
         covered = known - sum(map(message_tokens, messages[before + 1 : tail + 1]))
         marks[before] = _Mark(covered * _BEFORE, before)
@@ -243,10 +245,6 @@ def _up_to(messages: tuple[Message, ...], place: int, enough: int) -> int:
         if tokens >= enough:
             break
     return tokens
-
-
-def _n_blocks(messages: tuple[Message, ...]) -> int:
-    return sum(len(message.blocks) for message in messages)
 
 
 def tool_picture(use: ToolUse, media_type: str, data: str) -> Image:

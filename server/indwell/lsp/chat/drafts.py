@@ -9,7 +9,9 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from indwell.errors import ToolError, UserError
-from indwell.files import read_bytes, read_own, write_atomic
+from indwell.files.atomic import write_atomic
+from indwell.files.private import read_own
+from indwell.files.reading import read_bytes
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat import layout
 from indwell.lsp.chat.files import LIMIT_B

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from indwell.errors import ToolError, UserError
-from indwell.files import list_folder, newest_first, read_bytes, write_atomic
+from indwell.files.atomic import write_atomic
+from indwell.files.listing import list_folder, newest_first
+from indwell.files.reading import read_bytes
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat import layout
 from indwell.lsp.chat.layout import TextSplice, edited, session_of

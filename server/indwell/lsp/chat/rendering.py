@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from indwell.agent.core import events
 from indwell.agent.core.events import compaction_words, usage_words
-from indwell.context.todo import shown_lines
+from indwell.context.task_state import shown_lines
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat.layout import YOU, turn_line
 from indwell.lsp.chat.markdown import Neutral, code, details, fence, quoted

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from indwell.errors import EditRefused, SessionError, ToolError, UserError
-from indwell.files import exists
+from indwell.files.listing import exists
 from indwell.lsp.chat import layout
 from indwell.lsp.chat import layout as moving
 from indwell.lsp.chat.chats import Chats, SentWords, Steering

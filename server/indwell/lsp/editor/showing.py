@@ -10,7 +10,7 @@ from pathlib import Path
 from indwell.agent.core.events import TurnFinished
 from indwell.agent.core.session import Session
 from indwell.errors import SessionError, ToolError
-from indwell.files import write_atomic
+from indwell.files.atomic import write_atomic
 from indwell.lsp.editor.client import Client
 from indwell.lsp.editor.progress import REASON_LIMIT, summary
 from indwell.lsp.messages.lsprotocol_types import types

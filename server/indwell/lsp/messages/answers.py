@@ -10,7 +10,7 @@ import msgspec
 from indwell.agent.core.events import Event, TurnFinished
 from indwell.agent.core.prompt import labels
 from indwell.agent.core.session import Resumed
-from indwell.context.plan import Plan
+from indwell.context.task_state import Plan
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages import views
 from indwell.lsp.messages.views import PlanResult

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 import attrs
 
-from indwell.context.plan import PlanState
-from indwell.context.todo import TodoState
+from indwell.context.task_state import PlanState, TodoState
 from indwell.lsp.messages.values import CommandArguments, Value
 from indwell.providers.endpoint import State
 

@@ -12,7 +12,7 @@ from typing import Any
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.features.plan import board_of, written_plan
-from indwell.context.plan import Plan, next_state
+from indwell.context.task_state import Plan, next_state
 from indwell.errors import UserError
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.host import Host

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from indwell.errors import NotText, TooLarge, ToolError, UserError
-from indwell.files import exists
+from indwell.files.listing import exists
 from indwell.lsp.host import Host
 from indwell.lsp.messages import documents
 from indwell.lsp.messages.documents import ChangesParams, VerdictArguments, VerdictResult

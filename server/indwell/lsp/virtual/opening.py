@@ -11,8 +11,7 @@ import msgspec
 
 from indwell.agent.core import events
 from indwell.errors import ToolError, UserError
-from indwell.files import read_own
-from indwell.files.private import write_shown
+from indwell.files.private import read_own, write_shown
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.host import Host
 from indwell.lsp.messages.documents import OpenArguments, OpenResult

@@ -17,7 +17,7 @@ from indwell.context.request.cache_health import Health, named
 from indwell.context.request.explain import EXCERPT, BlockFacts, explain
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import ToolError, UserError
-from indwell.files import exists
+from indwell.files.listing import exists
 from indwell.lsp.host import Host
 from indwell.lsp.messages.context import (
     AttachedRow,

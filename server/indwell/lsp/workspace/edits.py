@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.files import exists
+from indwell.files.listing import exists
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.wire.envelope import RequestError

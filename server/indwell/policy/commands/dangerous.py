@@ -400,7 +400,9 @@ def _finds(words: list[str], cwd: str) -> str:
         return ""
     if not all(_FILTERS_NOTHING.fullmatch(one) or re.match("-[rRf]+$", one) for one in tests):
         return ""
-    place = next((p for p in (folder(one, cwd) for one in starts) if p == HOME or _is_root(p)), "")
+    place = next(
+        (p for p in (folder(one, cwd) for one in starts) if p in {"/", HOME} or _is_top(p)), ""
+    )
     return f"removes {_shown(place)} with all that is in it" if place else ""
 
 
@@ -413,10 +415,6 @@ def _opens(options: list[str], operands: list[str], cwd: str) -> str:
         if place == "/" or (is_deep and (place == HOME or _is_top(place))):
             return f"lets everybody write to {_shown(place)}"
     return ""
-
-
-def _is_root(place: str) -> bool:
-    return place == "/" or _is_top(place)
 
 
 def _is_top(place: str) -> bool:

@@ -80,11 +80,6 @@ def fed_by_xargs(words: Sequence[Word], inner: Sequence[Word]) -> tuple[Word, ..
     return (*fed, Word("…", (UNKNOWN,), splits=True))
 
 
-def read_by_xargs(words: Sequence[Word]) -> tuple[Word, ...]:
-    """Return the file from which ``xargs -a`` takes words."""
-    return tuple(Word(one, (one,)) for one in _given_to_xargs(words).values("-a"))
-
-
 def _given_to_xargs(words: Sequence[Word]) -> ParsedOptions:
     return given(words[1:], _WRAPPERS["xargs"], permutes=False)
 
@@ -113,11 +108,6 @@ def shell_text(words: Sequence[Word]) -> Word | None:
     return None
 
 
-def is_unknown_option(error: UnknownOption) -> str:
-    """Word the refusal of an unknown option."""
-    return f"its option {str(error)!r} is not known"
-
-
 def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
     """Return what a command does.
 
@@ -142,7 +132,9 @@ def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
     try:
         inner = unwrapped(words)
     except UnknownOption as error:
-        return Use("unknown", f"{lower!r} runs another program, and {is_unknown_option(error)}")
+        return Use(
+            "unknown", f"{lower!r} runs another program, and its option {str(error)!r} is not known"
+        )
     if not name:  # a program in the workspace, of any name; what it is given counts as well
         own = _of_folder(words, grounds)
         return msgspec.structs.replace(own, inner=(inner,)) if inner else own
@@ -172,7 +164,8 @@ def _wrapped(name: str, words: tuple[Word, ...], inner: tuple[Word, ...]) -> Use
     if name == "npx":  # it runs a package of any name
         return Use("network", "'npx' may load a program from the network", hosts=(ANY_HOST,))
     if name == "xargs":
-        return Use("reads", reads=read_by_xargs(words), inner=(fed_by_xargs(words, inner),))
+        files = tuple(Word(one, (one,)) for one in _given_to_xargs(words).values("-a"))
+        return Use("reads", reads=files, inner=(fed_by_xargs(words, inner),))
     if name in QUIET and not sets_variables(words):
         return Use("reads", inner=(inner,))
     reason = f"{name!r} changes how a program runs"

@@ -7,7 +7,7 @@ Commands that replace files by another state ask first: the sandbox keeps protec
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -246,8 +246,24 @@ def destroys(name: str, words: Sequence[Word]) -> str:
     second = texts[0] if texts else ""
     if not all(word.is_literal or not word.could_be_option for word in words):
         return "" if name in {"commit", "add"} else "may throw work away: its words are not known"
-    judged = _JUDGED.get(name)
-    return judged(texts, flags) if judged else _by_flag(name, second, flags)
+    match name:
+        case "reset":
+            soft = {"--soft", "--mixed", "-q", "--quiet", "--", "-N"}
+            is_soft = bool(texts) and all(one in soft for one in flags)
+            return "" if is_soft else "throws changes of yours away ('git reset')"
+        case "clean":
+            return "" if _has(flags, "n", "--dry-run") else "removes files ('git clean')"
+        case "rm":
+            return "removes files ('git rm')"
+        case "restore":
+            only_staged = _has(flags, "S", "--staged") and not _has(flags, "W", "--worktree")
+            return "" if only_staged else "throws changes of yours away ('git restore')"
+        case "switch":
+            forced = _has(flags, "fC", "--fo", "--di")
+            return "throws changes of yours away ('git switch')" if forced else ""
+        case "checkout":
+            return _checks_out(texts, flags)
+    return _by_flag(name, second, flags)
 
 
 def _by_flag(name: str, second: str, flags: Sequence[str]) -> str:
@@ -274,34 +290,6 @@ def _by_flag(name: str, second: str, flags: Sequence[str]) -> str:
     return ""
 
 
-def _resets(texts: Sequence[str], flags: Sequence[str]) -> str:
-    soft = {"--soft", "--mixed", "-q", "--quiet", "--", "-N"}
-    is_soft = bool(texts) and all(one in soft for one in flags)
-    return "" if is_soft else "throws changes of yours away ('git reset')"
-
-
-def _cleans(texts: Sequence[str], flags: Sequence[str]) -> str:
-    del texts
-    return "" if _has(flags, "n", "--dry-run") else "removes files ('git clean')"
-
-
-def _removes(texts: Sequence[str], flags: Sequence[str]) -> str:
-    del texts, flags
-    return "removes files ('git rm')"
-
-
-def _restores(texts: Sequence[str], flags: Sequence[str]) -> str:
-    del texts
-    only_staged = _has(flags, "S", "--staged") and not _has(flags, "W", "--worktree")
-    return "" if only_staged else "throws changes of yours away ('git restore')"
-
-
-def _switches(texts: Sequence[str], flags: Sequence[str]) -> str:
-    del texts
-    forced = _has(flags, "fC", "--fo", "--di")
-    return "throws changes of yours away ('git switch')" if forced else ""
-
-
 def _checks_out(texts: Sequence[str], flags: Sequence[str]) -> str:
     names = [text for text in texts if not text.startswith("-")]
     if _has(flags, "b") and not _has(flags, "fB"):
@@ -322,13 +310,3 @@ def _has(flags: Sequence[str], letters: str, *beginnings: str) -> bool:
         else any(letter in flag[1:] for letter in letters)
         for flag in flags
     )
-
-
-_JUDGED: Mapping[str, Callable[[Sequence[str], Sequence[str]], str]] = {
-    "reset": _resets,
-    "clean": _cleans,
-    "rm": _removes,
-    "restore": _restores,
-    "checkout": _checks_out,
-    "switch": _switches,
-}

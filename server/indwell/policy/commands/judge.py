@@ -8,20 +8,18 @@ from itertools import pairwise
 from indwell.context.untrusted_text import shows_nothing
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.judge_command import Judging
+from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.verdict import (
     READ_ONLY,
     CommandPart,
     CommandVerdict,
     PartFinding,
-    Situation,
     joined,
 )
 from indwell.policy.shell.items import AT_START, Oddity, Simple
 from indwell.policy.shell.parse import ShellReading, Tangle
 from indwell.policy.shell.second_reader import runs_of
 from indwell.policy.shell.words import Word
-
-__all__ = ["LONGEST", "Situation", "judge"]
 
 LONGEST = 8_000  # characters; nobody reads more in a question, and more take too long to parse
 _MOST = {"|": 400, "<<": 100}  # the parser's time grows with their square: 6 ms
@@ -149,16 +147,7 @@ def _inner(
 ) -> tuple[CommandPart, PartFinding]:
     """Judge a text within the text, such as that of ``bash -c``."""
     inner = _judge(text, situation, depth - 1)
-    finding = PartFinding(
-        inner.decision,
-        inner.rule,
-        inner.reason,
-        inner.widening,
-        inner.reads_only,
-        inner.is_held,
-        inner.by_user,
-    )
-    return chars.part(*place, (text,), finding), finding
+    return chars.part(*place, (text,), inner), inner
 
 
 def _has_lines(reading: ShellReading) -> bool:
@@ -175,16 +164,16 @@ def _combined(
         return CommandVerdict("allow", READ_ONLY, reads_only=True)
     worst = min(findings, key=_strictness)
     rule = worst.rule
-    if worst.effect == "allow":
+    if worst.decision == "allow":
         # Parts covered by a pattern of the user are not named, because it applies to its own part
         # alone.
         known = sorted(findings, key=lambda one: one.by_user)
         rule = next((one.rule for one in known if one.rule != READ_ONLY), READ_ONLY)
     return CommandVerdict(
-        worst.effect,
+        worst.decision,
         rule,
         worst.reason,
-        tuple(part for part, _ in found),
+        parts=tuple(part for part, _ in found),
         reads_only=all(one.reads_only for one in findings),
         is_held=any(one.is_held for one in findings)
         and all(one.reads_only or one.is_held for one in findings),
@@ -197,7 +186,7 @@ def _combined(
 def _strictness(one: PartFinding) -> tuple[int, int]:
     """Return a sort key: denials first; then questions that no standing answer covers."""
     firm = one.rule in {"protected", "secret"} or one.rule.startswith("ask: ")
-    return _ORDER[one.effect], 0 if firm else 1
+    return _ORDER[one.decision], 0 if firm else 1
 
 
 class _Characters:
@@ -222,7 +211,7 @@ class _Characters:
             begin,
             stop,
             words,
-            finding.effect,
+            finding.decision,
             finding.rule,
             finding.reason,
             folders,

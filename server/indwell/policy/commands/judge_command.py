@@ -9,7 +9,7 @@ import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.effects import base_name, program_name, use_of
-from indwell.policy.commands.path_rules import SINKS, Grounds, PathRules
+from indwell.policy.commands.path_rules import SINKS, PathRules, Situation
 from indwell.policy.commands.patterns import UserPatterns
 from indwell.policy.commands.readers import TELL_OF_PROGRAMS
 from indwell.policy.commands.verdict import (
@@ -17,7 +17,6 @@ from indwell.policy.commands.verdict import (
     READ_ONLY,
     WORKSPACE_WRITE,
     PartFinding,
-    Situation,
     Use,
     ask,
     joined,
@@ -51,16 +50,7 @@ class Judging:
         self._confined = situation.writes_confined and not situation.reads_only
         self._held = situation.writes_confined and situation.reads_only
         self._is_certain = is_certain
-        self._grounds = Grounds(
-            situation.cwd,
-            situation.roots,
-            situation.secrets,
-            situation.secret_files,
-            situation.obeyed,
-            situation.harmless,
-            situation.repository_roots,
-        )
-        self._paths = PathRules(self._grounds, are_hidden=situation.writes_confined)
+        self._paths = PathRules(situation, are_hidden=situation.writes_confined)
 
     def oddity(self, reason: str, *, is_hard: bool) -> PartFinding:
         """Judge a construct that was not understood."""
@@ -82,15 +72,15 @@ class Judging:
 
     def _command(self, words: tuple[Word, ...], one: Simple, depth: int) -> PartFinding:
         forbidden = self.patterns.forbidding(words)
-        if forbidden and forbidden.effect == "deny":
+        if forbidden and forbidden.decision == "deny":
             return forbidden
         if depth > _DEEPEST or (depth and len(words) > _MOST_WORDS):
             return forbidden or ask(
                 "not understood", "runs a program that runs a program, and so on"
             )
-        use = use_of(words, one, self._grounds)
+        use = use_of(words, one, self._situation)
         if found := elsewhere(words, one.folders, self._situation):
-            return forbidden if forbidden and found.effect == "ask" else found
+            return forbidden if forbidden and found.decision == "ask" else found
         inner = [self._command(each, one, depth + 1) for each in use.inner]
         is_opaque = use.kind in _OPAQUE
         if forbidden:  # a pattern asks about the wrapper; another may deny what the wrapper runs
@@ -125,10 +115,10 @@ class Judging:
     ) -> PartFinding:
         """Return the question that a pattern asks, unless what the command runs is denied."""
         hardest = worst(inner)
-        if hardest is not None and hardest.effect == "deny":
+        if hardest is not None and hardest.decision == "deny":
             return hardest
         named = self.patterns.forbidding_named(words) if is_opaque else None
-        if named and named.effect == "deny":
+        if named and named.decision == "deny":
             return named
         return msgspec.structs.replace(
             asked,
@@ -147,7 +137,7 @@ class Judging:
     ) -> PartFinding:
         """Judge the inner command first: neither a pattern nor a wrapper makes it harmless."""
         hardest = worst(inner)
-        if hardest is not None and hardest.effect != "allow":
+        if hardest is not None and hardest.decision != "allow":
             return hardest
         if pattern := self.patterns.allowing(words):
             return self._allowed_by_user(pattern, words, use, one)

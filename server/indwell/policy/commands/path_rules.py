@@ -19,7 +19,7 @@ from indwell.policy.paths import (
     is_protected,
     matches_any,
 )
-from indwell.policy.rules import Widening
+from indwell.policy.rules import PatternRules, Widening
 from indwell.policy.shell.items import joined
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
@@ -164,8 +164,9 @@ class Grounds(msgspec.Struct, frozen=True):
         cwd: The absolute folder in which the text runs; empty if unknown.
         roots: The workspace's absolute folders; if none is known, ``cwd`` counts.
         secrets: Globs of secret files.
-        secret_files: Absolute paths of existing secret files.
-        obeyed: Absolute files and folders that git runs or obeys.
+        secret_files: Absolute paths of existing secret files; without a sandbox, a search of a
+            folder with one needs a question.
+        obeyed: Absolute files and folders that git runs or obeys; protected as well.
         harmless: Unknown dot names that the user declares harmless.
         repository_roots: Absolute folders of the workspace's repositories.
     """
@@ -259,6 +260,27 @@ class Grounds(msgspec.Struct, frozen=True):
             for part in inner.split("/")
             for name in (".git", ".vscode", ".github", ".indwell", ".env", "package.json")
         )
+
+
+class Situation(Grounds, frozen=True):
+    """Where and under which rules a command would run.
+
+    Attributes:
+        rules: The user's rules.
+        writes_confined: Whether a sandbox keeps it in the workspace, so that builds and tests may
+            run.
+        reads_only: Whether nothing may be changed, as in ``plan``. With ``writes_confined`` the
+            sandbox ensures it, so that builds and tests may still run.
+        repositories: Absolute folders with git settings that the user was not asked about; without
+            a sandbox, git may not even read there without a question.
+        restricted: Absolute folders that the user does not trust; git does not run there.
+    """
+
+    rules: PatternRules = PatternRules()
+    writes_confined: bool = False
+    reads_only: bool = False
+    repositories: tuple[str, ...] = ()
+    restricted: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=4096)

@@ -78,7 +78,7 @@ class UserPatterns:
         asked = None
         for at in range(min(len(words), _MOST_WORDS)):
             found = self.forbidding(tuple(words[at : at + 8]), certain_only=True)
-            if found and found.effect == "deny":
+            if found and found.decision == "deny":
                 return found
             asked = asked or found
         return asked

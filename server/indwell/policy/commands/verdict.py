@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
-from indwell.policy.rules import ANY_HOST, NOTHING_MORE, PatternRules, Widening
+from indwell.policy.rules import ANY_HOST, NOTHING_MORE, Widening
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
 Effect: TypeAlias = Literal["allow", "ask", "deny"]
@@ -39,31 +39,6 @@ class CommandPart(msgspec.Struct, frozen=True):
     folders: tuple[str, ...] = ("",)
 
 
-class CommandVerdict(msgspec.Struct, frozen=True):
-    """The verdict on a whole command.
-
-    Attributes:
-        decision: The strictest decision of its parts.
-        rule: The deciding rule.
-        reason: Why it is asked about or denied, in half a sentence for people.
-        parts: All of its parts, in source order.
-        reads_only: Whether it changes nothing, as far as it is understood.
-        is_held: Whether ``plan`` allows it only because the sandbox lets it write nowhere but
-            ``/tmp``.
-        widening: The access it needs beyond the sandbox, such as network for ``git push``.
-        by_user: Whether a pattern of the user allows each part that does more than read.
-    """
-
-    decision: Effect
-    rule: str
-    reason: str = ""
-    parts: tuple[CommandPart, ...] = ()
-    reads_only: bool = False
-    is_held: bool = False
-    widening: Widening = NOTHING_MORE
-    by_user: bool = False
-
-
 READ_ONLY = "read-only"
 WORKSPACE_WRITE = "workspace-write"
 HELD = "held read-only"
@@ -73,7 +48,7 @@ class PartFinding(msgspec.Struct, frozen=True):
     """The finding on one part.
 
     Attributes:
-        effect: Allow, ask or deny.
+        decision: Allow, ask or deny.
         rule: The deciding rule.
         reason: Why it is not allowed.
         widening: The access it needs beyond the sandbox.
@@ -84,7 +59,7 @@ class PartFinding(msgspec.Struct, frozen=True):
         hints: Texts that it may run, in which denied commands are searched.
     """
 
-    effect: Effect
+    decision: Effect
     rule: str
     reason: str = ""
     widening: Widening = NOTHING_MORE
@@ -93,6 +68,15 @@ class PartFinding(msgspec.Struct, frozen=True):
     by_user: bool = False
     texts: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
+
+
+class CommandVerdict(PartFinding, frozen=True):
+    """The verdict on a whole command: the strictest finding of its parts, which it holds in order.
+
+    It allows what a pattern of the user allows if one allows each part that does more than read.
+    """
+
+    parts: tuple[CommandPart, ...] = ()
 
 
 HELD_FINDING = PartFinding("allow", HELD, is_held=True)
@@ -131,7 +115,7 @@ def joined(all_of_them: Sequence[Widening]) -> Widening:
 def worst(found: Sequence[PartFinding]) -> PartFinding | None:
     """Return the strictest finding."""
     order = {"deny": 0, "ask": 1, "allow": 2}
-    return min(found, key=lambda one: order[one.effect], default=None)
+    return min(found, key=lambda one: order[one.decision], default=None)
 
 
 def shown(text: str) -> str:
@@ -196,42 +180,6 @@ def writing(reason: str, *writes: Word) -> Use:
 def working(reason: str, *texts: str) -> Use:
     """Return a use that runs unknown code, such as a build or a script."""
     return Use("writes", reason, texts=texts, is_work=True)
-
-
-class Situation(msgspec.Struct, frozen=True):
-    """Where and under which rules a command would run.
-
-    Attributes:
-        rules: The user's rules.
-        writes_confined: Whether a sandbox keeps it in the workspace, so that builds and tests may
-            run.
-        reads_only: Whether nothing may be changed, as in ``plan``. With ``writes_confined`` the
-            sandbox ensures it, so that builds and tests may still run.
-        cwd: The absolute folder in which it runs; empty if unknown.
-        roots: The workspace's absolute folders.
-        secrets: Globs of files whose contents the user keeps secret.
-        secret_files: Absolute paths of existing secret files; without a sandbox, a search of a
-            folder with one needs a question.
-        obeyed: Absolute files and folders that git runs or obeys; protected as well.
-        repositories: Absolute folders with git settings that the user was not asked about; without
-            a sandbox, git may not even read there without a question.
-        restricted: Absolute folders that the user does not trust; git does not run there.
-        harmless: Unlisted dot names that the user declares harmless.
-        repository_roots: Absolute folders of the workspace's repositories.
-    """
-
-    rules: PatternRules = PatternRules()
-    writes_confined: bool = False
-    reads_only: bool = False
-    cwd: str = ""
-    roots: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
-    secret_files: tuple[str, ...] = ()
-    obeyed: tuple[str, ...] = ()
-    repositories: tuple[str, ...] = ()
-    restricted: tuple[str, ...] = ()
-    harmless: tuple[str, ...] = ()
-    repository_roots: tuple[str, ...] = ()
 
 
 _HOSTS = {"gh": ("api.github.com", "github.com"), "glab": ("gitlab.com",)}

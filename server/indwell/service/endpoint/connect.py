@@ -12,7 +12,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from indwell.errors import SettingsError, ToolError, UserError
-from indwell.files import make_private_folder, write_atomic, write_private
+from indwell.files.append_log import make_private_folder
+from indwell.files.atomic import write_atomic
+from indwell.files.private import write_private
 from indwell.lazy_pattern import lazy_pattern
 from indwell.providers.catalogue import (
     BY_NAME,

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from indwell.errors import SettingsError, ToolError
-from indwell.files import make_private_folder, write_atomic
+from indwell.files.append_log import make_private_folder
+from indwell.files.atomic import write_atomic
 from indwell.messages import EFFORTS, Effort
 from indwell.providers.catalogue import CATALOGUE
 from indwell.providers.endpoint import EndpointStep, LocalServer, LoginOutcome

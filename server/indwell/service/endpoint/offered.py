@@ -251,7 +251,10 @@ def _file() -> Path:
 
 
 def with_own(models: tuple[OfferedModel, ...], settings: Settings) -> tuple[OfferedModel, ...]:
-    """Return ``models`` with the user's settings for the one in use. Pure."""
+    """Return ``models`` with the user's settings for the one in use. Pure.
+
+    The settings of a named endpoint are true of all its models.
+    """
     own = {
         "window": settings.window,
         "price_in": settings.price_in,
@@ -260,7 +263,7 @@ def with_own(models: tuple[OfferedModel, ...], settings: Settings) -> tuple[Offe
     given = {name: value for name, value in own.items() if value is not None}
     return tuple(
         msgspec.structs.replace(one, **given, source="settings")
-        if given and one.name == settings.model
+        if given and (one.name == settings.model or split_name(one.name, settings.endpoints)[1])
         else one
         for one in models
     )

@@ -11,7 +11,7 @@ from indwell.agent.core.feature import Moment
 from indwell.agent.core.prompt import is_blank, taken_words
 from indwell.agent.core.session import Session
 from indwell.agent.features.plan import APPROVED, board_of, tell_plan, written_plan
-from indwell.context.plan import Plan, PlanInput, next_state
+from indwell.context.task_state import Plan, PlanInput, next_state
 from indwell.errors import UserError
 from indwell.service.configuration import Configuration
 from indwell.service.sessions.open_sessions import OpenSessions

@@ -25,9 +25,8 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.errors import SessionError
-from indwell.files import rename_own
 from indwell.files.append_log import AppendLog, list_names, pieces_of
-from indwell.files.private import remove_own
+from indwell.files.private import remove_own, rename_own
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.store import folder_name
 

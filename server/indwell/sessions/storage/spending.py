@@ -11,8 +11,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
-from indwell.files import make_private_folder
-from indwell.files.append_log import append_line, read_from, remove_all_but
+from indwell.files.append_log import append_line, make_private_folder, read_from, remove_all_but
 from indwell.files.locks import locked
 from indwell.sessions.spending_lines import MOST_A_CALL, DaySum, Reservation, is_plausible
 

@@ -198,7 +198,9 @@ class SessionStore:
             raise SessionError(
                 f"the sessions cannot be listed ({error.strerror}); check {str(self._folder)!r}"
             ) from error
-        return tuple(name for name in reversed(names) if is_id(name) and self._has_log(name))
+        return tuple(
+            name for name in reversed(names) if is_id(name) and self._log_path(name).is_file()
+        )
 
     def spill(self, session: str) -> Path:
         """Return the folder for texts of a session that were shortened for the model.
@@ -232,9 +234,6 @@ class SessionStore:
             f"there is no session {session!r} in this workspace{like}; `indwell sessions` lists "
             "them"
         )
-
-    def _has_log(self, session: str) -> bool:
-        return self._log_path(session).is_file()
 
     def _log_path(self, session: str) -> Path:
         return self._folder / session / "log.jsonl"

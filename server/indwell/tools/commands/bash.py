@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files import locate
+from indwell.files.beneath import locate
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.rules import Widening
 from indwell.sandbox import BACKGROUND, Finished, spawn

@@ -11,8 +11,7 @@ from typing import Annotated
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files import exists
-from indwell.files.listing import Newest
+from indwell.files.listing import Newest, exists
 from indwell.sandbox import Finished
 from indwell.tools.arguments import of_struct, renaming
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts

@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files import exists
+from indwell.files.listing import exists
 from indwell.sandbox import Finished
 from indwell.tools.arguments import Given, of_struct, renamed
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts

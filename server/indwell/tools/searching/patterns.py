@@ -15,7 +15,8 @@ from wcmatch import glob as wildcards
 from wcmatch._wcparse import PatternLimitException  # exported nowhere else
 
 from indwell.errors import ToolError
-from indwell.files import PathBeneath, exists, locate
+from indwell.files.beneath import PathBeneath, locate
+from indwell.files.listing import exists
 from indwell.lazy_pattern import lazy_pattern
 from indwell.tools.base import ToolContext
 from indwell.tools.truncate import untorn

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files import read_bytes
+from indwell.files.reading import read_bytes
 from indwell.files.watch.tree import FileStamp, FoundChanges, found_at, names_in
 from indwell.policy.guarded import BARE, GIT_OBEYS
 from indwell.workspace.git.repository import is_bare, places_of

@@ -10,9 +10,8 @@ from pathlib import Path
 from indwell.agent.features.checks.gate import CheckCommand, CheckGate, CheckSettings
 from indwell.agent.features.hooks.book import FoundHook, HookBook, MatchingHooks
 from indwell.errors import SettingsError, ToolError
-from indwell.files import is_file, read_bytes
-from indwell.files.listing import mark_of
-from indwell.files.reading import why_foreign
+from indwell.files.listing import is_file, mark_of
+from indwell.files.reading import read_bytes, why_foreign
 from indwell.sandbox.environment import program_on_path
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import workspace_file

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from indwell.agent.features.instructions import NOTHING, FoundInstructions, Instruction
 from indwell.errors import SettingsError, ToolError
-from indwell.files import exists, has_other_names, read_bytes
+from indwell.files.listing import exists, has_other_names
+from indwell.files.reading import read_bytes
 from indwell.policy.paths import is_inside, matches_any
 from indwell.prompt.reminders import FILE_NAME, LIMIT
 from indwell.service.folder_trust import FolderTrust

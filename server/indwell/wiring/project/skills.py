@@ -9,8 +9,8 @@ from pathlib import Path
 from indwell import skills as package
 from indwell.agent.features.skills import Content, FoundSkills, Shelf
 from indwell.errors import ToolError, UserError
-from indwell.files import list_folder, read_bytes
-from indwell.files.reading import why_foreign
+from indwell.files.listing import list_folder
+from indwell.files.reading import read_bytes, why_foreign
 from indwell.files.watch.file_watch import FolderWatch
 from indwell.files.watch.tree import names_in
 from indwell.policy.approvals import one_line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from collections.abc import Iterator
 
@@ -17,39 +18,9 @@ _ADDRESS = lazy_pattern(
 )
 """An address that git only connects to: no ``ext::``, no option in place of a host."""
 
-_HARMLESS = {
-    "core": {
-        *("repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase"),
-        *("precomposeunicode", "symlinks", "autocrlf", "eol", "safecrlf", "sharedrepository"),
-        *("untrackedcache", "preloadindex", "longpaths", "abbrev", "commitgraph", "quotepath"),
-        *("excludesfile", "hidedotfiles", "compression", "whitespace"),
-    },
-    "branch": {
-        *("remote", "merge", "rebase", "description", "vscode-merge-base", "pushremote"),
-        *("github-pr-owner-number", "gh-merge-base"),
-    },
-    "remote": {
-        *("fetch", "url", "pushurl", "push", "prune", "tagopt", "promisor", "gh-resolved"),
-        *("mirror", "partialclonefilter"),
-    },
-    "user": {"name", "email", "signingkey"},
-    "submodule": {"active", "url", "branch", "recurse"},
-    "extensions": {"objectformat", "refstorage", "worktreeconfig", "partialclone"},
-    "pull": {"rebase", "ff"},
-    "push": {"default", "autosetupremote", "followtags"},
-    "fetch": {"prune", "prunetags", "parallel", "writecommitgraph"},
-    "init": {"defaultbranch"},
-    "gc": {"auto", "autodetach", "autopacklimit"},
-    "maintenance": {"auto", "strategy"},
-    "lfs": {"repositoryformatversion", "access"},
-    "diff": {"algorithm", "renames", "colormoved", "mnemonicprefix"},
-    "blame": {"ignorerevsfile"},
-    "commit": {"template", "verbose"},
-    "merge": {"conflictstyle", "ff"},
-    "rebase": {"autostash", "autosquash", "updaterefs"},
-    "rerere": {"enabled", "autoupdate"},
-    "color": {"ui", "diff", "status", "branch"},
-}
+_HARMLESS = msgspec.json.decode(
+    pkgutil.get_data(__name__, "harmless_settings.json") or b"", type=dict[str, frozenset[str]]
+)
 _ADDRESSES = {"url", "pushurl"}
 _HARMLESS_SECTIONS = frozenset({"advice", "gui"})
 _HARMLESS_BEGINNINGS = {"branch": "gk-"}  # notes of an editor extension

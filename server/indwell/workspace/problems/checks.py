@@ -85,7 +85,7 @@ def _of_environment(program: str) -> tuple[str, ...]:
 def _scripts(text: str, *, has_types: bool) -> Iterator[ProjectCheck]:
     scripts = _table(_table(_json(text)).get("scripts"))
     for name in SCRIPTS:
-        if only_checks(scripts, name):
+        if _only_checks(scripts, name, MOST_DEEP):
             yield ProjectCheck(f"npm run {name}", f"run --silent {name}", ("npm",), _SCRIPT)
             return
     if has_types:
@@ -167,11 +167,6 @@ _PROGRAMS: Mapping[str, _Program] = {
         bare=_words("--check -c --list-different -l --ignore-unknown"),
     ),
 }
-
-
-def only_checks(scripts: Mapping[str, object], name: str) -> bool:
-    """Tell whether ``npm run name`` certainly writes no file and ends."""
-    return _only_checks(scripts, name, MOST_DEEP)
 
 
 def _only_checks(scripts: Mapping[str, object], name: str, depth: int) -> bool:

@@ -13,7 +13,7 @@ from typing import Literal
 from indwell.agent.core.events import BackgroundCommand, CommandsChanged, Event, Notice
 from indwell.agent.features.background.output import Output
 from indwell.errors import ToolError
-from indwell.files import append_own
+from indwell.files.private import append_own
 from indwell.policy.approvals import short_line
 from indwell.sandbox import Finished
 from indwell.tools.base import Outcome, Run, ToolContext

@@ -7,6 +7,7 @@ A check is a program that looks for faults and reports by its exit status whethe
 
 from __future__ import annotations
 
+import pkgutil
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
@@ -34,80 +35,34 @@ if TYPE_CHECKING:
 
 MOST = 10_000  # characters of a text that is parsed
 
-_PYTHON = (".py", ".pyi", ".pyx", ".toml", ".cfg", ".ini")
-_SCRIPT = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte", ".json")
-_STYLE = (*_SCRIPT, ".css", ".scss", ".html")
-_RUST = (".rs", ".toml")
-_GO = (".go", ".mod")
-_JVM = (".java", ".kt", ".kts", ".scala", ".groovy", ".gradle", ".xml")
-_NET = (".cs", ".fs", ".vb", ".csproj", ".fsproj", ".sln")
-_RUBY = (".rb", ".rake", ".gemspec")
-_PHP = (".php",)
-_SHELL = (".sh", ".bash")
-_ALL = ()
+
+class _Checker(msgspec.Struct, frozen=True):
+    """A program that is a check with certain first words, and the suffixes of what it checks."""
+
+    words: frozenset[str]
+    suffixes: tuple[str, ...]
+
+
+class _Tables(msgspec.Struct, frozen=True):
+    suffixes: Mapping[str, tuple[str, ...]]
+    always: Mapping[str, tuple[str, ...]]
+    with_words: Mapping[str, _Checker]
+    runners: Mapping[str, tuple[str, ...]]
+
+
+_TABLES = msgspec.json.decode(
+    pkgutil.get_data(__name__, "checking_commands.json") or b"", type=_Tables
+)
+_PYTHON, _SCRIPT, _STYLE, _ALL = (
+    _TABLES.suffixes[name] for name in ("python", "script", "style", "all")
+)
+_ALWAYS = {one: _TABLES.suffixes[of] for of, some in _TABLES.always.items() for one in some}
+"""Programs that are always checks."""
 _TASK = lazy_pattern(r"(?:(?:type-?)?check|tests?|lint|build|ci|verify|compile|tsc)(?:[:._-].*)?")
 _TEST_FILE = lazy_pattern(r"(?:test_[^/]*|[^/]*_test|tests?|runtests)\.py")
 
-# Programs that are always checks.
-_ALWAYS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        ("pytest", "py.test", "mypy", "pyright", "basedpyright", "flake8", "pylint", "pyflakes"),
-        _PYTHON,
-    ),
-    **dict.fromkeys(("tox", "nox", "nose2", "bandit", "pyre", "ty", "zuban"), _PYTHON),
-    **dict.fromkeys(("jest", "vitest", "mocha", "ava", "eslint", "oxlint", "tslint"), _SCRIPT),
-    **dict.fromkeys(("tsc", "vue-tsc", "svelte-check", "stylelint"), _STYLE),
-    **dict.fromkeys(("golangci-lint", "staticcheck"), _GO),
-    **dict.fromkeys(("rspec", "rubocop"), _RUBY),
-    **dict.fromkeys(("phpunit", "phpstan", "psalm", "pest"), _PHP),
-    **dict.fromkeys(("shellcheck", "bats"), _SHELL),
-    **dict.fromkeys(("ctest", "ninja", "clippy-driver"), _ALL),
-}
-
-# Programs that are checks with certain first words.
-_WITH: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "ruff": (("check",), _PYTHON),
-    "cargo": (("test", "t", "check", "c", "build", "b", "clippy", "nextest"), _RUST),
-    "go": (("test", "vet", "build"), _GO),
-    "deno": (("test", "check", "lint"), _SCRIPT),
-    "biome": (("check", "ci", "lint"), _STYLE),
-    "playwright": (("test",), _STYLE),
-    "cypress": (("run",), _STYLE),
-    "mvn": (("test", "verify", "compile", "package", "install", "test-compile"), _JVM),
-    "mvnw": (("test", "verify", "compile", "package", "install", "test-compile"), _JVM),
-    "gradle": (("test", "check", "build", "assemble", "compileJava", "compileKotlin"), _JVM),
-    "gradlew": (("test", "check", "build", "assemble", "compileJava", "compileKotlin"), _JVM),
-    "sbt": (("test", "compile"), _JVM),
-    "dotnet": (("test", "build"), _NET),
-    "swift": (("test", "build"), (".swift",)),
-    "mix": (("test", "compile", "credo", "dialyzer"), (".ex", ".exs")),
-    "zig": (("test", "build"), (".zig",)),
-    "dart": (("test", "analyze"), (".dart",)),
-    "flutter": (("test", "analyze"), (".dart",)),
-    "cabal": (("test", "build"), (".hs", ".cabal")),
-    "stack": (("test", "build"), (".hs", ".cabal")),
-    "meson": (("test", "compile"), _ALL),
-    "bazel": (("test", "build"), _ALL),
-    "terraform": (("validate",), (".tf",)),
-    "pre-commit": (("run",), _ALL),
-    "prek": (("run",), _ALL),
-}
 _TASKS = frozenset({"make", "gmake", "just", "task", "rake"})
 _SCRIPTS = frozenset({"npm", "pnpm", "yarn", "bun"})
-_RUNNERS: Mapping[str, tuple[str, ...]] = {
-    "uv": ("run",),
-    "poetry": ("run",),
-    "pdm": ("run",),
-    "pipenv": ("run",),
-    "rye": ("run",),
-    "hatch": ("run",),
-    "bundle": ("exec",),
-    "npx": (),
-    "bunx": (),
-    "pnpm": ("exec",),
-    "yarn": ("exec",),
-}
-"""Programs that run another program, and the word that stands between."""
 
 # Words that keep a check from checking, or from reporting that it failed.
 _NOT_CHECKING = frozenset(
@@ -281,10 +236,10 @@ def _suffixes(words: Sequence[str]) -> tuple[str, ...] | None:
     is_task = name in _TASKS
     if any(one in _NOT_CHECKING and (is_task or one not in _ONLY_OF_TASKS) for one in rest):
         return None
-    if between := _RUNNERS.get(name):
+    if between := _TABLES.runners.get(name):
         if plain[:1] == [between[0]]:
             return _suffixes(program_of(_behind_options(rest[rest.index(between[0]) + 1 :])))
-    elif name in _RUNNERS:
+    elif name in _TABLES.runners:
         return _suffixes(program_of(_behind_options(rest)))
     return _of_program(name, rest, plain)
 
@@ -295,9 +250,8 @@ def _of_program(name: str, rest: list[str], plain: list[str]) -> tuple[str, ...]
         return _of_python(rest)
     if name in _ALWAYS:
         return _ALWAYS[name]
-    if name in _WITH:
-        firsts, suffixes = _WITH[name]
-        return suffixes if plain[:1] and plain[0] in firsts else None
+    if checker := _TABLES.with_words.get(name):
+        return checker.suffixes if plain[:1] and plain[0] in checker.words else None
     if name == "node":
         return _SCRIPT if "--test" in rest else None
     if name == "prettier":

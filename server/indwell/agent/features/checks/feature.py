@@ -166,7 +166,8 @@ async def _goes_on(gate: CheckGate, moment: Moment[Session]) -> bool:
     state.was_asked = True
     blocks = [inject("reminder", ASKED, turn=turn.number)]
     for by, errors in found.items():
-        lines = listed(errors, lambda path: _named(session, path), _output_of(gate))
+        output = next((ran.output for _, ran in gate.kept.values() if ran.output), "")
+        lines = listed(errors, lambda path: _named(session, path), output)
         words = await hidden(session, "\n".join(lines))
         about = {"check": by, "state": "failing"}
         blocks.append(inject("diagnostics", words, turn=turn.number, attributes=about))
@@ -200,10 +201,6 @@ async def _begin(
         state.runs[command.command] = ran
         if ran.state == "broken":
             gate.slow.add(command.command)
-
-
-def _output_of(gate: CheckGate) -> str:
-    return next((ran.output for _, ran in gate.kept.values() if ran.output), "")
 
 
 def _named(session: Session, path: Path) -> str:

@@ -40,7 +40,7 @@ from indwell.agent.permission.recorded_changes import around, command_turn, cove
 from indwell.context.attachments import Problem
 from indwell.context.work import error_line
 from indwell.errors import ToolError
-from indwell.files import is_file
+from indwell.files.listing import is_file
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.call_facts import Allow, Ask, Decision, Deny
 from indwell.policy.rules import NOTHING_MORE, Widening
@@ -89,7 +89,7 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
         async with command_turn(session, turn, permit, emit):
             await session.parts.log.commit()
             settled = await workspace.settle()
-            now = await still_permitted_check(session, command, permit)
+            now = _worded(command, await still_allowed(session, permit))
             if isinstance(now, RefusedCheck):
                 note_ending(session, turn, command, "did not run")
                 return _refused(gate, turn, command, now, emit)
@@ -174,13 +174,6 @@ async def check_permit(session: Session, turn: int, command: CheckCommand) -> Pe
     facts, arguments = command_facts(command.command, command.folder)
     request = CheckRequest(session, turn, command, facts, arguments)
     return _worded(command, await permission(session, request))
-
-
-async def still_permitted_check(
-    session: Session, command: CheckCommand, permit: Permit
-) -> Permit | RefusedCheck:
-    """Return the permit of a check that waited or is about to start, under the current rules."""
-    return _worded(command, await still_allowed(session, permit))
 
 
 def _worded(command: CheckCommand, found: Permitted) -> Permit | RefusedCheck:
