@@ -98,7 +98,8 @@ class NoModel(SettingsError):
 
 def uses_editor(settings: Settings) -> bool:
     """Return whether the settings name a model of the editor's own."""
-    return any(map(is_editors, (settings.model, settings.small_model, settings.fallback)))
+    named = (settings.model, settings.small_model, settings.agent_model, settings.fallback)
+    return any(map(is_editors, named))
 
 
 def make_model(
