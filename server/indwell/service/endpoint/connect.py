@@ -34,7 +34,7 @@ from indwell.providers.endpoint import (
     shown,
 )
 from indwell.providers.models import OfferedModel
-from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer, look, talk
+from indwell.service.endpoint.connection_test import NAME_ONE, EndpointAnswer, look, talk
 from indwell.settings.credentials import Secret, name_or_nothing, origin_of, redacted
 from indwell.settings.endpoints import EDITOR, NAME
 from indwell.settings.keys import KeyringUnusable, KeyStore, StoredKey
