@@ -118,7 +118,7 @@ def test_another_model_is_asked_for_if_one_takes_no_tools(home) -> None:
         table = terminal.until("a part of one > ")
         assert table.index("able") < table.index("plain") < table.index("embed-1")
         terminal.answer("", "plain")
-        terminal.until("takes no tools")
+        terminal.until("does not support tool calls")
         terminal.answer("a part of one > ", "able")
         terminal.until("able calls tools")
         assert terminal.ends() == 0
