@@ -26,7 +26,7 @@ from indwell.files.private import write_private
 from indwell.secrets import Hider
 from indwell.tools.base import ToolContext
 from indwell.tools.commands.bash import Shell
-from indwell.tools.seen import KnownTexts
+from indwell.tools.known_texts import KnownTexts
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 

@@ -39,7 +39,7 @@ from indwell.service.sessions.review_ledgers import open_ledger
 from indwell.settings.model import Settings
 from indwell.wiring.compose import open_session
 from indwell.wiring.model import Model
-from indwell.wiring.warm import load_rest, warm_up
+from indwell.wiring.preload import load_rest, warm_up
 from indwell.workspace.disk import DiskWorkspace
 
 FILES = 200_000

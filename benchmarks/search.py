@@ -27,9 +27,9 @@ from report import show
 from indwell.sandbox import find_program
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.commands.bash import Shell
+from indwell.tools.known_texts import KnownTexts
 from indwell.tools.searching.grep import SKIPPED
 from indwell.tools.searching.ripgrep import WALK
-from indwell.tools.seen import KnownTexts
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from indwell.policy import guarded, protected_names
+from indwell.policy import guarded_paths, protected_names
 
 ROOT = Path(__file__).resolve().parent.parent
 EDITOR = ROOT / "vscode-extension" / "src" / "extension" / "chat" / "editor"
@@ -43,7 +43,7 @@ def text() -> str:
                 _names(protected_names.HARMLESS),
             ),
             "/** The file that makes a folder a repository; exactly so. */",
-            f"export const BARE = {json.dumps(guarded.BARE)};\n",
+            f"export const BARE = {json.dumps(guarded_paths.BARE)};\n",
         ]
     )
 

@@ -37,7 +37,14 @@ END_S = 60.0  # a server takes 2 (safety.md, section 6); only a failing run wait
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in all that a shell puts behind
     signal.signal(signal.SIGINT, signal.default_int_handler)  # or no program would hear Ctrl-C
 # A machine under load is no clock: by itself hypothesis fails what takes longer than 0.2 s.
-settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# CI tries more examples than a person waits for; a failure prints what repeats it.
+settings.register_profile(
+    "shared",
+    deadline=None,
+    max_examples=100 if os.environ.get("CI") == "true" else 40,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("shared")
 _violations: set[tuple[str, str, str]] = set()
 

@@ -17,7 +17,7 @@ from indwell.policy.rules import Widening
 from indwell.settings.model import Settings
 from indwell.tools.base import ToolContext
 from indwell.tools.commands.bash import Shell
-from indwell.tools.seen import KnownTexts
+from indwell.tools.known_texts import KnownTexts
 from indwell.wiring.bounds.command_bounds import confiner
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace

@@ -20,7 +20,7 @@ from indwell.review.verdicts import Scope, reject
 from indwell.sandbox import Finished
 from indwell.sandbox.capture import OnChunk
 from indwell.tools.base import ToolContext
-from indwell.tools.seen import KnownTexts
+from indwell.tools.known_texts import KnownTexts
 from indwell.workspace.disk import DiskWorkspace
 from support.bubblewrap import needs_bubblewrap
 from support.running_on import (

@@ -124,7 +124,7 @@ def check_requests(world: World, answered: list[Request]) -> None:
     assert len(sent) == len(set(sent))
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=5 * settings().max_examples // 2)
 @given(turns)
 def test_whatever_happens_in_turns_requests_share_their_prefix_and_the_log_folds_back(
     script: list[tuple[str, str | None, str, tuple[Any, ...]]],

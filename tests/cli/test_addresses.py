@@ -8,7 +8,7 @@ import pytest
 
 from indwell.errors import UserError
 from indwell.service.endpoint.connect import address_of, spellings
-from indwell.service.endpoint.trial import look
+from indwell.service.endpoint.connection_test import look
 from support.editing import Home
 from support.loopback_endpoint import LoopbackEndpoint
 from support.model_server import answering, listed

@@ -288,6 +288,9 @@ async def test_what_is_no_name_for_an_endpoint_is_refused(home) -> None:
     ended = await run(home, "login", "http://127.0.0.1:9/v1", "--name", "My Work", "--no-test")
     assert (ended.code, config(home)) == (1, "")
     assert "'My Work' is no name for an endpoint" in ended.stderr
+    ended = await run(home, "login", "http://127.0.0.1:9/v1", "--name", "vscode", "--no-test")
+    assert (ended.code, config(home)) == (1, "")
+    assert "'vscode' is the endpoint of VS Code's own models" in ended.stderr
 
 
 async def test_the_doctor_looks_at_each_endpoint_with_a_name(home) -> None:

@@ -118,7 +118,7 @@ def test_another_model_is_asked_for_if_one_takes_no_tools(home) -> None:
         table = terminal.until("a part of one > ")
         assert table.index("able") < table.index("plain") < table.index("embed-1")
         terminal.answer("", "plain")
-        terminal.until("takes no tools")
+        terminal.until("does not support tool calls")
         terminal.answer("a part of one > ", "able")
         terminal.until("able calls tools")
         assert terminal.ends() == 0
@@ -138,3 +138,36 @@ def test_an_address_that_does_not_answer_is_asked_for_again(home) -> None:
         terminal.until("q calls tools")
         assert terminal.ends() == 0
     assert config(home) == f'model = "q"\nbase_url = "{endpoint.base_url}"\n'
+
+
+def test_a_second_endpoint_is_asked_for_a_name_so_that_both_stay(home) -> None:
+    with (
+        endpoint_in_thread(answering(listed("one"))) as first,
+        endpoint_in_thread(answering(listed("two"), key=CANARY)) as second,
+    ):
+        home.configure(f'model = "one"\nbase_url = "{first.base_url}"\n')
+        with at_terminal(home, "login", second.base_url) as terminal:
+            terminal.answer("keep both (Enter: use the new one instead)", "Not a name")
+            terminal.answer("'Not a name' is no name for an endpoint", "work")
+            terminal.answer("Key (not shown", CANARY)
+            terminal.until("two@work at")
+            assert terminal.ends() == 0
+            assert "You already use one at" in terminal.shown
+    assert config(home) == (
+        f'model = "two@work"\nbase_url = "{first.base_url}"\n\n'
+        f'[endpoints.work]\nbase_url = "{second.base_url}"\n'
+    )
+
+
+def test_enter_in_place_of_a_name_uses_the_new_endpoint_alone(home) -> None:
+    with (
+        endpoint_in_thread(answering(listed("one"))) as first,
+        endpoint_in_thread(answering(listed("two"))) as second,
+    ):
+        home.configure(f'model = "one"\nbase_url = "{first.base_url}"\n')
+        with at_terminal(home, "login", second.base_url) as terminal:
+            terminal.answer("keep both (Enter: use the new one instead)", "")
+            terminal.answer("Key (not shown", "")
+            terminal.until("answers from now on")
+            assert terminal.ends() == 0
+    assert config(home) == f'model = "two"\nbase_url = "{second.base_url}"\n'

@@ -13,7 +13,7 @@ import pytest
 
 from indwell.cli.stored.purge import OURS
 from indwell.context.memory import Fact, entries
-from indwell.wiring.companion import FOLDER
+from indwell.wiring.memory_and_questions import FOLDER
 from support.doc_examples import examples
 from support.editing import Home
 

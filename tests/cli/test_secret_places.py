@@ -91,7 +91,7 @@ def test_a_folder_and_a_link_that_change_places_all_the_time_end_no_look(tmp_pat
     swapping = threading.Thread(target=swap)
     swapping.start()
     try:
-        for _ in range(1_000):
+        for _ in range(300):
             found = SecretPlaces((root,), lambda: SECRETS).look()
             assert f"{root}/.env" in found
     finally:

@@ -182,7 +182,7 @@ steps = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=3 * settings().max_examples)
 @given(st.lists(steps, max_size=20))
 def test_however_a_conversation_grows_its_log_folds_back_to_it(
     script: list[tuple[str, object]],

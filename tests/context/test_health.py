@@ -16,7 +16,7 @@ from indwell.context.request.cache_health import (
     excerpts,
     first_difference,
 )
-from indwell.context.request.figures import Compactions, UsageFigures
+from indwell.context.request.usage_sums import Compactions, UsageFigures
 from indwell.context.tokens import request_tokens
 from indwell.messages import (
     Image,

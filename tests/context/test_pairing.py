@@ -38,7 +38,7 @@ def user_texts(of_messages: tuple[Message, ...]) -> list[str]:
     ]
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=5 * settings().max_examples)
 @given(conversations)
 def test_any_messages_can_be_repaired_and_the_repair_is_reported(
     broken: tuple[Message, ...],
@@ -54,7 +54,7 @@ def test_any_messages_can_be_repaired_and_the_repair_is_reported(
         check_legal(request(*repaired, *waiting))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=3 * settings().max_examples)
 @given(conversations)
 def test_a_repair_makes_no_call_up_and_only_says_interrupted(broken: tuple[Message, ...]) -> None:
     before = [block for message in broken for block in message.blocks]

@@ -90,7 +90,7 @@ def spoofs(draw: st.DrawFn) -> str:
 around = st.text(max_size=20) | st.sampled_from(["if a < b:", "List<int>", "&lt;", "\n  "])
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=6 * settings().max_examples)
 @given(st.lists(around | spoofs(), min_size=1, max_size=6).map("".join))
 def test_no_text_keeps_an_imitation_and_doing_it_twice_changes_nothing(text: str) -> None:
     safe = neutralise(text)
@@ -103,7 +103,7 @@ def test_a_letter_that_looks_like_a_bracket_ends_a_name(behind: str) -> None:
     assert neutralise(f"<system-reminder{behind}") == f"{HARMLESS}system-reminder{behind}"
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=3 * settings().max_examples)
 @given(spoofs())
 def test_only_brackets_are_replaced(spoof: str) -> None:
     safe = neutralise(spoof)
@@ -118,7 +118,7 @@ def test_only_brackets_are_replaced(spoof: str) -> None:
     assert at == len(safe)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=3 * settings().max_examples)
 @given(st.text() | st.lists(st.sampled_from([*TAGS, ">", "&lt;", " ", "/"])).map("".join))
 def test_text_without_an_imitation_stays_as_it_is(text: str) -> None:
     if not imitations(text):

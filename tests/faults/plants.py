@@ -27,7 +27,7 @@ import wcmatch.glob  # noqa: F401 - nobody may be unable to load it later
 
 from indwell.files.quarantine import Quarantine
 from indwell.policy import protected_names
-from indwell.policy.guarded import SHUT, is_guarded, is_repository_sign, is_set_aside
+from indwell.policy.guarded_paths import SHUT, is_guarded, is_repository_sign, is_set_aside
 from indwell.policy.paths import is_protected
 from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.gate import remaining_plants

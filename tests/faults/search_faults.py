@@ -20,8 +20,8 @@ from typing import NoReturn
 
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.commands.bash import Shell
+from indwell.tools.known_texts import KnownTexts
 from indwell.tools.searching.glob import MAX_LOOKED_AT
-from indwell.tools.seen import KnownTexts
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from editors.place import missing
 from indwell.policy import protected_names
-from indwell.policy.guarded import BARE, is_guarded
+from indwell.policy.guarded_paths import BARE, is_guarded
 
 ROOT = Path(__file__).resolve().parents[2]
 GUARDED = ROOT / "vscode-extension" / "src" / "extension" / "chat" / "editor" / "guarded.ts"

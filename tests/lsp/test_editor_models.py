@@ -196,6 +196,28 @@ async def test_what_passes_is_tried_again(tmp_path) -> None:
         assert len(models.seen) == 2
 
 
+async def test_what_does_not_pass_is_not_tried_again_and_keeps_what_was_said(tmp_path) -> None:
+    async def fail(params: status.CompleteParams) -> status.CompleteResult:
+        models.send(params.id, text("Half of "), call(1, READ))
+        return status.CompleteResult("Blocked", "filtered")
+
+    async with chatting(tmp_path, fail) as (_, editor, models):
+        turn = await editor.ask("hello")
+        assert "VS Code blocked the request to 'copilot/small'" in turn.message
+        assert (len(models.seen), editor.kinds().count("toolStarted")) == (1, 0)
+
+
+async def test_more_calls_than_a_reply_may_have_are_not_run(tmp_path) -> None:
+    async def flood(params: status.CompleteParams) -> status.CompleteResult:
+        models.send(params.id, *(call(number, READ) for number in range(300)))
+        return DONE
+
+    async with chatting(tmp_path, flood, [[text("Well.")]]) as (_, editor, models):
+        turn = await editor.ask("hello")
+        assert "it held over 256 tool calls" in turn.message
+        assert "toolStarted" not in editor.kinds()
+
+
 async def test_an_editor_that_refuses_the_request_itself_is_reported(tmp_path) -> None:
     async def fail(_params: status.CompleteParams) -> status.CompleteResult:
         raise JsonRpcException("the window closes", -32803)

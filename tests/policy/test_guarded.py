@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.policy import protected_names
-from indwell.policy.guarded import (
+from indwell.policy.guarded_paths import (
     INSIDE,
     is_posing,
     is_set_aside,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from indwell.policy import protected_names
 from indwell.policy.call_facts import Allow, Ask, CallFacts, Policy
 from indwell.policy.decide import decide
-from indwell.policy.guarded import is_guarded, is_minor, is_posing
+from indwell.policy.guarded_paths import is_guarded, is_minor, is_posing
 from indwell.policy.paths import (
     HARMLESS,
     is_at_root_unknown,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from indwell.messages import Usage
-from indwell.service.endpoint.offered import ask_for_facts, facts_of
+from indwell.service.endpoint.model_list import ask_for_facts, facts_of
 from indwell.settings.credentials import Secret
 from indwell.settings.model import Settings
 from indwell.wiring.model import make_model

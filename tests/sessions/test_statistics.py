@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.context.history import MessageSplice
-from indwell.context.request.figures import Compactions, UsageFigures
+from indwell.context.request.usage_sums import Compactions, UsageFigures
 from indwell.messages import Message, Meta, Text, Usage
 from indwell.sessions.log_lines import encode
 from indwell.sessions.overview import (

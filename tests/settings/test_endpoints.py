@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from indwell.errors import SettingsError
-from indwell.settings.credentials import Secret
-from indwell.settings.endpoints import ADDRESS_BOUND, SHARED, in_force, split_name
+from indwell.settings.credentials import EDITOR_URL, Secret, origin_of
+from indwell.settings.endpoints import (
+    ADDRESS_BOUND,
+    SHARED,
+    in_force,
+    is_editors,
+    split_name,
+)
 from indwell.settings.load import lacking, load
 from indwell.settings.model import Settings
 from indwell.settings.tighten import tighten
@@ -92,6 +98,25 @@ def test_a_model_without_a_named_endpoint_keeps_the_settings_as_they_are() -> No
 )
 def test_the_name_of_the_endpoint_is_what_follows_the_last_at_sign(model, parts) -> None:
     assert split_name(model, {"work": {}}) == parts
+
+
+@pytest.mark.parametrize("endpoints", [{}, {"work": {}}])
+def test_a_model_of_the_editor_is_at_no_address_and_takes_nothing_of_one(endpoints) -> None:
+    assert split_name("copilot/a/b@vscode", endpoints) == ("copilot/a/b", "vscode")
+    assert is_editors("copilot/gpt-5@vscode")
+    assert not any(map(is_editors, ("gpt-5", "gpt-5@work", "@vscode", "vscode")))
+    settings = in_force(loaded(WORK_KEY="k", TEAM="search"), "copilot/gpt-5@vscode")
+    assert settings.model == "copilot/gpt-5@vscode"
+    assert (settings.api_key, settings.headers, settings.price_in) == (None, {}, None)
+    assert (origin_of(settings.base_url), lacking(settings)) == (EDITOR_URL, "")
+    main = load({"OPENAI_API_KEY": "sk-of-openai"}).settings
+    assert in_force(main, "copilot/gpt-5@vscode").api_key is None
+
+
+def test_the_name_of_the_editors_endpoint_is_not_the_users() -> None:
+    table = '[endpoints.vscode]\nbase_url = "https://gateway.example/v1"\n'
+    with pytest.raises(SettingsError, match="a model of VS Code's own; give the endpoint another"):
+        load({}, table)
 
 
 def test_a_mistyped_endpoint_is_not_sent_to_another_one() -> None:

@@ -20,8 +20,8 @@ from indwell.tools.base import ToolContext, ToolTable
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.replace import Replacement, apply
 from indwell.tools.editing.write import make_write_file
+from indwell.tools.known_texts import KnownTexts
 from indwell.tools.read import make_read_file
-from indwell.tools.seen import KnownTexts
 from indwell.workspace.base import Workspace
 from indwell.workspace.text import document_lines
 from support.edit_model import EditModel, a_moment

@@ -135,7 +135,7 @@ def _become(
 
 
 def load() -> None:
-    """Import all of ``indwell`` and warm it up as ``wiring.warm`` does.
+    """Import all of ``indwell`` and warm it up as ``wiring.preload`` does.
 
     Nothing here asks the machine: what it can do (its sandbox) each server finds out for itself.
     """

@@ -14,8 +14,8 @@ from indwell.errors import ToolError
 from indwell.tools.base import Outcome, ToolContext, ToolTable
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file
+from indwell.tools.known_texts import KnownTexts
 from indwell.tools.read import make_read_file
-from indwell.tools.seen import KnownTexts
 from support.fake_editor.buffer import Buffer
 from support.fake_editor.profiles import PLAIN, Profile
 from support.near_editor import NearEditor

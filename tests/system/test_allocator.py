@@ -14,7 +14,7 @@ THREADS, ARENA_MB = 8, 64  # glibc reserves as much for each arena
 GROWN = f"""
 import sys, threading
 from pathlib import Path
-from indwell.wiring.warm import give_memory_back
+from indwell.wiring.preload import give_memory_back
 
 def size_mb():
     words = Path("/proc/self/statm").read_text().split()

@@ -18,7 +18,7 @@ from support.raw_client import RawClient, launched, raw_client
 
 LISTEN = """
 import logging
-log = logging.getLogger("indwell.wiring.warm")
+log = logging.getLogger("indwell.wiring.preload")
 log.setLevel(logging.DEBUG)
 log.addHandler(logging.StreamHandler())
 """

@@ -10,7 +10,7 @@ from indwell.files.append_log import make_private_folder
 from indwell.files.private import write_private
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.commands.bash import Shell
-from indwell.tools.seen import KnownTexts
+from indwell.tools.known_texts import KnownTexts
 from indwell.wiring.features import standard_tools
 from indwell.workspace.base import Workspace
 

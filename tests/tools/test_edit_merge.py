@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import EditRefused, ToolError
-from indwell.tools.seen import KEPT_CHARS
+from indwell.tools.known_texts import KEPT_CHARS
 from indwell.workspace.base import AppliedChange, Snapshot, digest
 from indwell.workspace.disk import DiskWorkspace
 from support.memory_workspace import ROOT, MemoryWorkspace

@@ -56,7 +56,7 @@ def test_every_way_to_write_a_frame_gives_its_body_however_it_is_cut(written, pl
 
 
 @given(st.lists(st.one_of(NOISE, st.binary(max_size=30).map(framed)), max_size=6), PLACES)
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 def test_any_bytes_mean_the_same_in_one_piece_in_many_and_one_by_one(parts, places) -> None:
     data = b"".join(parts)
     whole = read([data])

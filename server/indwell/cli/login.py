@@ -35,8 +35,8 @@ from indwell.service.endpoint.connect import (
     found,
     known_key,
 )
-from indwell.service.endpoint.offered import offered_models
-from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer
+from indwell.service.endpoint.connection_test import NAME_ONE, EndpointAnswer
+from indwell.service.endpoint.model_list import offered_models
 from indwell.service.stored_keys import key_store
 from indwell.service.user_settings import (
     extras_at,

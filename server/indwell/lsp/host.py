@@ -21,7 +21,7 @@ from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.prompts.attention import Attention
 from indwell.lsp.prompts.diagnostics import EditorProblems
-from indwell.lsp.prompts.prompting import Prompting
+from indwell.lsp.prompts.prompt_builder import Prompting
 from indwell.lsp.workspace.documents import Document, Documents, shown_name
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.service.secrets import OtherNames

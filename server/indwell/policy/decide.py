@@ -28,7 +28,7 @@ from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.verdict import CommandPart, CommandVerdict
 from indwell.policy.commands.verdict import Effect as CommandEffect
 from indwell.policy.file_rules import by_file_rules, own_globs
-from indwell.policy.guarded import BARE, is_guarded
+from indwell.policy.guarded_paths import BARE, is_guarded
 from indwell.policy.paths import (
     is_beneath,
     is_chat,

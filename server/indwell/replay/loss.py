@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from indwell.context.compaction.digesting.lines import line_key, names_in
-from indwell.context.work import call_of
+from indwell.context.file_work import call_of
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 from indwell.replay.course import Point

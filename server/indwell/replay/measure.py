@@ -12,8 +12,8 @@ import msgspec
 
 from indwell.context.compaction.presets import PRESETS, Preset
 from indwell.context.compaction.step import CompactionFacts, TokenRates
+from indwell.context.file_work import asked
 from indwell.context.pairing import problems
-from indwell.context.work import asked
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
 from indwell.providers.pricing import HOUR

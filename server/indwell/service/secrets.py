@@ -12,7 +12,7 @@ from typing import NamedTuple
 from indwell.agent.permission.call_facts import denied_name
 from indwell.files.listing import linked_mark
 from indwell.files.watch.tree import FoundChanges, Tree, found_at, listings_of
-from indwell.policy.guarded import SHUT, kind_of, ordinary_of
+from indwell.policy.guarded_paths import SHUT, kind_of, ordinary_of
 from indwell.policy.paths import is_beneath
 from indwell.secrets import Hider, secrets_of
 from indwell.settings.model import Settings

@@ -25,7 +25,7 @@ from indwell.service.configuration import Configuration, settings_reader
 from indwell.service.endpoint.connecting import Connecting
 from indwell.service.endpoint.editor_models import EditorModels
 from indwell.service.endpoint.first_run import FirstRun
-from indwell.service.endpoint.offered import offered_models
+from indwell.service.endpoint.model_list import offered_models
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.front_door import FrontDoor
 from indwell.service.sessions.open_sessions import OpenSessions, SessionFactory

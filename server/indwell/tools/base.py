@@ -25,7 +25,7 @@ from indwell.sandbox import Finished
 from indwell.sandbox.capture import OnChunk
 from indwell.sandbox.confinement import Confinement
 from indwell.tools.arguments import Arguments, of_struct
-from indwell.tools.seen import KnownTexts
+from indwell.tools.known_texts import KnownTexts
 from indwell.workspace.base import AppliedChange, Workspace
 
 _MAX_QUOTE = 60  # characters of a name that an error message repeats

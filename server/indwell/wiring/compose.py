@@ -41,7 +41,6 @@ from indwell.wiring.bounds.command_bounds import (
     strength,
 )
 from indwell.wiring.bounds.home_view import homes, is_private
-from indwell.wiring.companion import companion_of
 from indwell.wiring.conversation import (
     first_conversation,
     model_notice,
@@ -49,6 +48,7 @@ from indwell.wiring.conversation import (
     surroundings_of,
 )
 from indwell.wiring.features import FeatureInputs, boards_and_features, tools_of
+from indwell.wiring.memory_and_questions import companion_of
 from indwell.wiring.model import Model, budgets_of
 from indwell.wiring.project.commands import gate_of, hooks_of
 from indwell.wiring.project.instructions import ProjectInstructions, standing_instructions

@@ -34,7 +34,7 @@ from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
 from indwell.tools.searching.glob import make_glob
 from indwell.tools.searching.grep import make_grep
-from indwell.wiring.companion import Companion
+from indwell.wiring.memory_and_questions import Companion
 
 ORDER = ("compact", "todo", "load_skill", "agent", "ask_user", "plan", "commands", "remember")
 """The tools of the agent as the model reads them, behind those of files and commands.

@@ -26,7 +26,7 @@ from indwell.providers.pricing import Prices
 from indwell.providers.wires.dialect import Dialect, WireName
 from indwell.service.endpoint.editor_models import NO_EDITOR, EditorModels
 from indwell.service.endpoint.learned import keep_wire, learned_wire
-from indwell.service.endpoint.offered import ask_for_facts, facts_of
+from indwell.service.endpoint.model_list import ask_for_facts, facts_of
 from indwell.service.stored_keys import extras_of, key_store, with_stored_key
 from indwell.settings.credentials import origin_of
 from indwell.settings.endpoints import EDITOR, in_force, is_editors, split_name
@@ -98,7 +98,8 @@ class NoModel(SettingsError):
 
 def uses_editor(settings: Settings) -> bool:
     """Return whether the settings name a model of the editor's own."""
-    return any(map(is_editors, (settings.model, settings.small_model, settings.fallback)))
+    named = (settings.model, settings.small_model, settings.agent_model, settings.fallback)
+    return any(map(is_editors, named))
 
 
 def make_model(

@@ -21,9 +21,9 @@ from indwell.settings.keys import VARIABLE
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, undo_folder
 from indwell.skills.skill import Ranked
-from indwell.wiring.companion import memory_pages
+from indwell.wiring.memory_and_questions import memory_pages
 from indwell.wiring.model import Model
-from indwell.wiring.warm import WarmModels
+from indwell.wiring.preload import WarmModels
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 

@@ -44,7 +44,7 @@ from indwell.sessions.records import (
     prefixed,
     repairs,
 )
-from indwell.tools.seen import KnownTexts
+from indwell.tools.known_texts import KnownTexts
 from indwell.workspace.base import AppliedChange
 
 

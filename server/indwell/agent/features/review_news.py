@@ -32,7 +32,7 @@ from indwell.prompt.reminders import (
 from indwell.review.hunk import Hunk, Verdict
 from indwell.review.records import digest as review_digest
 from indwell.tools.base import Call, Outcome
-from indwell.tools.seen import KnownTexts
+from indwell.tools.known_texts import KnownTexts
 from indwell.workspace.base import AppliedChange, Snapshot, Workspace, digest
 from indwell.workspace.comparing.diff import compare, unified, unified_diff
 from indwell.workspace.paths import display

@@ -20,7 +20,7 @@ from indwell.policy.call_facts import NO_FILE, CallFacts
 from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.file_rules import MOST_SCRIPTS, Bound, bound_files
-from indwell.policy.guarded import BARE, is_obeyed_by_git
+from indwell.policy.guarded_paths import BARE, is_obeyed_by_git
 from indwell.policy.paths import is_at_root_unknown, matches_any
 from indwell.sandbox.environment import program_within
 from indwell.tools.base import ToolFacts

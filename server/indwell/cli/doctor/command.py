@@ -35,8 +35,8 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import visible
 from indwell.providers.discovery import find_servers
 from indwell.providers.endpoint import EndpointStep, failure, shown
-from indwell.service.endpoint.offered import ask_for_facts, facts_of
-from indwell.service.endpoint.trial import EndpointAnswer, look, talk
+from indwell.service.endpoint.connection_test import EndpointAnswer, look, talk
+from indwell.service.endpoint.model_list import ask_for_facts, facts_of
 from indwell.service.stored_keys import extras_of, with_stored_key
 from indwell.service.user_settings import read_settings
 from indwell.sessions.ids import RANDOM_B, new_id

@@ -16,7 +16,7 @@ from indwell.context.memory import Fact, Scope
 from indwell.errors import ToolError, UserError
 from indwell.policy.approvals import visible
 from indwell.settings.memory_pages import MemoryPages
-from indwell.wiring.companion import memory_pages
+from indwell.wiring.memory_and_questions import memory_pages
 
 SCOPES: tuple[Scope, ...] = ("workspace", "user")
 

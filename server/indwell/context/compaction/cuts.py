@@ -16,10 +16,10 @@ import msgspec
 
 from indwell.context.compaction.presets import Micro, Slide, Snip
 from indwell.context.compaction.step import Action, CompactionStep, SpilledText, View
+from indwell.context.file_work import call_of
 from indwell.context.history import MessageSplice, boundaries, last_exchange, place_of, transcript
 from indwell.context.injections import inject
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens, message_tokens
-from indwell.context.work import call_of
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, ToolResult, ToolUse
 

@@ -24,6 +24,7 @@ from indwell.context.conversation import (
     estimated_tokens,
     extended,
 )
+from indwell.context.file_work import call_of
 from indwell.context.pairing import problems, tool_uses
 from indwell.context.request.cache_health import life_s
 from indwell.context.tokens import (
@@ -33,7 +34,6 @@ from indwell.context.tokens import (
     message_tokens,
     tools_tokens,
 )
-from indwell.context.work import call_of
 from indwell.errors import ConversationTooLarge, WindowTooSmall
 from indwell.messages import (
     Anchors,

@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeAlias, TypeVar, assert_never
 import msgspec
 
 from indwell.context.compaction.step import TokenRates
-from indwell.context.request.figures import UsageFigures, of_call, of_compaction
+from indwell.context.request.usage_sums import UsageFigures, of_call, of_compaction
 from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens, request_tokens, tools_tokens
 from indwell.messages import (
     Block,

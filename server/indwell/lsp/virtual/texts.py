@@ -26,7 +26,7 @@ from indwell.lsp.messages.context import (
     HeadroomRow,
     HealthRow,
 )
-from indwell.lsp.prompts.prompting import PromptAttachments, opened_id, selection_id, words_of
+from indwell.lsp.prompts.prompt_builder import PromptAttachments, opened_id, selection_id, words_of
 from indwell.lsp.virtual.markdown import request_markdown, transcript_markdown
 from indwell.lsp.virtual.uris import Base, ChangeSpan, Diff, NextRequest, Transcript, Virtual
 from indwell.messages import Text

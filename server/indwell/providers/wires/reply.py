@@ -219,7 +219,7 @@ class GrowingReply(ABC):
             request: The request.
             problem: What went wrong, in plain words.
             on_event: Receives text that was held back.
-            is_endless: Whether the reply was cut off because it exceeded a limit.
+            is_endless: Whether another attempt is pointless, as after a limit was exceeded.
         """
         for event in self.end() if self.ended else self.let_go():
             on_event(event)

@@ -34,9 +34,9 @@ from indwell.providers.endpoint import (
     shown,
 )
 from indwell.providers.models import OfferedModel
-from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer, look, talk
+from indwell.service.endpoint.connection_test import NAME_ONE, EndpointAnswer, look, talk
 from indwell.settings.credentials import Secret, name_or_nothing, origin_of, redacted
-from indwell.settings.endpoints import NAME
+from indwell.settings.endpoints import EDITOR, NAME
 from indwell.settings.keys import KeyringUnusable, KeyStore, StoredKey
 from indwell.settings.paths import read_user_file, user_file
 from indwell.settings.values import check, convert, parse_toml
@@ -378,6 +378,10 @@ def checked_name(name: str) -> str:
     Raises:
         UserError: It cannot be one.
     """
+    if name == EDITOR:
+        raise UserError(
+            f"{name!r} is the endpoint of VS Code's own models; take another name for yours"
+        )
     if NAME.fullmatch(name):
         return name
     raise UserError(

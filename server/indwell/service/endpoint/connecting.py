@@ -15,7 +15,7 @@ from indwell.providers.catalogue import CATALOGUE
 from indwell.providers.endpoint import EndpointStep, LocalServer, LoginOutcome
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.editor_models import WHOSE, EditorModels
-from indwell.service.endpoint.offered import facts_of, offered_models
+from indwell.service.endpoint.model_list import facts_of, offered_models
 from indwell.service.stored_keys import has_key, key_store, with_stored_key
 from indwell.service.user_settings import read_settings
 from indwell.settings.credentials import EDITOR_URL, Secret

@@ -27,6 +27,7 @@ from indwell.errors import (
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Reply, Request
 from indwell.providers.base import EditorRefusal, ModelLine, Sending, StreamEvent
+from indwell.providers.http.faults import without_advice
 from indwell.providers.http.refusals import EndpointRefusal, error_of, quote
 from indwell.providers.wires.dialect import MAX_WORDS, Dialect
 from indwell.providers.wires.editor import EditorReply
@@ -71,16 +72,15 @@ class EditorClient:
         dialect = self._dialect_of(request.model)
         reply = EditorReply(dialect, request.tools if request.tool_choice == "auto" else ())
         try:
-            await self._attempt(request, dialect, reply, on_event)
-        except EditorRefusal as refusal:
-            fault = fault_of(refusal, request)
-            kept = reply.rescued(request, str(fault), on_event)
-            if kept is None:
-                raise fault from refusal
-            return kept
+            try:
+                await self._attempt(request, dialect, reply, on_event)
+            except EditorRefusal as refusal:
+                raise fault_of(refusal, request) from refusal
         except ProviderError as fault:
-            is_endless = bool(reply.excess)
-            kept = reply.rescued(request, str(fault), on_event, is_endless=is_endless)
+            may_pass = isinstance(fault, RateLimited | ServerFault | Unreachable)
+            problem = without_advice(str(fault)) if may_pass else str(fault)
+            # Another attempt would count against the user's subscription once more.
+            kept = reply.rescued(request, problem, on_event, is_endless=not may_pass)
             if kept is None:
                 raise
             return kept

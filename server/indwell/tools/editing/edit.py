@@ -12,6 +12,7 @@ from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
 from indwell.tools.arguments import PATHS, Given, of_struct, renamed
 from indwell.tools.base import Outcome, Preview, Tool, ToolContext, ToolFacts
 from indwell.tools.editing import edit_large
+from indwell.tools.editing.edit_results import told
 from indwell.tools.editing.rebase import (
     Collision,
     Proposal,
@@ -21,8 +22,7 @@ from indwell.tools.editing.rebase import (
     with_refused,
 )
 from indwell.tools.editing.replace import Replacement
-from indwell.tools.editing.told import told
-from indwell.tools.seen import KnownTexts
+from indwell.tools.known_texts import KnownTexts
 from indwell.workspace.base import Snapshot, digest
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display

@@ -12,6 +12,7 @@ from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
 from indwell.tools.arguments import PATHS, of_struct, renaming
 from indwell.tools.base import Outcome, Preview, Tool, ToolContext, ToolFacts
 from indwell.tools.editing.edit import TRIES, known_text, read_known
+from indwell.tools.editing.edit_results import told
 from indwell.tools.editing.rebase import (
     CHANGED,
     Proposal,
@@ -21,8 +22,7 @@ from indwell.tools.editing.rebase import (
     cut_others,
     with_refused,
 )
-from indwell.tools.editing.told import told
-from indwell.tools.seen import KnownTexts
+from indwell.tools.known_texts import KnownTexts
 from indwell.workspace.base import Snapshot
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display

@@ -28,7 +28,7 @@ from indwell.files.quarantine import (
 from indwell.files.reading import read_bytes
 from indwell.files.watch.tree import FoundChanges
 from indwell.lazy_pattern import lazy_pattern
-from indwell.policy.guarded import (
+from indwell.policy.guarded_paths import (
     BARE,
     is_guarded,
     is_obeyed_by_git,

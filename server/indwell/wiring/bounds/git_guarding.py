@@ -17,7 +17,7 @@ import msgspec
 from indwell.errors import ToolError
 from indwell.files.reading import read_bytes
 from indwell.files.watch.tree import FileStamp, FoundChanges, found_at, names_in
-from indwell.policy.guarded import BARE, GIT_OBEYS
+from indwell.policy.guarded_paths import BARE, GIT_OBEYS
 from indwell.workspace.git.repository import is_bare, places_of
 
 SAMPLE = ".sample"  # git creates such hooks, and runs none

@@ -16,7 +16,7 @@ from indwell.files.watch.installed_repositories import MOST_FOLDERS as MOST_INST
 from indwell.files.watch.installed_repositories import MOST_PATH_B, Installed
 from indwell.files.watch.new_names import MOST_WATCHED, POLL_S, Listener, NewNames
 from indwell.files.watch.tree import MOST_FOLDERS, FoundChanges, Tree, found_at, listings_of
-from indwell.policy.guarded import (
+from indwell.policy.guarded_paths import (
     BARE,
     INSIDE,
     SHUT,

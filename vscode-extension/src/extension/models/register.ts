@@ -23,14 +23,11 @@ export interface Models extends vscode.Disposable {
 /** Serves each process of `server`. A model is asked only for a request of a turn, which the user began. */
 export function registerModels(server: Server): Models {
   const changed = new vscode.EventEmitter<void>();
-  const list = new ModelList(
-    () => vscode.lm.selectChatModels(),
-    () => {
-      server.notify("indwell/didChangeEditorModels", {});
-      changed.fire();
-    },
-    realClock,
-  );
+  const tell = (): void => {
+    server.notify("indwell/didChangeEditorModels", {});
+    changed.fire();
+  };
+  const list = new ModelList(() => vscode.lm.selectChatModels(), tell, realClock);
   const parts = vscode.Disposable.from(
     changed,
     list,
@@ -39,7 +36,12 @@ export function registerModels(server: Server): Models {
       vscode.Disposable.from(
         client.onRequest(
           "indwell/editorModels",
-          async (): Promise<EditorModelsResult> => ({ models: await list.rows() }),
+          async (_params, token: vscode.CancellationToken): Promise<EditorModelsResult> => {
+            const models = await list.rows();
+            // Extensions that bring models may start slowly: the server waits no more, and asks again.
+            if (token.isCancellationRequested) tell();
+            return { models };
+          },
         ),
         client.onRequest(
           "indwell/complete",

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.context.compaction.digesting.lines import DigestedLine, lines_of, names_of, text_of
-from indwell.context.work import call_of
+from indwell.context.file_work import call_of
 from indwell.messages import Block, Message, ToolUse
 
 LEAST_WORTH = 0.0014  # expected uses per token; a line below it costs more than reading it again

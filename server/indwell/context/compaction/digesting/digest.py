@@ -35,9 +35,9 @@ from indwell.context.compaction.step import (
 )
 from indwell.context.compaction.transcripts import is_note, left_out
 from indwell.context.conversation import estimated_tokens
+from indwell.context.file_work import call_of
 from indwell.context.history import MessageSplice, freed, place_of, tokens_of, transcript
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
-from indwell.context.work import call_of
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
 

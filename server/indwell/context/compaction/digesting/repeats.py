@@ -15,9 +15,9 @@ import msgspec
 from indwell.context.compaction.digesting.lines import text_of
 from indwell.context.compaction.step import CompactionStep
 from indwell.context.conversation import Conversation
+from indwell.context.file_work import ParsedCall, call_of
 from indwell.context.history import History, MessageSplice, freed, place_of, transcript
 from indwell.context.tokens import estimate_tokens
-from indwell.context.work import ParsedCall, call_of
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, ToolResult, ToolUse
 

@@ -16,8 +16,8 @@ import msgspec
 
 from indwell.context.compaction.step import SummarySpan
 from indwell.context.compaction.summarising.task_card import constraints
+from indwell.context.file_work import answered, asked, call_of, changed, failing
 from indwell.context.tokens import estimate_tokens
-from indwell.context.work import answered, asked, call_of, changed, failing
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 

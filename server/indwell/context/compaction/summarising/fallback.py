@@ -9,9 +9,9 @@ import msgspec
 
 from indwell.context.compaction.step import SummarySpan
 from indwell.context.compaction.summarising.span import SUMMARY_SHARE
+from indwell.context.file_work import call_of
 from indwell.context.history import tokens_of
 from indwell.context.tokens import estimate_tokens
-from indwell.context.work import call_of
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text, ToolResult, ToolUse
 

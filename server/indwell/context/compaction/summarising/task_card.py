@@ -20,9 +20,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, islice
 
-from indwell.context.injections import inject
-from indwell.context.tokens import estimate_tokens
-from indwell.context.work import (
+from indwell.context.file_work import (
     Changed,
     Failing,
     Reviewed,
@@ -32,6 +30,8 @@ from indwell.context.work import (
     failing,
     reviewed,
 )
+from indwell.context.injections import inject
+from indwell.context.tokens import estimate_tokens
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
 

@@ -70,7 +70,9 @@ async def offered_models(
         else:
             found += answer
     if not found and problem is not None:
-        raise problem
+        if not is_editors(settings.model):
+            raise problem
+        editor.need_line(settings.model)
     return tuple(found)
 
 
