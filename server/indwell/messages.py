@@ -60,7 +60,7 @@ Verbosity: TypeAlias = Literal["", "low", "medium", "high"]
 
 
 class Meta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What the engine knows of a block (H2). It has no time; timestamps belong to the session log.
+    """The engine's facts about a block (H2). It has no time; timestamps belong to the session log.
 
     Attributes:
         tier: The trust tier, 0 to 3.

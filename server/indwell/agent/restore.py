@@ -263,7 +263,7 @@ def _draft(records: Sequence[Record]) -> str:
 
 
 class Recalled(NamedTuple):
-    """What is known of the endpoint.
+    """The known facts about the endpoint.
 
     Attributes:
         health: Cache statistics after the last call.
@@ -376,7 +376,7 @@ def outcomes(calls: Iterable[OpenCall], found: Mapping[str, str]) -> tuple[ToolR
 
 
 def unknown_words(calls: Sequence[OpenCall]) -> str:
-    """What the user should check; empty if the outcome of every call is known."""
+    """Advice for the user; empty if the outcome of every call is known."""
     begun = [call.use.name for call in calls if call.begun]
     if not begun:
         return ""

@@ -431,7 +431,7 @@ def _was_sent(block: Text, newest: Mapping[str, str], once: frozenset[str]) -> b
 
     Only the newest block of a source is its state, so the return to an earlier branch is news,
         except for a selection, whose text is never sent twice. Reminders and the words of hooks are
-        no states: they are sent each time.
+        not states: they are sent each time.
     """
     if block.meta.source in {"reminder", "hook", "changed_file"}:
         return False

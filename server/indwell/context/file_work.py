@@ -29,7 +29,7 @@ State: TypeAlias = Literal["open", "finished", "asked back"]
 
 
 class UserPrompt(msgspec.Struct, frozen=True):
-    """What the user asked for in one turn.
+    """The user's request in one turn.
 
     Attributes:
         turn: The number of the turn.

@@ -28,7 +28,7 @@ class MessageSplice(msgspec.Struct, frozen=True, omit_defaults=True):
         start: The first message to replace.
         stop: The index behind the last one.
         messages: The replacement; empty to drop the range.
-        whole: Whether ``messages`` stand together for the whole range even if they are as many.
+        whole: Whether ``messages`` together represent the whole range even if they are as many.
             Older logs lack this field; there only the numbers decide.
     """
 
@@ -93,8 +93,8 @@ def spliced(
     Args:
         messages: The live messages.
         history: Their history.
-        splices: Ascending and not overlapping. A replacement of the same length stands message for
-            message, unless it is ``whole``; any other one stands together for the whole range.
+        splices: Ascending and not overlapping. A replacement of the same length represents message
+            for message, unless it is ``whole``; any other one represents the whole range together.
     """
     if not splices:
         return tuple(messages), history

@@ -41,7 +41,7 @@ class Fact(msgspec.Struct, frozen=True):
 
     Attributes:
         text: The fact, on one line.
-        scope: What it is about.
+        scope: The subject of the page.
         day: ISO date on which it was kept; empty if the user wrote it by hand.
         session: The session in which it was proposed; empty if none.
         is_cut: Whether its line on the page is longer.
@@ -216,7 +216,7 @@ MOST_CHARACTERS = 4_000  # characters of each part that are examined
 
 
 class MemoryQuery(msgspec.Struct, frozen=True):
-    """What to look for in the facts.
+    """The search terms for the facts.
 
     Attributes:
         words: The user's words.

@@ -245,7 +245,7 @@ class Calibration(msgspec.Struct, frozen=True):
     def tokens(self, model: str, estimate: int) -> int:
         """Return the prompt tokens of a request to ``model`` that is estimated at ``estimate``.
 
-        What was counted is exact; only what came after it is estimated. A request smaller than the
+        The counted part is exact; only later text is estimated. A request smaller than the
         counted one, after a compaction, is estimated as a whole.
         """
         if not self.reported or model != self.model:

@@ -78,7 +78,7 @@ _JOINERS = "-_‐‑‒–—−﹣－＿"  # noqa: RUF001 - look-alikes are the
 # Characters between the letters of one name, for a reader who ignores them.
 _BETWEEN = frozenset(":.+\\~*·•\u29fa\u29f9")
 _FILLERS = frozenset("/\\／⁄∕⧸＼\u29f9\u29fa|[{(!?'\"`.\ufffd" + BRACKETS)  # noqa: RUF001 - look-alikes are the point
-_LONGEST = 200  # characters within which a name stands, unless somebody hides it
+_LONGEST = 200  # characters within which a name is found, unless somebody hides it
 _NAMES = tuple(re.sub("[-_]", "", tag) for tag in TAGS)
 _FIRST = "".join(sorted({name[0] for name in _NAMES}))
 # The look-ahead only saves time: an ASCII letter or sign behind the bracket that begins no tag.

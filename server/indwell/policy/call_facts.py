@@ -23,7 +23,7 @@ class CallFacts(msgspec.Struct, frozen=True):
         effect: Read, edit or run.
         paths: Every path of the call, as written and as resolved; relative if it lies in the
             workspace.
-        resolved: Where the paths lead, absolute.
+        resolved: The targets of the paths, absolute.
         command: The shell command; empty if the call runs none.
         cwd: The working directory, relative to the workspace.
         arguments: The whole call as JSON text; an approval is bound to it.

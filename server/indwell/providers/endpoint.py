@@ -76,7 +76,7 @@ AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azur
 
 
 class Extras(msgspec.Struct, frozen=True):
-    """What an endpoint wants with each request, besides the key and the body.
+    """Values that an endpoint needs with each request, besides the key and the body.
 
     Attributes:
         headers: More headers, by their names in small letters; their values may be secret.

@@ -80,7 +80,7 @@ MOST_ACTIONS = 24  # actions before one request; more than all layers of a ladde
 
 
 class DoneBefore(msgspec.Struct, frozen=True):
-    """What was done before one request.
+    """The work before one request.
 
     Attributes:
         layers: The layers that made a step, in order.

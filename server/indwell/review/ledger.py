@@ -2,10 +2,10 @@
 
 All sessions share one ledger, stored in a log that several processes append to (``store``).
 Callers pass the current text of each file to ``sync``; hunks are computed from that text and the
-records. Two processes that see the same files therefore see the same hunks. So does a restarted
-server.
+records. Two processes that see the same files therefore see the same hunks. A restarted server does
+the same.
 
-What a command changes is found by comparing the folder before and after it. The comparison cannot
+A command's changes are found by comparing the folder before and after it. The comparison cannot
 tell the changes of two commands apart, so commands of different sessions never run at once.
 Commands of one session may: all their changes are credited to that session.
 

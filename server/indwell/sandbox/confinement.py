@@ -53,7 +53,7 @@ class Strength(msgspec.Struct, frozen=True):
 
 
 class Guarded(msgspec.Struct, frozen=True):
-    """What a scan of the disk found to protect from one command. Paths absolute and resolved.
+    """The paths of a scan of the disk to protect from one command. Paths absolute and resolved.
 
     Attributes:
         protected: Files and folders in writable folders that the command may not change.

@@ -63,7 +63,7 @@ def signal_wrapped(pid: int, run: Run, name: str) -> None:
 
 
 class LeftoverRun(msgspec.Struct, frozen=True):
-    """What a run left running.
+    """Processes that a run left running.
 
     Attributes:
         n: How many processes were killed.

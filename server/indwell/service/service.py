@@ -273,7 +273,7 @@ class Service:
         """Shorten the current conversation, in a turn of its own, after the waiting prompts.
 
         Raises:
-            UserError: There is none.
+            UserError: There is no conversation.
         """
         self.check_usable()
         if self.sessions.current is None:

@@ -45,7 +45,7 @@ class Titled(msgspec.Struct, frozen=True, tag="titled"):
 
 
 class CallEnded(msgspec.Struct, frozen=True, tag="callEnded", omit_defaults=True):
-    """A tool call ended: what was shown besides the result.
+    """A tool call ended: the shown data besides the result.
 
     Attributes:
         turn: The session's turn.

@@ -65,7 +65,7 @@ class RuleBook:
         """Add a rule.
 
         Raises:
-            SettingsError: It cannot be written; the rule counts for this session only.
+            SettingsError: It cannot be written; the rule applies to this session only.
         """
         if not always:
             self._session |= {rule}

@@ -50,7 +50,7 @@ class Arguments(Generic[A]):
 
         Args:
             tool: The name of the tool, for error messages.
-            text: What the model wrote; empty means no arguments.
+            text: The model's arguments; empty means no arguments.
 
         Raises:
             ToolError: The text is not JSON or does not fit. The message has the reason and the
@@ -98,7 +98,7 @@ def of_schema(schema: Mapping[str, Any], read: Callable[[Given], A]) -> Argument
     """Return the arguments of a tool that somebody else wrote.
 
     Args:
-        schema: A JSON Schema of an object. The model is told all of it, unchanged.
+        schema: A JSON Schema of an object. The model gets the whole schema, unchanged.
         read: Makes a value of the arguments; raises ``ToolError`` if they do not fit.
     """
 
@@ -112,7 +112,7 @@ def renamed(given: Given, names: Mapping[str, str]) -> Given:
     """Return the arguments with other agents' names replaced by ours.
 
     Args:
-        given: What the model wrote.
+        given: The model's arguments.
         names: Our name for each of theirs.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a tool is: a spec, typed arguments, facts for the policy, and an asynchronous run (H44)."""
+"""A tool: a spec, typed arguments, facts for the policy, and an asynchronous run (H44)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ did without permission.
 
 
 class ToolFacts(msgspec.Struct, frozen=True):
-    """What one call is about to do, for the policy and for the person who is asked.
+    """The planned action of one call, for the policy and for the person who is asked.
 
     Attributes:
         tool: The tool's name.
@@ -80,7 +80,7 @@ class Picture(msgspec.Struct, frozen=True):
 
 
 class Preview(msgspec.Struct, frozen=True):
-    """What a call would change.
+    """The planned change of a call.
 
     Attributes:
         diff: The whole unified diff; empty if it is unknown.
@@ -138,7 +138,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class ToolContext(msgspec.Struct, frozen=True):
-    """What a tool call may use. A call is cancelled as an asyncio task.
+    """The objects that a tool call may use. A call is cancelled as an asyncio task.
 
     Attributes:
         workspace: The user's files.

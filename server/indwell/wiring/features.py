@@ -51,12 +51,12 @@ class Boards(NamedTuple):
 
 
 class FeatureInputs(NamedTuple):
-    """What features need of the disk, the settings and the user.
+    """The inputs of features from the disk, the settings and the user.
 
     Attributes:
         instructions: The instructions of the project and its folders.
         shelf: The skills.
-        subagents: What a sub-agent needs.
+        subagents: The parts that a sub-agent needs.
         find_subagents: Reads the sub-agents that the workspace defines, a line each.
         companion: The memory, and questions to the user.
         mode: Returns the mode in force.

@@ -20,7 +20,7 @@ FOLDER = "memory"  # in the state folder
 
 
 class Companion(NamedTuple):
-    """What concerns the user: questions, the pages of the memory, and the tools of both.
+    """The user's side of a session: questions, the memory pages, and the tools of both.
 
     ``remember`` is empty if the memory is off.
     """

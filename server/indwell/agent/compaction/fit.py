@@ -333,7 +333,7 @@ NAME = "compact"
 
 
 class CompactArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says."""
+    """The model's arguments."""
 
     reason: Annotated[str, Meta(description="why now, briefly")] = ""
 

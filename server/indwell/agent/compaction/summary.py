@@ -169,7 +169,7 @@ async def summary_step(
 
 
 def pending_hunks(session: Session) -> tuple[tuple[str, int], ...]:
-    """Files with changes that await a verdict, as they are shown, and how many in each."""
+    """Files with changes that await a verdict, with the number of changes in each."""
     review = session.parts.changes.ledger
     if review is None:
         return ()

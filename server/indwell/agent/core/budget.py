@@ -45,7 +45,7 @@ class Budgets(msgspec.Struct, frozen=True):
 
 
 class Outlay(msgspec.Struct, frozen=True):
-    """What was spent so far, by the same terms; calls of unknown price count as 0."""
+    """The spending so far, by the same terms; calls of unknown price count as 0."""
 
     turn: float = 0.0
     session: float = 0.0
@@ -105,7 +105,7 @@ def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) 
 
 
 def _advice(name: str, setting: str, *, is_begun: bool) -> str:
-    """What to do; a new turn or session helps only if this one has spent something."""
+    """Advice for the user; a new turn or session helps only if this one has spent something."""
     again = "ask to go on, " if name == "turn" and is_begun else ""
     again = "begin a new session, " if name == "session" and is_begun else again
     return f"{again}raise `{setting}`, or lower `max_output`"

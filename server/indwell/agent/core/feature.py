@@ -26,10 +26,10 @@ StateT = TypeVar("StateT")
 
 @dataclass(frozen=True, slots=True)
 class Moment(Generic[SessionT]):
-    """Where a session stands when a feature is called.
+    """The state of a session when a feature is called.
 
     Attributes:
-        session: Whose feature it is.
+        session: The session of the feature.
         turn: The number of the running turn, or of the last one.
         emit: Takes the events of the turn.
     """
@@ -40,7 +40,7 @@ class Moment(Generic[SessionT]):
 
 
 def _nothing() -> None:
-    """Nobody has to hear that a reminder was queued."""
+    """Nothing needs to know that a reminder was queued."""
 
 
 class Reminder(NamedTuple):
@@ -56,7 +56,7 @@ class Reminder(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DurableState(Generic[StateT]):
-    """How the state of a feature survives a restart and goes along to a new session.
+    """How the state of a feature survives a restart and continues in a new session.
 
     Attributes:
         read: The state that a log describes: from the records the conversation goes on from, and
@@ -73,7 +73,7 @@ class DurableState(Generic[StateT]):
 
 
 class Checked(NamedTuple):
-    """What a feature says of a prompt before it is sent: why not, or what goes along with it."""
+    """A feature's answer about a prompt before it is sent: a refusal, or attached blocks."""
 
     reason: str = ""
     blocks: tuple[Text, ...] = ()
@@ -85,7 +85,7 @@ class Ended(NamedTuple):
     Attributes:
         words: The user's words that it began with.
         ending: How.
-        message: What the user reads of it.
+        message: The message for the user.
     """
 
     words: str
@@ -110,27 +110,27 @@ class Feature(Generic[SessionT]):
 
     Attributes:
         name: For messages about a fault in the feature, and the key of its state.
-        tools: What the model can call, for as long as the session is open.
+        tools: The tools for the model, for as long as the session is open.
         late_tools: Tools that come and go while the session is open, as those of a server of others
             do: what the model can call at the moment, in a stable order. It is called often, so it
-            only looks at memory. How the model learns of a change is no concern of the feature.
-        door: What front doors use of the feature; they find it by its type.
+            only looks at memory. The feature does not decide how the model learns of a change.
+        door: The object that front doors use; they find it by its type.
         commands: Words that the user may put behind a ``/``, without the ``/``.
-        labels: What goes with the user's words because of a name in them, for people.
+        labels: Names, for people, of blocks that a name in the user's words attaches.
         readable: Folders outside the workspace that the agent may read.
         refuse_words: Why the user's words are not sent; empty if they may be. No disk is touched.
         check_words: May the words go to the model? Asked before anything is queued.
         check_steering: May what the user said to the running turn go to the model? Raises
             ``UserError`` if not, which ends the turn.
         begin: A turn begins: look at what may have changed since the last one.
-        prompt_blocks: What goes with the user's words.
-        remind: What the next request should say, in requests and in previews of them.
-        before_tool: Before permission is asked for; raises ``ToolError`` to stop the call.
+        prompt_blocks: Blocks that are sent with the user's words.
+        remind: Blocks for the next request, in requests and in previews of them.
+        before_tool: Runs before the permission question; raises ``ToolError`` to stop the call.
         after_tool: A call that ran has ended; with the edits that it reported.
         after_reply: All calls of a reply have ended, with their outcomes by the ids of the calls;
             gives words to add to results, by id.
         files_changed: Files may have changed: a call's edits were told, or a command of a hook, a
-            check or the background has ended. Synchronous, as a turn may be cancelled there.
+            check or the background has ended. Synchronous, because a turn may be cancelled there.
         answered: The model has answered a request, so it knows what that request said.
         on_stop: The model is content; True to let the turn go on.
         result: Replace the result of a tool call, given the conversation and the other results of
@@ -145,8 +145,8 @@ class Feature(Generic[SessionT]):
         end: The rounds of a turn have ended, unless they were cancelled or failed by a fault.
         changed: Files that the turn with this number has changed. A command that runs on them
             keeps marks of how they were.
-        verified: How the changes of the turn with this number stand, in words for its end; empty
-            if there are none.
+        verified: Whether the changes of the turn with this number are verified, in words for its
+            end; empty if there are no changes.
         after_compaction: The conversation is shorter; with its tokens before and after.
         unpinned: Kinds of blocks that compaction may cut, though they are pinned.
         compacted: The conversation was compacted, so the model may no longer see what it saw.

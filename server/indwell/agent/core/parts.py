@@ -108,7 +108,7 @@ def no_other_model(name: str) -> None:
 
 
 def lies_in_no_home(_path: Path) -> bool:
-    """No path is private, because the workspace is no home folder."""
+    """No path is private, because the workspace is not a home folder."""
     return False
 
 
@@ -126,7 +126,7 @@ def hides_everything(_path: str) -> bool:
 class Rules:
     """The rules of one moment. A decision, and the call that it allows, use one snapshot.
 
-    What a function here answers follows from the settings and the trust of that moment. Facts of
+    The functions answer by the settings and the trust of the moment. Facts of
     the disk are read when a function is called.
 
     Attributes:
@@ -242,12 +242,12 @@ class SessionClock:
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
-    """What turns may use up.
+    """The limits of turns.
 
     Attributes:
         rounds: Most model calls of one turn.
         budgets: Limits of money and tokens.
-        ledger: What all sessions have spent today.
+        ledger: The spending of all sessions today.
     """
 
     rounds: int = 100
@@ -288,7 +288,7 @@ class CompactionChoice:
 
 @dataclass(frozen=True, slots=True)
 class ChangeTracking:
-    """What knows the changes of files that the agent makes.
+    """Knows the changes of files that the agent makes.
 
     Attributes:
         ledger: The ledger of the agent's changes in this workspace; None where none is kept.
@@ -317,12 +317,12 @@ class Parts:
         read_roots: Folders outside the workspace that tools may read; the session's own is first.
         surroundings: Returns the current facts for the environment reminder.
         clock: The time of day and of durations.
-        limits: What turns may use up.
+        limits: The limits of turns.
         compaction: How the conversation is kept inside the window.
         features: The session's features.
         secrets: Takes secrets out of texts.
-        changes: What knows the changes of files that the agent makes.
-        lean: Whether the model is small, so that it is told as little as possible.
+        changes: Knows the changes of files that the agent makes.
+        lean: Whether the model is small and gets short instructions.
     """
 
     model: SessionModel

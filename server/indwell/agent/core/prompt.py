@@ -21,7 +21,7 @@ from indwell.lazy_pattern import lazy_pattern
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """What the user asks for, with what the editor showed at that moment.
+    """The user's prompt, with what the editor showed at that moment.
 
     Attributes:
         words: The user's words, or those of a code action.

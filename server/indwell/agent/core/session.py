@@ -114,7 +114,7 @@ class Helping:
 
 @dataclass(slots=True)
 class Spending:
-    """What the model calls of a session have used.
+    """The usage of a session's model calls.
 
     Attributes:
         usage: Tokens of all turns.
@@ -133,11 +133,11 @@ class Spending:
 
 @dataclass(slots=True)
 class Shortening:
-    """What compaction remembers from one request to the next.
+    """The state of compaction between two requests.
 
     Attributes:
         restraint: Layers that recently gained too little.
-        refusal: What the compaction ladder last found not worth doing.
+        refusal: The last step that was not worth doing.
         told_overhead: Whether the user was told that system, tools and pinned words are too large.
         told_unkept: Whether the user was told that the disk does not take what would be cut.
     """
@@ -178,10 +178,10 @@ class Endings:
 
 @dataclass(slots=True)
 class AskedUser:
-    """What the user was asked for in a session, and what they answered.
+    """The questions to the user in a session, and the answers.
 
     Attributes:
-        lock: Held while the user is asked, so that one question stands at a time, sub-agents'
+        lock: Held while the user is asked, so only one question is open at a time, sub-agents'
             questions included.
         refused: Number of questions in a row, in this turn, that were not answered with yes.
         shown_secrets: Values from secret files that the user let the model see.
@@ -202,14 +202,14 @@ class Session:
         conversation: The value that the next turn starts from.
         turns: Number of turns begun.
         seen: The texts of files that the model has read.
-        spending: What its model calls have used.
+        spending: The usage of its model calls.
         steering: Words the user sent to the running turn since the last model call, in order.
         turn_runs: Whether a turn is running, so that it can be steered.
         notice: A message for the user with the first turn, such as an assumed window.
-        shortening: What compaction remembers from one request to the next.
+        shortening: The state of compaction between two requests.
         answered_at: Time of the model's last reply; None before the first.
         endings: How the last turn ended.
-        asked: What the user was asked for.
+        asked: The questions to the user, and the answers.
         health: Statistics of the prompt cache, model calls and compactions.
         is_editing: Whether an edit is under way; pending changes are reported after it.
         titles: Its title, for lists of sessions.

@@ -100,8 +100,8 @@ class Features(Generic[SessionT]):
     def _muting(self, one: Feature[SessionT]) -> Iterator[None]:
         """Mute the feature if it fails in here by a fault of its own.
 
-        What Indwell foresees travels on, and so does what is the machine's fault or the
-        installation's: the turn tells of these in words of its own.
+        Expected errors propagate, and so do errors of the machine or the installation: the turn
+        reports these in its own words.
         """
         try:
             yield
@@ -126,7 +126,7 @@ class Features(Generic[SessionT]):
             moment.emit(Notice(moment.turn, "error", self._untold.pop(0)))
 
     def door(self, kind: type[DoorT]) -> DoorT:
-        """What front doors use of a feature.
+        """The objects of features that front doors use.
 
         Raises:
             LookupError: The session has no such feature.
@@ -146,7 +146,7 @@ class Features(Generic[SessionT]):
         return tuple(tool for one in self._features for tool in one.tools)
 
     def late_tools(self) -> tuple[Tool[Any], ...]:
-        """The tools that may come and go, as they are at the moment; a muted feature has none."""
+        """The late tools of the moment; a muted feature has none."""
         return _joined(self._each(lambda one: one.late_tools))
 
     @property
@@ -160,7 +160,7 @@ class Features(Generic[SessionT]):
         return _joined(self._each(lambda one: one.readable))
 
     def labels(self, words: str) -> tuple[str, ...]:
-        """What goes with the user's words because of names in them, for people."""
+        """Names, for people, of blocks that names in the user's words attach."""
         return _joined(self._each(lambda one: one.labels, words))
 
     def refuse_words(self, words: str) -> str:
@@ -181,16 +181,16 @@ class Features(Generic[SessionT]):
         self._tell_faults(moment)
 
     async def prompt_blocks(self, moment: Moment[SessionT], prompt: Prompt) -> tuple[Text, ...]:
-        """What goes with the user's words.
+        """Blocks that are sent with the user's words.
 
         Raises:
-            UserError: Something that the words name cannot go along.
+            UserError: Something that the words name cannot be attached.
         """
         blocks = await self._await_each(self._heard, lambda one: one.prompt_blocks, moment, prompt)
         return tuple(chain.from_iterable(blocks))
 
     async def reminders(self, moment: Moment[SessionT]) -> Sequence[Reminder]:
-        """What each feature has to say with the next request."""
+        """The blocks of each feature for the next request."""
         return await self._await_each(reversed(self._heard), lambda one: one.remind, moment)
 
     def result(
@@ -325,7 +325,7 @@ class Features(Generic[SessionT]):
         return frozenset(_joined(self._each(lambda one: one.changed, turn)))
 
     def verified(self, turn: int) -> str:
-        """How the changes of a turn stand, by the first feature that says it."""
+        """The verification of a turn's changes, from the first feature that has one."""
         return next(filter(None, self._each(lambda one: one.verified, turn).values()), "")
 
     async def on_stop(self, moment: Moment[SessionT]) -> bool:

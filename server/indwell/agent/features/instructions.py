@@ -1,7 +1,8 @@
 """Sends the project's instructions with a prompt, and a folder's when the agent works there.
 
-Only files that the user trusted as they are count; the user hears once of a file that does not. The
-nearest file takes precedence, so each is sent when the agent works in its folder, and again when it
+Only files that the user trusted in their present state apply; the user is told once about any other
+file. The nearest file takes precedence, so each is sent when the agent works in its folder, and
+again when it
 changes: at the end, because what was sent stays unchanged.
 """
 

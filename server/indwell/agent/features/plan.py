@@ -187,7 +187,7 @@ _log = logging.getLogger(__name__)
 
 
 class PlanState(NamedTuple):
-    """What survives a restart; ``told_turn`` as in ``PlanBoard``."""
+    """The state that survives a restart; ``told_turn`` as in ``PlanBoard``."""
 
     plan: Plan
     told_turn: int

@@ -1,9 +1,9 @@
 """Tells the user which changes await review, and the model what became of the files it knows.
 
-The model hears once of each change that the user rejected, and of files that were undone,
-reformatted, changed or deleted. A verdict counts as told when the model has answered a
-request that carries it; a server that ends before tells it again. Files are compared before each
-model call, and only those that a watch reports as changed.
+The model is told once about each rejected change, and about files that were undone, reformatted,
+changed or deleted. A verdict counts as told when the model has answered a request that carries it;
+a server that ends before tells it again. Files are compared before each model call, and only those
+that a watch reports as changed.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ MOST_FILES = 10  # files whose changes one request shows; others are only named
 
 
 class _RejectedFile(NamedTuple):
-    """What is said of one file, and whether the model then knows all of it."""
+    """The report on one file, and whether the model then knows all of it."""
 
     words: str
     n_rejected: int
@@ -195,7 +195,7 @@ class _RejectedFile(NamedTuple):
 
 
 class Rejections(NamedTuple):
-    """What a request says of rejected changes, and what is known once it is told.
+    """A request's report on rejected changes, and what the model knows afterwards.
 
     Attributes:
         blocks: One for each file.
@@ -219,7 +219,7 @@ async def rejections(
     """Return a block for each file with newly rejected changes, in order.
 
     A file that reads as the model knows it but for these counts as read again. Rejected changes
-    that the user has put back are not mentioned, because the file reads as the model left it.
+    that the user has restored are not mentioned, because the file reads as the model left it.
 
     Args:
         session: The session that made the changes.
@@ -314,7 +314,7 @@ def in_force(verdicts: Sequence[Verdict], reads: str) -> tuple[Verdict, ...] | N
 
 
 def _is_gone(text: str, places: Collection[tuple[str | None, ...]], hunk: Hunk) -> bool:
-    """Do the model's knowledge and the file's text show that the change was taken back?"""
+    """Tell whether the model's knowledge and the file's text show that the change was reverted."""
     if hunk.kind == "opaque" or (*hunk.old, None, *hunk.new) in places:
         return True
     new = "".join(hunk.new)
@@ -354,7 +354,7 @@ class AwaitingReview:
 
 
 class ReviewNews:
-    """What one session has said about its changes; each sub-agent keeps its own for the model."""
+    """The reports of one session on its changes; each sub-agent keeps its own for the model."""
 
     def __init__(self, awaiting: AwaitingReview | None = None) -> None:
         self._awaiting = AwaitingReview() if awaiting is None else awaiting

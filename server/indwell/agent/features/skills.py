@@ -46,7 +46,7 @@ class FoundSkills(msgspec.Struct, frozen=True):
 
     Attributes:
         skills: The skills, in the order of precedence among equal names.
-        problems: What cannot be used, a sentence each.
+        problems: Unusable skills, a sentence each.
         withheld: Names of folders with untrusted skills; nothing in them was read.
     """
 
@@ -340,7 +340,7 @@ def skill_blocks(shelf: Shelf, session: Session, turn: int) -> tuple[Text, ...]:
 
 
 async def _called(shelf: Shelf, session: Session, words: str, turn: int) -> tuple[Text, ...]:
-    """Return the skill that the user called by its name, as a block to go with the words.
+    """Return the skill that the user called by its name, as a block for the words.
 
     Raises:
         UserError: It cannot be read.

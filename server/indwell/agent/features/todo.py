@@ -1,8 +1,8 @@
 """The to-do list of a session: the tool that writes it, its records, and its words to the model.
 
 The log has the whole list each time it changes, so a resumed, forked or rewound session has the
-right one. The list is in no prefix: the model sees it in its own call, and once more at the end of
-a request if a compaction has cut that call.
+right one. The list is not in the prefix: the model sees it in its own call, and again at the end of
+a request after a compaction has cut that call.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class GitEntries:
 
     Args:
         roots: Returns the trusted folders of the workspace, resolved.
-        note: What outlives this process.
+        note: The record that survives this process.
         runs_on: Is a background command running that may change a repository?
 
     Attributes:
@@ -74,7 +74,7 @@ class GitEntries:
         self._before: Mapping[Path, RepositoryState | str] = {}
         self._kept = KeptFile()
         self._untold: tuple[GitEntry, ...] = ()
-        self._ended: tuple[GitEntry, ...] = ()  # other sessions must hear of these, too
+        self._ended: tuple[GitEntry, ...] = ()  # other sessions must learn of these, too
         self._one_at_a_time = asyncio.Lock()
         self.waiting: tuple[GitEntry, ...] = ()
 
@@ -125,13 +125,13 @@ class GitEntries:
 
     @contextlib.asynccontextmanager
     async def around(self) -> AsyncIterator[None]:
-        """Hold the run of a check or hook; its entries are told before the next command."""
+        """Run a check or hook; its entries are reported before the next command."""
         await self.begin()
         yield
         await self.settle()
 
     async def settle(self) -> None:
-        """Look now, so that the entries are told before the next command."""
+        """Look now, so that the entries are reported before the next command."""
         async with self._one_at_a_time:
             await self._look()
 
@@ -229,7 +229,7 @@ class GitEntries:
             except (UnreadableStore, OSError) as error:
                 words = _unreadable(holder, error)
                 before = known.get(holder)
-                states[holder] = before if before == words else words  # the same words are no news
+                states[holder] = before if before == words else words  # the same words are not news
         return states
 
     async def _state(

@@ -71,7 +71,7 @@ class Fault(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The absolute path.
-        words: What is wrong with the file, without its path.
+        words: The problem of the file, without its path.
     """
 
     path: str

@@ -296,7 +296,7 @@ def repair_conversation(session: Session, turn: int, emit: Listener) -> None:
 
 
 async def tell_news(session: Session, turn: TurnState, emit: Listener) -> None:
-    """Add what has changed since the last request, as each feature says it."""
+    """Add the changes since the last request, as each feature reports them."""
     moment = Moment(session, turn.number, emit)
     for reminder in await session.parts.features.reminders(moment):
         session.conversation = talk.queue(session.conversation, reminder.blocks)

@@ -37,7 +37,7 @@ async def call_facts(session: Session, rules: Rules, arguments: str, facts: Tool
         session: The session of the call.
         rules: The snapshot of the rules that decides on it.
         arguments: The call's arguments under our own names, as JSON.
-        facts: What the tool says of the call.
+        facts: The tool's facts about the call.
 
     Raises:
         ToolError: A path leads out of the workspace and of the readable folders.

@@ -47,9 +47,9 @@ class EvaluatedPolicy(msgspec.Struct, frozen=True):
 
     Attributes:
         asked: The facts.
-        decision: What holds, with what the requester's own standing adds.
+        decision: The decision, including the requester's own standing.
         rules: The snapshot.
-        by_policy: What the policy says for a command of the agent.
+        by_policy: The policy's decision for a command of the agent.
     """
 
     asked: CallFacts
@@ -88,9 +88,9 @@ class Permit(msgspec.Struct, frozen=True):
     """Permission for a request, and its bounds.
 
     Attributes:
-        requester: What asked for permission.
+        requester: The requester of the permission.
         evaluated: The evaluation that it rests on.
-        widening: What the request may do beyond the sandbox.
+        widening: Access beyond the sandbox that the request may use.
         consent: The user's yes; None if no question was needed.
     """
 
@@ -127,7 +127,7 @@ class Permit(msgspec.Struct, frozen=True):
 
 
 class Requester(Protocol):
-    """What asks for permission: its facts, the words of its question, and its records."""
+    """A requester of permission: its facts, the words of its question, and its records."""
 
     @property
     def facts(self) -> ToolFacts:
@@ -175,7 +175,7 @@ Permitted: TypeAlias = Permit | RefusedPermission
 async def permission(session: Session, requester: Requester) -> Permitted:
     """Decide on a request; ask the user if the policy demands it.
 
-    One question stands at a time in a session, so that no answer is taken for another's.
+    Only one question is open at a time in a session, so no answer is taken for another's.
     """
     now = await evaluate(session, requester)
     if isinstance(now.decision, Ask):

@@ -105,7 +105,7 @@ class ToolCallRequest:
         return self.call.arguments
 
     def settled(self, evaluated: EvaluatedPolicy) -> Decision:
-        """What the policy says; a call has no standing of its own."""
+        """The policy's decision; a call has no standing of its own."""
         return evaluated.by_policy
 
     def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
@@ -237,7 +237,7 @@ def _asker(session: Session) -> Session:
 
 
 def _why_refused(answer: Said, evaluated: EvaluatedPolicy, ask: Ask) -> str:
-    """Why the answer does not allow the call, for the model; empty if it does."""
+    """The reason why the answer does not allow the call, for the model; empty if it does."""
     if answer == "no":
         return "the user did not allow this; go on without it, or say what it is needed for"
     if answer == "uncovered":

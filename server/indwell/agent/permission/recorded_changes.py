@@ -2,8 +2,8 @@
 
 Tools use a workspace that records each change before making it. The texts before and after an edit
 are on disk before the edit is sent. So even after a kill at any moment, the change can be told from
-the user's own and reverted. What the ledger cannot record of a command's changes is told to the
-user; what came into git also to the model.
+the user's own and reverted. Changes of a command that the ledger cannot record are reported to the
+user; new entries in git also to the model.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ async def command_begins(session: Session, call: Call, permit: Permit) -> None:
 
 
 async def command_ended(session: Session, call: Call, permit: Permit) -> tuple[GitEntry, ...]:
-    """What the command brought into git, and nobody has agreed to."""
+    """The entries that the command brought into git, and that nobody has agreed to."""
     git, widening = session.parts.changes.git, permit.widening
     if git is None or call.effect != "run" or permit.surely_reads:
         return ()

@@ -50,7 +50,7 @@ def _environment(session: Session, now: Surroundings, turn: int) -> list[Text]:
 
 
 class AttachedBlocks(NamedTuple):
-    """What goes with a prompt's words only, and what the user should know of it."""
+    """Blocks that are sent only with a prompt's words, and notices for the user."""
 
     blocks: tuple[Block, ...]
     notices: tuple[str, ...]

@@ -1,7 +1,7 @@
 """Sends one request: assembles the conversation, streams the reply, and charges the call.
 
 Each request is logged as it is sent, so that it can be rebuilt byte for byte. The user is told when
-the prompt cache stops serving, and what changed (H36).
+the prompt cache stops serving, and which part changed (H36).
 """
 
 from __future__ import annotations

@@ -59,10 +59,10 @@ async def _allowance(
 
     Args:
         budgets: The user's budgets.
-        outlay: What turn and session have spent; its ``day`` is ignored.
+        outlay: The spending of turn and session; its ``day`` is ignored.
         usage: The most that the call may use.
         cost: Its price in US dollars; None if the price is unknown.
-        ledger: What was spent today.
+        ledger: The spending of today.
 
     Raises:
         OverBudget: The call could exceed a budget; the message names it, with numbers.

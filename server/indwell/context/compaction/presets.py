@@ -88,7 +88,7 @@ class Rung(msgspec.Struct, frozen=True):
     """One rung of the ladder.
 
     Attributes:
-        layer: What is done.
+        layer: The action.
         at: Share of the budget from which on it may run.
         aim: Share of the budget that it aims at.
         when: Whether it must pay.

@@ -57,7 +57,7 @@ class CompactionStep(msgspec.Struct, frozen=True):
         layer: The name of the layer that made it.
         splices: Ascending and not overlapping; their indices count before any of them is applied.
         spills: Texts to write before the step is applied.
-        note: What the user is told; empty if nothing is worth telling.
+        note: The notice for the user; empty if nothing is worth a notice.
     """
 
     layer: str

@@ -7,10 +7,10 @@ Messages are frozen and shared between requests, so an unchanged message is the 
 pass over the identities finds where to look for the first difference. Only what a provider sees
 counts; other metadata of a block is no change.
 
-The tools stand at the beginning of every request, so other tools there cost the prompt cache of
-the whole conversation. Until that is cheap, a reminder at the end of the conversation describes
-what has changed. The reminder always compares with the tools of the request, so the newest one
-replaces all earlier ones, and a compacted, resumed or rewound conversation needs no other record.
+The tools are at the beginning of every request, so other tools there cost the prompt cache of the
+whole conversation. Until that is cheap, a reminder at the end of the conversation describes what
+has changed. The reminder always compares with the tools of the request, so the newest one replaces
+all earlier ones, and a compacted, resumed or rewound conversation needs no other record.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def after_call(
 
 
 class CacheReading(NamedTuple):
-    """What an answered request tells about the cache.
+    """The evidence of an answered request about the cache.
 
     Attributes:
         health: The statistics with this request.

@@ -48,7 +48,7 @@ class BlockFacts(msgspec.Struct, frozen=True):
         turn: The turn that brought it; 0 for tools and system.
         pinned: Whether compaction must keep it.
         compactable: Whether compaction may shorten it.
-        anchor: Whether a cache mark stands behind it.
+        anchor: Whether a cache mark follows it.
         state: Whether it was sent before.
         altered: Whether compaction changed it.
         first: The first message of the transcript that it stands for; -1 for tools and system.

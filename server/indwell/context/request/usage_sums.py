@@ -14,7 +14,7 @@ from indwell.messages import Usage
 
 
 class Compactions(msgspec.Struct, frozen=True):
-    """What one layer of compaction did: how often it ran, and the tokens that it removed."""
+    """The effect of one layer of compaction: how often it ran, and the tokens that it removed."""
 
     count: int = 0
     saved: int = 0

@@ -1,7 +1,7 @@
 """Recognises destructive commands, which no answer and no mode permits: the last defence (H49).
 
-It is no gate: anybody can spell such a command so that no parser sees it, and permissions and
-    sandbox stand before it. It catches the mistake of a model or a person, in any readable
+It is not a gate: anybody can spell such a command so that no parser sees it. Permissions and
+sandbox come before it. It catches the mistake of a model or a person, in any readable
     spelling: quotes, wrappers such as ``sudo``, lists, pipes, functions, substitutions, ``bash
     -c``.
 """

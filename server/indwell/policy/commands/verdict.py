@@ -144,7 +144,7 @@ class Use(msgspec.Struct, frozen=True):
         inner: Words of commands that it runs.
         texts: Shell texts that it runs.
         is_work: Whether it builds, tests or runs programs, and changes files only as a side effect.
-        moves_to: Where it moves files that it removes elsewhere.
+        moves_to: The target of files that it moves elsewhere.
         takes_up: Whether it may replace workspace files that no word names, even protected ones.
         is_past: Whether it reads committed contents, which no sandbox hides.
         installs: Whether it installs programs that editors and shells start (`.venv/bin`).

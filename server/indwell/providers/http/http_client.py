@@ -4,10 +4,10 @@ Redirects are never followed: the prompt and the key stay with their address. Co
     requested, and compressed data is counted after unpacking, at most a megabyte at a time
     (httpx2), so that no small answer fills the memory.
 
-What a server sends after the end of an answer would be read as the answer to the next request. The
-HTTP library sees bytes that wait in the system. Bytes that were already read wait in its parser, in
-the stream and in TLS; only this module looks there. The libraries do not promise where: if the
-place cannot be read, the connection is closed, which costs one more handshake.
+Bytes that a server sends after the end of an answer would be read as the answer to the next
+request. The HTTP library sees bytes that wait in the system. Bytes that were already read wait in
+its parser, in the stream and in TLS; only this module looks there. The libraries do not promise
+where: if the place cannot be read, the connection is closed, which costs one more handshake.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ PATH = "/chat/completions"
 
 
 def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:
-    """Return what stands in front of the messages; the system prompt is the first of them."""
+    """Return the JSON in front of the messages; the system prompt is the first of them."""
     between = b"," if system and has_messages else b""
     return b"".join((b"{", first, b',"messages":[', system[1:-1], between))
 

@@ -22,7 +22,7 @@ _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 
 
 class ChatReply(GrowingReply):
-    """What has arrived of one reply.
+    """The received part of one reply.
 
     Args:
         dialect: The endpoint's dialect.

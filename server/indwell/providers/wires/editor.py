@@ -35,7 +35,7 @@ JUSTIFICATION = "Indwell answers your prompts with the model that you chose."
 
 
 def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:
-    """Return what stands in front of the messages."""
+    """Return the JSON in front of the messages."""
     comma = b"," if system and has_messages else b""
     return b"".join((b"{", first, b',"messages":[', system, comma))
 
@@ -109,7 +109,7 @@ def _parts(blocks: Sequence[Block], dialect: Dialect) -> Iterator[dict[str, Any]
 
 
 class EditorReply(GrowingReply):
-    """What has arrived of one reply; each call comes in one piece."""
+    """The received part of one reply; each call comes in one piece."""
 
     _n_calls = 0
 

@@ -26,7 +26,7 @@ class Layout(Protocol):
     """The path of the requests, behind the endpoint's address."""
 
     def opening(self, first: bytes, system: bytes, *, has_messages: bool) -> bytes:
-        """Return what stands in front of the messages.
+        """Return the JSON in front of the messages.
 
         Args:
             first: The first field as JSON, which names the model.

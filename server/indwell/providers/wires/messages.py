@@ -48,7 +48,7 @@ _ID = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:  # noqa: ARG001 - see Layout
-    """Return what stands in front of the messages."""
+    """Return the JSON in front of the messages."""
     prompt = (b',"system":', system) if system else ()
     return b"".join((b"{", first, *prompt, b',"messages":['))
 
@@ -218,7 +218,7 @@ def _call_id(id_: str) -> str:
 
 
 class MessagesReply(GrowingReply):
-    """What has arrived of one reply.
+    """The received part of one reply.
 
     Args:
         dialect: The endpoint's dialect.

@@ -55,7 +55,7 @@ REASONING_LIMIT = 256  # pieces of reasoning that go back to the endpoint, in on
 
 
 class GrowingReply(ABC):
-    """What has arrived of one reply.
+    """The received part of one reply.
 
     Args:
         dialect: The endpoint's dialect.

@@ -44,7 +44,7 @@ _ITEMS_LIMIT = 1_000  # items of one reply, and parts of one item
 
 
 def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:  # noqa: ARG001 - see Layout
-    """Return what stands in front of the messages."""
+    """Return the JSON in front of the messages."""
     instructions = (b',"instructions":', system) if system else ()
     return b"".join((b"{", first, *instructions, b',"input":['))
 
@@ -160,7 +160,7 @@ def _assistant(message: Message, dialect: Dialect, model: str) -> Iterator[dict[
 
 
 class ResponsesReply(GrowingReply):
-    """What has arrived of one reply.
+    """The received part of one reply.
 
     Args:
         dialect: The endpoint's dialect.

@@ -28,7 +28,7 @@ _CANDIDATES = 20  # places at which a call may begin behind other words
 
 _FENCES = ("", "json", "tool", "tool_call", "tool_calls", "xml", "text")
 _OPENERS = ("{", "[{", "[TOOL_CALLS]", "<tool", "<func", "<|", "<｜tool", "<invoke ", "<minimax:")
-# What stands around calls and says nothing.
+# Text around calls that means nothing.
 _MARK = lazy_pattern(
     r"\s+|[;,]|```(?:json|tool|tool_calls?|xml|text)?(?!\w)"
     r"|</?(?:tool_calls?|function_calls?|minimax:tool_call|tools?)>|</(?:function|invoke|s)>"
@@ -148,7 +148,7 @@ class _Reader:
         """Yield each call.
 
         Raises:
-            _NoCall: Something else stands in the text.
+            _NoCall: The text contains something else.
             ValueError: JSON in it is invalid.
         """
         while self._at < len(self._text):

@@ -48,7 +48,7 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 
 class Way(msgspec.Struct, frozen=True):
-    """What a command needs to reach the proxy.
+    """The data that a command needs to reach the proxy.
 
     Attributes:
         argv: Arguments before the command, run inside the sandbox.

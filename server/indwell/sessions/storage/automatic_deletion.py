@@ -87,7 +87,7 @@ class SweepRecord(msgspec.Struct, frozen=True):
 
 
 class _Due(NamedTuple):
-    """What a sweep would delete.
+    """The sessions that a sweep would delete.
 
     Attributes:
         used: When each session was last used; None if unknown.

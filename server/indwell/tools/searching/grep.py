@@ -104,7 +104,7 @@ async def _run(arguments: Grep, context: ToolContext) -> Outcome:
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What was found on disk or in buffers, and how ripgrep ended."""
+    """The matches on disk or in buffers, and how ripgrep ended."""
 
     hits: Hits
     finished: tuple[Finished, ...] = ()

@@ -54,7 +54,7 @@ class FoundMatches(msgspec.Struct, frozen=True):
 
 
 class _Tally:
-    """What was shown, and what was only counted."""
+    """The shown matches, and the number of others."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -157,7 +157,7 @@ class _Intake:
 
 
 class Hits:
-    """What was found below one folder.
+    """The files found below one folder.
 
     Args:
         mode: The kind of result that was asked for.

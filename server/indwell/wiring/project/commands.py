@@ -25,7 +25,10 @@ from indwell.workspace.problems.checks import FILES, ProjectCheck, found_checks
 def hooks_of(
     workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust
 ) -> HookBook:
-    """Create the hook book, which reads anew each turn; a project's file counts only as trusted."""
+    """Create the hook book, which is read again each turn.
+
+    A project's file applies only as trusted.
+    """
     root = workspace.roots[0]
 
     def look() -> MatchingHooks:
@@ -61,7 +64,7 @@ def gate_of(
 
 
 class ProjectChecks:
-    """Finds checks anew each time, because the project's files may change; implements ``Checks``.
+    """Finds checks again each time, because the project's files may change; implements ``Checks``.
 
     Args:
         workspace: The workspace, with its folders.

@@ -99,10 +99,10 @@ class RunningCommand:
         finished: How it ended.
         problem: Why it could not be run, or not be watched to its end.
         seconds: How long it ran, once it has ended.
-        by: Who stopped it.
+        by: The one who stopped it.
         is_told: Whether the model knows that it started.
         is_known: Whether the model knows how it ended.
-        notes: What it did without permission, one sentence each.
+        notes: Its actions without permission, one sentence each.
         n_noted: How many of these the model knows.
     """
 
@@ -132,7 +132,7 @@ class RunningCommand:
         return self.task is not None and not self.task.done()
 
     def where(self) -> str:
-        """Where the whole output is, for a text that was cut."""
+        """The path of the whole output, for a text that was cut."""
         how = "it is whole in" if self.output.is_whole else "its beginning is in"
         return f"; {how} {self.path!r}, for read_file or grep"
 

@@ -31,7 +31,7 @@ Keep = Callable[[str], Awaitable[None]]
 
 
 class News:
-    """What the model has not seen yet: head and tail, and how much was left out between them."""
+    """New output for the model: head and tail, and the size of the part between them."""
 
     def __init__(self) -> None:
         self._head = ""

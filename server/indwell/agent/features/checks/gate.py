@@ -142,7 +142,7 @@ class Ran(msgspec.Struct, frozen=True):
         problems: Problems of files of the workspace, by absolute path.
         why: Why the state is not "ran"; shown behind the name of the check.
         line: Its line of output about the failure.
-        output: Where its whole output is, if that was long.
+        output: The path of its whole output, if that was long.
         stale: Files of which it read an older text, because the user has not saved them.
     """
 
@@ -206,7 +206,7 @@ class Edited:
 
 @dataclass(slots=True)
 class TurnGate:
-    """What one turn has done to files, and what is known of these files.
+    """The changes of one turn to files, and the known problems of these files.
 
     Attributes:
         turn: Its number; 0 if none has begun.

@@ -45,7 +45,10 @@ ASKED = (
 
 
 def told_words(found: Mapping[Path, ProblemDifference], shown: Callable[[Path], str]) -> str:
-    """Describe what edits did to problems, for the end of a tool's result; empty if nothing."""
+    """Describe the effect of edits on problems, for the end of a tool's result.
+
+    Empty without an effect.
+    """
     new = [Located(path, one) for path, diff in found.items() for one in diff.new]
     n_gone = sum(len(diff.gone) for diff in found.values())
     gone = f"{n_gone} gone" if n_gone else ""
@@ -83,7 +86,7 @@ def new_errors(n_errors: int) -> str:
 
 
 class VerifiedState(msgspec.Struct, frozen=True):
-    """What is known of a turn that leaves no new error.
+    """The verification of a turn that leaves no new error.
 
     Attributes:
         verified: Who reported on each file as it reads now.

@@ -1,8 +1,8 @@
 """The hooks of a session, the user's answers about them, and whether a hook may run.
 
 The same rules decide as for a command of the agent. The user's own hook runs without a question
-where the agent's command would be asked about. A project's hook is asked about once a session. What
-is denied to a command never runs as a hook.
+where the agent's command would be asked about. A project's hook is asked about once a session. A
+hook never runs what is denied to a command.
 """
 
 from __future__ import annotations

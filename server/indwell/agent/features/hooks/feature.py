@@ -1,7 +1,7 @@
 """The moments of a turn at which hooks run, and what a stop means at each of them (H56).
 
-Without hooks it costs one look into a list. A hook can only tighten: it runs before permission is
-    asked for, and whatever it says, the policy decides all the same.
+Without hooks it costs one look into a list. A hook can only tighten: it runs before the permission
+question, and the policy decides in any case.
 """
 
 from __future__ import annotations

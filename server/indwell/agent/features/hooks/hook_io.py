@@ -1,4 +1,4 @@
-"""What a hook reads on standard input for each event, and what its output means. Pure.
+"""The input of a hook on standard input for each event, and the meaning of its output. Pure.
 
 The input is one JSON object. Its texts are as the model gets them: without secrets.
 """
@@ -74,7 +74,7 @@ class AfterTool(_Payload, frozen=True, kw_only=True, tag="after_tool"):
         call: The id of the call.
         tool: The name of the tool.
         arguments: The whole arguments as the model wrote them.
-        result: What the model reads of it; cut if it is long.
+        result: The text for the model; cut if it is long.
         is_error: Whether it failed.
     """
 

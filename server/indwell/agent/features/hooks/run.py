@@ -75,7 +75,7 @@ class HooksVerdict(msgspec.Struct, frozen=True):
         block: The reason to stop; empty to go on.
         by: The hook that stops, in words.
         is_own: Whether that hook is the user's.
-        added: What the hooks of a prompt add; the caller queues it once the words are sent.
+        added: Text that the hooks of a prompt add; the caller queues it once the words are sent.
     """
 
     block: str = ""
@@ -94,7 +94,7 @@ def book_of(session: Session) -> HookBook:
 
 
 async def any_hooks(session: Session, turn: int, event: EventName, tool: str = "") -> bool:
-    """Is there a hook for this event? Mostly there is none, and nothing is prepared for it."""
+    """Is there a hook for this event? Usually there are no hooks, and nothing is prepared."""
     found = await book_of(session).found(session.id, turn)
     return found.folder is not None and bool(wanted(found, event, tool))
 
@@ -110,8 +110,8 @@ async def run_hooks(
 ) -> HooksVerdict:
     """Run the hooks of an event; what they add waits for the next request.
 
-    What a prompt's hooks add is only returned: it may quote the words, and another hook may stop
-    them.
+    Text that a prompt's hooks add is only returned: it may quote the words, and another hook may
+    stop them.
     """
     book = book_of(session)
     found = await book.found(session.id, turn)

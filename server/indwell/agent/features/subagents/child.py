@@ -79,7 +79,7 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class OwnTools(msgspec.Struct, frozen=True):
-    """Tools made anew for one conversation, with the compaction ``wish`` that they share."""
+    """New tools for one conversation, with the compaction ``wish`` that they share."""
 
     wish: CompactionWish
     tools: tuple[Tool[Any], ...]

@@ -77,7 +77,7 @@ class SubagentArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 @dataclass(slots=True)
 class Subagents:
-    """What a session needs for sub-agents; ``wiring`` puts it together.
+    """The parts that a session needs for sub-agents; ``wiring`` creates them.
 
     Attributes:
         listed: The named sub-agents in the tool's description, known when a session begins.
@@ -259,7 +259,7 @@ class ChildLog:
                 if self._call is not None:
                     self._above.append(msgspec.structs.replace(self._call, at=record.at))
                     self._call = None
-                # Checks and hooks, which the sub-agent did not ask for, are no calls of its card.
+                # Checks and hooks are not calls of the sub-agent, so they are not on its card.
                 within = self._within if record.agent else ""
                 decided = msgspec.structs.replace(record, within=within)
                 self._decided[record.tool_use_id] = decided

@@ -6,7 +6,7 @@ out comes back when the agent uses its names again. An exchange of which nothing
 a whole, and a note says so. The user's words are never touched.
 
 Candidates are calls and their results, injected texts of the workspace, and longer replies of the
-agent. The user's words, pinned blocks, Indwell's own reminders and summaries are no candidates.
+agent. The user's words, pinned blocks, Indwell's own reminders and summaries are never candidates.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ class _Rewrite:
                 changed[index] = _with(message, moved + blocks)
                 moved, index = (), index + 1
                 continue
-            pair = self._view.messages[index + 1]  # results stand before the tail like their calls
+            pair = self._view.messages[index + 1]  # results are before the tail like their calls
             results = self._blocks(pair)
             said = tuple(one for one in blocks if _is_said(one))
             if not results:
@@ -259,7 +259,7 @@ class _Rewrite:
                 moved += said
             else:
                 if not said and not moved and not any(isinstance(one, ToolUse) for one in blocks):
-                    # Other blocks stand beside the results, and a reply may not be empty.
+                    # Other blocks are beside the results, and a reply may not be empty.
                     blocks, results = self._stub(message, pair, results)
                 changed[index] = _with(message, moved + blocks)
                 changed[index + 1] = _with(pair, results)

@@ -1,13 +1,13 @@
 """Builds the step that replaces messages by a summary, and chooses its model (H25, H26, H31).
 
 A summary is a tagged block of tier 3, headed by its range; the task card and the user's own words
-stand behind it. Roles keep alternating: if a neighbour is the user's message, the two become one.
+follow it. Roles keep alternating: if a neighbour is the user's message, the two become one.
 
 As one more turn of the conversation, a request to the main model reads the prefix that its cache
 holds. Any other call reads the region alone, at the full price. The instructions are the same.
 
-An outdated span is removed together with what a summary replaces. It stands beside the user's
-words, which a fold keeps, and the summary breaks the cache anyway.
+An outdated span is removed together with what a summary replaces. It is beside the user's words,
+which a fold keeps, and the summary breaks the cache anyway.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class SummarySizes(msgspec.Struct, frozen=True):
         output: Tokens of the summary.
         main_budget: Prompt tokens that the main model takes with that output.
         small_budget: The same for the small model; 0 if there is none.
-        is_faithful: Whether the prefix shows the region as it was; not if a summary stands in it
+        is_faithful: Whether the prefix shows the region as it was; not if it contains a summary
             (H26).
     """
 
