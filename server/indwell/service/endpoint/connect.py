@@ -16,14 +16,7 @@ from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
 from indwell.files.private import write_private
 from indwell.lazy_pattern import lazy_pattern
-from indwell.providers.catalogue import (
-    BY_NAME,
-    LOOPBACK,
-    SMALL,
-    row_of,
-    size_in_name,
-    title_of,
-)
+from indwell.providers.catalogue import BY_NAME, LOOPBACK, SMALL, row_of, size_in_name, title_of
 from indwell.providers.endpoint import (
     NO_EXTRAS,
     EndpointStep,
