@@ -147,7 +147,7 @@ async def test_a_list_that_a_compaction_removed_is_sent_again(tmp_path: Path) ->
     assert shown[-1] == 1
 
 
-async def test_many_are_bounded_and_secrets_stay_here(tmp_path: Path) -> None:
+async def test_a_long_list_is_bounded_and_contains_no_secrets(tmp_path: Path) -> None:
     many = [an_agent(f"a{number}", "word " * 500) for number in range(MOST_LISTED + 5)]
     many[0] = an_agent("a0", "The key is hunter2.")
     async with a_world(tmp_path, [says()], registry=registry()) as world:

@@ -134,7 +134,7 @@ def test_no_tool_goes_into_the_folders_of_indwell_itself(effect: str) -> None:
     assert isinstance(decide(near, policy), Allow)
 
 
-def test_what_was_kept_for_the_session_may_be_read_and_only_read() -> None:
+def test_spilled_texts_of_the_session_are_read_only() -> None:
     spill = "/h/.local/state/indwell/sessions/w/1/spill"
     policy = Policy("auto", own=("/h/.local/state/indwell",), readable=(spill,))
     read = CallFacts(tool="read_file", effect="read", paths=("x",), resolved=(f"{spill}/1.txt",))
@@ -154,7 +154,7 @@ def test_a_command_too_long_to_be_looked_at_is_denied() -> None:
 @pytest.mark.parametrize(
     ("typed", "taken"), [("above", True), ("on the edited line", False), ("beside it", False)]
 )
-async def test_what_the_user_types_elsewhere_while_asked_does_not_void_the_yes(
+async def test_typing_elsewhere_during_a_question_does_not_void_the_yes(
     tmp_path: Path, typed: str, *, taken: bool
 ) -> None:
     lines = [f"x{number} = {number}\n" for number in range(40)]

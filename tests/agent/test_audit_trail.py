@@ -70,7 +70,7 @@ async def test_a_question_that_stood_when_the_turn_was_stopped_is_on_record(tmp_
     assert (tool_name, decision, answer) == ("work", "ask", "")
 
 
-async def test_what_is_refused_because_of_where_it_leads_is_on_record(tmp_path: Path) -> None:
+async def test_a_call_refused_because_of_its_target_is_recorded(tmp_path: Path) -> None:
     root = tmp_path / "work"
     root.mkdir()
     script = [

@@ -77,7 +77,7 @@ async def test_a_command_that_fails_at_once_is_the_result(tmp_path: Path) -> Non
         assert told(project) == []
 
 
-async def test_the_model_stops_one_and_nothing_of_it_is_left(tmp_path: Path) -> None:
+async def test_the_model_stops_a_background_command_without_remains(tmp_path: Path) -> None:
     script = [starts(WAITS), looks(id="b1", stop=True), says("stopped"), says("and now")]
     async with background(tmp_path, script) as project:
         await project.turn()
@@ -89,7 +89,7 @@ async def test_the_model_stops_one_and_nothing_of_it_is_left(tmp_path: Path) -> 
         assert reminders(project) == []  # the model has seen it end
 
 
-async def test_one_that_the_user_stopped_is_told_to_the_model_once(tmp_path: Path) -> None:
+async def test_the_model_is_told_once_about_a_command_that_the_user_stopped(tmp_path: Path) -> None:
     script = [starts(WAITS), says("it runs"), says("I see"), says("again")]
     async with background(tmp_path, script) as project:
         await project.turn()
@@ -205,7 +205,9 @@ async def test_a_secret_is_hidden_on_disk_for_the_model_and_in_the_list(tmp_path
         assert all("github" in text or "hidden" in text for text in shown), shown
 
 
-async def test_what_it_changes_during_a_turn_is_reviewed_and_taken_back(tmp_path: Path) -> None:
+async def test_changes_of_a_background_command_during_a_turn_can_be_reviewed_and_reverted(
+    tmp_path: Path,
+) -> None:
     def opened(request: Request) -> Reply:
         del request
         (folder[0] / "gate").write_text("go\n")
@@ -248,7 +250,7 @@ async def test_what_it_changes_during_a_turn_is_reviewed_and_taken_back(tmp_path
         assert (project.folder / "a.txt").read_text() == "total\n"
 
 
-async def test_what_is_changed_between_turns_is_nobodys_and_that_is_reported_once(
+async def test_changes_between_turns_are_not_the_agents_and_that_is_reported_once(
     tmp_path: Path,
 ) -> None:
     script = [starts(f"touch log; {WAITS}"), says("it runs"), says("yes"), says("yes")]

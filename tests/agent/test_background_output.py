@@ -27,7 +27,7 @@ def hide_nothing(text: str) -> str:
     return text
 
 
-async def test_what_is_written_is_kept_up_to_a_bound_and_its_end_stays_known() -> None:
+async def test_output_is_kept_up_to_a_limit_and_its_end_stays_known() -> None:
     kept: list[str] = []
 
     async def keep(text: str) -> None:
@@ -78,7 +78,7 @@ async def test_a_command_waits_for_what_it_wrote_and_loses_nothing(tmp_path: Pat
     [b"y\n", b"x", b"-----BEGIN " + b"PRIVATE KEY-----" + b"A" * 9_000, b"a " * 20_000 + b"\n"],
     ids=["lines", "one line", "keys in one line", "long lines"],
 )
-async def test_whatever_is_written_there_is_room_again(piece: bytes) -> None:
+async def test_output_of_any_size_leaves_room_afterwards(piece: bytes) -> None:
     output, _ = hiding()
     room = output.feed(piece * (HELD_B // len(piece) + 1))
     assert room is not None
@@ -168,7 +168,7 @@ async def test_a_line_without_an_end_is_shown_and_comes_again_when_it_has_one() 
     assert await output.take_news(str) == "Go on? yes\n"
 
 
-async def test_a_look_waits_for_nothing_that_comes_meanwhile() -> None:
+async def test_a_look_does_not_wait_for_later_output() -> None:
     output = Output(nothing_kept, hide_nothing)
 
     async def flood() -> None:
@@ -247,7 +247,7 @@ async def test_a_line_that_gets_its_end_while_it_is_looked_at_stands_where_it_be
     assert [await looking, await output.take_news(str)] == ["half a ", "half a line\n"]
 
 
-async def test_what_is_just_made_text_is_waited_for() -> None:
+async def test_a_look_waits_for_output_that_is_being_decoded() -> None:
     hider = SlowHider("the end\n")
     output = Output(nothing_kept, hider)
     output.feed(b"the end\n")

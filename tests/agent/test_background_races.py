@@ -47,7 +47,7 @@ async def test_one_that_writes_without_end_is_answered_and_looked_at(tmp_path: P
         assert results(project)[-1].startswith("b1 runs, ")
 
 
-async def test_what_one_changes_is_reviewed_though_another_ended_while_it_began(
+async def test_changes_of_a_command_are_reviewed_although_another_ended_while_it_began(
     tmp_path: Path,
 ) -> None:
     second = "echo x > began; cat second; echo more >> a.txt"
@@ -135,7 +135,7 @@ async def test_a_rejection_meanwhile_is_not_a_change_of_an_awaited_command_eithe
         assert ledger.beside == set()
 
 
-async def test_one_whose_call_is_stopped_after_it_began_is_told_of(tmp_path: Path) -> None:
+async def test_a_command_whose_call_is_stopped_after_the_start_is_reported(tmp_path: Path) -> None:
     command = "printf 'a line without an end '; cat gate"
     script = [starts(command), says("I see"), says("again")]
     async with background(tmp_path, script) as project:

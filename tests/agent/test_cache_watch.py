@@ -57,7 +57,7 @@ async def test_a_cache_that_serves_and_an_endpoint_without_one_are_not_warned_of
     assert await warnings_of(tmp_path / "none", [NOT_SERVED] * 6) == []
 
 
-async def test_what_changes_the_beginning_of_each_request_is_named(tmp_path: Path) -> None:
+async def test_a_changing_beginning_of_each_request_is_named(tmp_path: Path) -> None:
     """Somebody rewrites the first message between the turns, again and again."""
     script = [Reply("yes", usage=usage) for usage in (SERVED, *[NOT_SERVED] * 3)]
     async with a_world(tmp_path, script) as world:

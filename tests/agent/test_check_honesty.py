@@ -122,7 +122,7 @@ async def test_plan_mode_that_comes_while_the_first_check_runs_stops_the_edit(
         assert finished.verified == ""
 
 
-async def test_what_a_check_writes_is_reported_and_is_in_the_review(tmp_path: Path) -> None:
+async def test_files_that_a_check_writes_are_reported_and_reviewable(tmp_path: Path) -> None:
     command, files = "echo more >> old.txt", {"old.txt": "x\n"}
     async with a_project(
         tmp_path, [READ, WRONG, says()], files=files, is_reviewed=True, check_command=command

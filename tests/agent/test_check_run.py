@@ -54,7 +54,7 @@ async def test_a_turn_that_breaks_the_check_is_asked_once_and_repairs(tmp_path: 
         assert project.approver.questions == []
 
 
-async def test_what_was_wrong_before_is_not_new(tmp_path: Path) -> None:
+async def test_an_error_from_before_the_edit_is_not_new(tmp_path: Path) -> None:
     files = {"old.txt": "totl\n", "a.txt": "totl\nx\ntotal\n"}
     edit = asks(call("edit_file", "c2", path="a.txt", edits=[{"old": "x\n", "new": "y\nz\n"}]))
     above = asks(call("edit_file", "c3", path="a.txt", edits=[{"old": "totl", "new": "1\ntotl"}]))
@@ -314,7 +314,7 @@ async def test_the_projects_own_checks_are_found_and_run(tmp_path: Path) -> None
         assert "a.py:2: Undefined name `total` [ruff F821]" in project.told()[0]
 
 
-async def test_an_edit_takes_no_longer_where_nobody_knows_problems(tmp_path: Path) -> None:
+async def test_an_edit_takes_no_longer_if_no_checker_reports_problems(tmp_path: Path) -> None:
     """The hooks alone: with a gate that knows nothing, against none at all."""
     edit = [asks(call("write_file", f"c{n}", path=f"f{n}.txt", content="x\n")) for n in range(30)]
     seconds = {}

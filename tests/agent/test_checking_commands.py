@@ -92,7 +92,7 @@ def test_a_command_that_the_project_names_as_its_check_is_one() -> None:
     assert names("./verify.sh --all || true", "./verify.sh --all") == []
 
 
-def test_a_check_is_about_the_files_of_its_kind_below_the_folder_where_it_runs() -> None:
+def test_a_check_covers_the_files_of_its_kind_below_its_folder() -> None:
     (there,) = checks_in("cd shop && pytest", HERE)
     assert there == CheckPart("pytest", HERE / "shop", there.suffixes)
     assert there.is_about(HERE / "shop" / "a.py")

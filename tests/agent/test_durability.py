@@ -105,7 +105,7 @@ class FullLedger(MemoryLedger):
         raise SessionError("the disk is full")
 
 
-async def test_what_one_part_cannot_save_keeps_no_other_part_open(tmp_path: Path) -> None:
+async def test_a_part_that_cannot_be_saved_does_not_keep_other_parts_open(tmp_path: Path) -> None:
     async with a_world(tmp_path, [says()], files=FILES) as world:
         await world.turn()
         session = world.session

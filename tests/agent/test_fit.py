@@ -84,7 +84,7 @@ async def test_a_conversation_that_outgrows_the_window_continues(
         assert any(isinstance(one, log.CompactionRecord) for one in await world.records())
 
 
-async def test_what_is_cut_is_on_disk_under_the_name_that_is_at_the_cut(tmp_path: Path) -> None:
+async def test_cut_text_is_on_disk_under_the_name_given_at_the_cut(tmp_path: Path) -> None:
     async with a_long_world(tmp_path, works(12), "ladder-a") as world:
         await world.turn()
         compacted = [one for one in await world.records() if isinstance(one, log.CompactionRecord)]

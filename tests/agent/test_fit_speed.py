@@ -59,7 +59,9 @@ async def test_a_step_that_cannot_pay_is_rejected_without_a_thread(tmp_path: Pat
     assert await n_threads_of_fits(tmp_path, WORDS) == [0]
 
 
-async def test_what_was_refused_is_not_looked_at_again_before_it_has_grown(tmp_path: Path) -> None:
+async def test_a_refused_step_is_not_examined_again_before_the_prompt_has_grown(
+    tmp_path: Path,
+) -> None:
     more = (*CHAT, assistant("ok"), user("go on"))
     much = (*CHAT, assistant("ok"), user("go on " * 400))
     assert await n_threads_of_fits(tmp_path, CHAT, more, much) == [1, 0, 1]

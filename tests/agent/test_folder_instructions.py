@@ -126,7 +126,7 @@ async def test_a_folders_instructions_come_when_work_comes_into_it_and_only_once
     ],
     ids=lambda along: next(iter(along)),
 )
-async def test_what_the_words_are_about_brings_them_with_the_first_request_and_once(
+async def test_files_that_the_words_mention_add_their_instructions_once_with_the_first_request(
     project: Project, tmp_path: Path, along: dict[str, Any]
 ) -> None:
     project.write("web/AGENTS.md", "WEB\n")
@@ -181,7 +181,7 @@ async def test_an_edit_brings_them_as_a_read_does(project: Project, tmp_path: Pa
     assert "LIB" in told
 
 
-async def test_what_changes_after_the_answer_is_ignored_with_a_notice_until_it_is_trusted(
+async def test_changed_instructions_are_ignored_with_a_notice_until_they_are_trusted(
     project: Project, tmp_path: Path
 ) -> None:
     project.write("web/AGENTS.md", "WEB\n")

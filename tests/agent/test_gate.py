@@ -89,7 +89,7 @@ async def test_many_edits_of_a_reply_wait_once_and_tell_once(tmp_path: Path) -> 
     assert [settle for _, settle in source.asked] == [0, 0, 2.0, 2.0]
 
 
-async def test_what_was_told_is_not_told_again(tmp_path: Path) -> None:
+async def test_reported_problems_are_not_reported_again(tmp_path: Path) -> None:
     again = asks(call("edit_file", "c3", path="shop/invoice.py", edits=[{"old": "1", "new": "2"}]))
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)})
     async with a_world(tmp_path, [READ, EDIT, again, says(), says()], files=FILES) as world:
@@ -278,7 +278,7 @@ class Counted(NoChecks):
         return super().commands(paths)
 
 
-async def test_why_nothing_is_known_is_reported_and_checks_are_run_from_then_on(
+async def test_a_missing_report_is_explained_and_checks_run_from_then_on(
     tmp_path: Path,
 ) -> None:
     script = [READ, EDIT, says(), BACK, says()]

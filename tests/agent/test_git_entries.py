@@ -137,7 +137,9 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("what", HARMLESS)
-async def test_what_brings_no_protected_file_into_git_is_not_told(work: Path, what: str) -> None:
+async def test_a_command_that_adds_no_protected_file_to_git_is_not_reported(
+    work: Path, what: str
+) -> None:
     assert await after(work, HARMLESS[what]) == ()
 
 
@@ -151,7 +153,7 @@ async def test_what_a_fetch_brought_is_reported_only_if_no_host_was_allowed(work
     assert await after(work, text.replace("-m x", "-m y")) == (f"'{EVIL}'",)
 
 
-async def test_what_was_taken_out_again_no_longer_waits(work: Path) -> None:
+async def test_a_removed_entry_no_longer_waits(work: Path) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     run(work, f"{PLANT}; git commit -qm x")

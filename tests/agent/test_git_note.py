@@ -76,7 +76,7 @@ async def test_a_yes_also_outlives_the_process(place: Place) -> None:
     assert entries.waiting == ()
 
 
-async def test_what_the_user_does_between_commands_is_not_asked_about(place: Place) -> None:
+async def test_changes_of_the_user_between_commands_need_no_question(place: Place) -> None:
     entries = place.process()
     await command(entries, place, "true")
     run(place.work, f"{PLANT}; git commit -qm mine")

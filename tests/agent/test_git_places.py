@@ -74,7 +74,9 @@ async def test_a_file_that_only_looks_protected_is_written_without_a_question(
 
 
 @pytest.mark.parametrize("path", [".githooks/pre-commit", "git-settings"])
-async def test_what_git_is_told_to_obey_is_protected(tmp_path: Path, path: str) -> None:
+async def test_files_that_git_is_configured_to_obey_are_protected(
+    tmp_path: Path, path: str
+) -> None:
     root = a_root(tmp_path)
     obeyed = (str(root / ".githooks"), str(root / "git-settings"))
     world = await written(tmp_path, root, path, Policy("auto", SECRETS, obeyed=obeyed))

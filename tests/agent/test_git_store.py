@@ -22,7 +22,7 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_what_git_trusts_and_does_not_hold_true_is_named(work: Path, way: str) -> None:
+async def test_a_forged_file_of_gits_store_is_named(work: Path, way: str) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     forge(work, way)
@@ -65,7 +65,7 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("what", HARMLESS)
-async def test_what_git_itself_writes_is_not_told(work: Path, what: str) -> None:
+async def test_files_that_git_itself_writes_are_not_reported(work: Path, what: str) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     run(work, HARMLESS[what])

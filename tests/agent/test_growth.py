@@ -46,6 +46,6 @@ def test_without_new_messages_nothing_is_logged() -> None:
     assert added_messages((), ()) == ()
 
 
-def test_what_was_sent_never_changes() -> None:
+def test_sent_messages_never_change() -> None:
     with pytest.raises(AssertionError):
         added_messages((user("go"),), (user("went"),))

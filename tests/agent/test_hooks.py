@@ -128,7 +128,7 @@ async def test_words_in_the_middle_of_a_turn_are_looked_at_too(tmp_path: Path) -
         assert len(project.provider.requests) == 1
 
 
-async def test_what_a_hook_adds_goes_with_the_request_under_its_own_tag(tmp_path: Path) -> None:
+async def test_text_that_a_hook_adds_joins_the_request_under_its_own_tag(tmp_path: Path) -> None:
     hooks = (
         Hook("prompt_submitted", "echo 'Mind.'"),
         Hook("before_tool", """echo '{"add": "Mind the tabs."}'"""),

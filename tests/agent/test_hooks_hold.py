@@ -45,7 +45,7 @@ async def test_a_module_that_the_model_writes_is_not_loaded_by_a_guard(tmp_path:
         assert "not run: a hook of the user's stopped it" in sent(project)
 
 
-async def test_what_a_hook_made_of_a_prompt_that_another_stops_is_never_sent(
+async def test_text_of_a_hook_is_never_sent_if_another_hook_stops_the_prompt(
     tmp_path: Path,
 ) -> None:
     hooks = (Hook("prompt_submitted", ECHO), NO_SECRETS)

@@ -93,7 +93,7 @@ async def attack(folder: Path, one: ToolCall, mode: Mode) -> World:
 
 
 @pytest.mark.parametrize("one", REFUSED, ids=lambda one: f"{one.name}-{one.arguments}")
-async def test_what_lies_outside_is_refused_without_a_question(
+async def test_paths_outside_the_workspace_are_refused_without_a_question(
     tmp_path: Path, one: ToolCall
 ) -> None:
     world = await attack(tmp_path, one, "auto")

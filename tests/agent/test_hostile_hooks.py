@@ -25,7 +25,7 @@ GUARD = 'grep -q \'"tool":"bash"\' && exit 2; exit 0'
     "argument",
     ["$(touch pwn)", "`touch pwn`", "'; touch pwn; '", "\n touch pwn\n", '"; touch pwn #'],
 )
-async def test_what_a_model_writes_is_data_for_a_hook_and_no_shell_text(
+async def test_text_of_the_model_is_data_for_a_hook_and_never_shell_text(
     argument: str, tmp_path: Path
 ) -> None:
     hooks = tuple(Hook(event, KEEP) for event in ("before_tool", "after_tool"))

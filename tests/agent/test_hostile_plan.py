@@ -143,7 +143,7 @@ async def test_a_plan_in_the_same_reply_lets_no_edit_through(tmp_path) -> None:
         ),
     ],
 )
-async def test_what_the_user_would_not_see_shows_before_it_can_be_approved(
+async def test_invisible_parts_of_a_plan_are_shown_before_its_approval(
     tmp_path, hidden, shows
 ) -> None:
     _, made = await world_of(tmp_path, [asks(call(NAME, text=hidden))])

@@ -55,7 +55,7 @@ async def reviewing(folder: Path, *script: Any) -> AsyncIterator[tuple[World, Re
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_what_leads_back_is_right_for_any_edits_upon_edits(seed: int) -> None:
+def test_the_inverse_edits_are_right_for_any_sequence_of_edits(seed: int) -> None:
     random = Random(seed)
     data = bytes(random.choices(b"ab\n", k=random.randrange(40)))
     index = index_of(lambda at, size: data[at : at + size], len(data), lambda: None)

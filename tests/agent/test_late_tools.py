@@ -208,7 +208,7 @@ async def test_with_the_next_compaction_the_request_gets_the_tool(tmp_path: Path
     assert [len(one.specs) for one in prefixes] == [3, 4]
 
 
-async def test_what_would_fill_every_request_is_left_out(
+async def test_a_late_tool_that_would_fill_every_request_is_left_out(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     many = tuple(a_late_tool(f"tool_{number}") for number in range(MOST_TOOLS))

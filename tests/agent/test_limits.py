@@ -23,7 +23,7 @@ def reminders(messages: tuple[Message, ...]) -> list[str]:
     ]
 
 
-async def test_the_third_same_call_in_a_row_brings_one_hint_the_fifth_the_end(
+async def test_the_third_repetition_of_a_call_adds_a_hint_and_the_fifth_ends_the_turn(
     tmp_path: Path,
 ) -> None:
     async with a_world(tmp_path, [asks(READ_A)] * 5 + [says()], files=FILES) as world:

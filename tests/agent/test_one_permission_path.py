@@ -204,7 +204,7 @@ async def test_a_check_does_not_start_if_the_rules_deny_it_meanwhile(
 @pytest.mark.parametrize(
     ("changes", "rule"), [({"mode": "plan"}, "plan"), ({"rules_deny": ("rm",)}, "rm")]
 )
-async def test_what_is_denied_after_a_yes_does_not_run_and_the_denial_is_recorded(
+async def test_a_call_denied_after_a_yes_does_not_run_and_the_denial_is_recorded(
     tmp_path: Path, changes: dict[str, Any], rule: str
 ) -> None:
     async with a_project(tmp_path, [BASH, says()], mode="ask") as project:
@@ -359,7 +359,7 @@ async def written(folder: Path, moments: Sequence[Policy], says_yes: bool) -> bo
 
 @settings(deadline=None, max_examples=60)
 @given(st.tuples(RULES, RULES, RULES), st.booleans())
-def test_what_runs_is_allowed_by_the_rules_of_its_start(
+def test_a_command_runs_by_the_rules_at_its_start(
     moments: tuple[Policy, Policy, Policy],
     says_yes: bool,  # noqa: FBT001 - drawn
 ) -> None:

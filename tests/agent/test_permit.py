@@ -232,9 +232,7 @@ async def test_pol_16_sbx_21_more_than_the_sandbox_needs_a_question_prominently_
     "more",
     [{"disable_sandbox": True}, {"with_escalated_permissions": True}, {"trust": True}],
 )
-async def test_pol_16_a_flag_that_there_is_not_runs_nothing(
-    tmp_path: Path, more: dict[str, bool]
-) -> None:
+async def test_pol_16_an_unknown_flag_runs_nothing(tmp_path: Path, more: dict[str, bool]) -> None:
     root = a_root(tmp_path)
     script = [asks(call("bash", command="touch ran", **more)), says("done")]
     async with a_world(

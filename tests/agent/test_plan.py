@@ -76,7 +76,7 @@ async def test_an_approved_plan_goes_to_the_model_once_and_is_done_with_its_turn
         ]
 
 
-async def test_what_the_user_made_of_the_plan_is_what_the_model_gets(tmp_path) -> None:
+async def test_the_model_gets_the_plan_as_the_user_edited_it(tmp_path) -> None:
     asked: list[Request] = []
 
     def ending(request: Request) -> Any:

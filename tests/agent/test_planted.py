@@ -72,7 +72,7 @@ async def test_the_question_names_the_program_and_the_yes_is_for_it_as_it_is(
         meddler = meddle(world, lambda: rewrite(git))
         await world.turn()
     (question,) = meddler.questions
-    assert "it runs .venv/bin/git, of the workspace" in question.reason
+    assert "it runs .venv/bin/git from the workspace" in question.reason
     assert "changed while the user was asked" in world.results[0].text
     assert not (tmp_path / "escaped").exists()
 

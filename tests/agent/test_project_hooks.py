@@ -67,7 +67,9 @@ def theirs(*commands_: str) -> dict[str, str]:
 
 
 @needs_bubblewrap
-async def test_what_a_command_may_do_unasked_a_projects_hook_may(tmp_path: Path) -> None:
+async def test_a_projects_hook_may_do_what_a_command_may_do_without_a_question(
+    tmp_path: Path,
+) -> None:
     async with a_project(tmp_path, [READ, says()], files=theirs("echo mind; pwd")) as project:
         await project.turn()
         assert project.approver.questions == []
@@ -78,7 +80,7 @@ async def test_what_a_command_may_do_unasked_a_projects_hook_may(tmp_path: Path)
 
 @needs_bubblewrap
 @pytest.mark.parametrize(("answer", "n_ran"), [("once", 2), ("no", 0)])
-async def test_what_would_be_asked_for_is_asked_for_once_a_session(
+async def test_a_hook_that_needs_a_question_is_asked_about_once_a_session(
     answer: str, n_ran: int, tmp_path: Path
 ) -> None:
     files = {**theirs("touch here; echo ran"), "here": ""}

@@ -25,7 +25,7 @@ def known(health: Health) -> Health:
 
 
 @pytest.mark.parametrize("cached", [0, 3_000])
-async def test_what_the_log_says_of_the_cache_is_what_the_session_knew(
+async def test_the_restored_cache_state_equals_that_of_the_session(
     tmp_path: Path, cached: int
 ) -> None:
     usage = Usage(input=4_000, cached=cached, output=7)
@@ -74,7 +74,7 @@ def test_calls_of_an_older_log_are_summed_up() -> None:
     assert told.answered_at is None
 
 
-def test_what_a_fork_copied_was_paid_for_elsewhere() -> None:
+def test_copied_turns_of_a_fork_do_not_count_as_its_cost() -> None:
     spent = Spent(1, "m", Usage(input=10, output=2), 0.5, AT)
     told = recalled((spent, Forked("other", 1, "m", AT, (), whole=True), spent), START)
     assert told.health.session.requests == 1

@@ -299,4 +299,4 @@ async def test_where_nothing_can_be_written_down_the_edit_is_made_and_it_is_repo
         await world.turn()
         assert ledger.n_pending == 2
         notices = [one.message for one in world.told(Notice)]
-        assert any("changes to review cannot be written down" in one for one in notices)
+        assert any("changes to review cannot be stored" in one for one in notices)

@@ -335,7 +335,7 @@ async def test_the_model_can_neither_load_it_nor_read_its_name(tmp_path, name):
 
 
 @pytest.mark.parametrize("by", ["model", "user"])
-async def test_what_was_loaded_may_be_read_again_once_the_session_is_resumed(tmp_path, by):
+async def test_files_of_a_loaded_skill_stay_readable_in_a_resumed_session(tmp_path, by):
     places = MadeUp(a_skill("fix-it"), a_skill("other"))
     places.bodies["fix-it"] = "Look beside."
     loads = [asks(call("load_skill", name="fix-it"))] if by == "model" else []
@@ -382,7 +382,7 @@ async def test_a_session_whose_prompt_lists_none_is_told_of_them_at_the_tail(tmp
         assert not any("Skills" in one for one in listing(world, 2, "system-reminder"))
 
 
-async def test_who_has_no_tool_to_load_skills_is_not_told_of_them(tmp_path):
+async def test_a_session_without_the_tool_gets_no_list_of_skills(tmp_path):
     places = MadeUp(a_skill("one", origin="workspace"))
     async with a_world(tmp_path, [says()]) as world:
         with_shelf(world, places)

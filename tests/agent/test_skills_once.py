@@ -57,7 +57,7 @@ WHOLE = '<skill name="fix-it" from="user">\nSlowly.\n</skill>'
 POINTER = "The skill 'fix-it' is loaded: its text stands above, unchanged; follow it."
 
 
-async def test_what_is_loaded_again_is_a_pointer_until_it_has_changed(tmp_path) -> None:
+async def test_a_skill_loaded_again_is_a_pointer_until_it_has_changed(tmp_path) -> None:
     async with a_world(
         tmp_path, [loading("a", "b"), loading("c"), says(), loading("d"), says()]
     ) as world:
@@ -76,7 +76,7 @@ async def test_a_skill_that_the_user_called_is_not_repeated_either(tmp_path) -> 
         assert [one.text for one in world.results] == [POINTER]
 
 
-async def test_what_compaction_took_away_is_loaded_whole(tmp_path) -> None:
+async def test_a_skill_removed_by_a_compaction_is_loaded_whole(tmp_path) -> None:
     async with a_world(tmp_path, [loading("a"), says(), loading("b"), says()]) as world:
         shelved(world)
         await world.turn()

@@ -234,7 +234,7 @@ async def test_words_that_cannot_be_written_down_are_not_sent(tmp_path: Path) ->
         await world.records()
 
 
-async def test_no_more_waits_for_a_turn_than_anybody_reads_again(tmp_path: Path) -> None:
+async def test_the_number_of_steering_messages_is_limited(tmp_path: Path) -> None:
     said: list[str] = []
 
     async def meddle(name: str, context: ToolContext) -> str:
@@ -257,7 +257,7 @@ async def test_no_more_waits_for_a_turn_than_anybody_reads_again(tmp_path: Path)
         await world.records()
 
 
-async def test_what_waits_for_a_turn_is_bounded_in_size_too(tmp_path: Path) -> None:
+async def test_the_size_of_steering_messages_is_limited_too(tmp_path: Path) -> None:
     said: list[str] = []
 
     async def meddle(name: str, context: ToolContext) -> str:

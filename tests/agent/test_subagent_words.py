@@ -48,7 +48,7 @@ def test_an_event_is_known_by_the_name_of_its_sub_agent(target: str, name: str) 
     assert names.of(events.Notice(1, "info", "x")) == ""
 
 
-def test_one_whose_beginning_nobody_saw_is_a_general_one() -> None:
+def test_a_sub_agent_with_unseen_beginning_is_called_general() -> None:
     assert Names().of(events.Notice(1, "info", "x", agent="c9")) == "general"
 
 

@@ -39,7 +39,7 @@ async def test_nothing_but_the_answer_returns(tmp_path: Path) -> None:
     assert "sum(items)" not in str(model.sent_main[-1].messages), "what it read stays with it"
 
 
-async def test_it_has_every_tool_but_those_that_reach_beyond_it(tmp_path: Path) -> None:
+async def test_a_sub_agent_has_all_tools_that_stay_within_its_task(tmp_path: Path) -> None:
     async def nothing(_name: str, _context: ToolContext) -> str:
         return ""
 
@@ -190,7 +190,7 @@ def _said(records: Sequence[Record]) -> list[MessageRecord]:
     return [one for one in records if isinstance(one, MessageRecord)]
 
 
-async def test_one_that_only_read_is_known_not_to_have_changed_anything(tmp_path: Path) -> None:
+async def test_a_sub_agent_that_only_read_changed_nothing_for_sure(tmp_path: Path) -> None:
     model = Model([delegates(), says()], children={PLAIN: [READ, says("x")]})
     async with a_house(tmp_path, model) as (world, _):
         await world.turn()
@@ -256,7 +256,7 @@ async def test_a_task_that_begins_with_a_slash_is_not_a_command(tmp_path: Path) 
         assert [one.text for one in world.results] == ["a task"]
 
 
-async def test_an_unknown_name_is_answered_with_those_there_are(tmp_path: Path) -> None:
+async def test_an_unknown_sub_agent_is_answered_with_the_known_names(tmp_path: Path) -> None:
     explore = Definition("explore", "looks around", "Look.", "indwell", read_only=True)
     model = Model([delegates(name="expert"), says()], children={})
     async with a_house(tmp_path, model, named=[explore]) as (world, _):

@@ -118,7 +118,7 @@ def cases() -> list[Any]:
 
 
 @pytest.mark.parametrize(("kind", "stop"), cases())
-async def test_what_went_with_words_that_were_not_sent_stays_here(
+async def test_attachments_of_unsent_words_are_not_sent(
     tmp_path: Path, kind: str, stop: str
 ) -> None:
     words, more = STOPS[stop]
@@ -154,7 +154,7 @@ async def test_with_words_that_are_sent_all_of_it_is_included(tmp_path: Path, ki
 
 @needs_bubblewrap
 @pytest.mark.parametrize("kind", [*BESIDE, "what another hook adds"])
-async def test_what_went_with_words_that_a_hook_stopped_stays_here(
+async def test_attachments_of_words_that_a_hook_stopped_are_not_sent(
     tmp_path: Path, kind: str
 ) -> None:
     adds = Hook("prompt_submitted", f'grep -q \'"words":"first"\' && echo {MARK}; true')

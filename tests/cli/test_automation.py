@@ -325,7 +325,7 @@ async def test_a_limit_of_money_is_not_taken_where_the_price_is_not_known(home) 
     assert "--max-cost cannot be enforced" in ended.stderr
 
 
-async def test_what_had_no_price_before_takes_no_limit_of_money_away(home) -> None:
+async def test_an_earlier_call_without_a_price_removes_no_cost_limit(home) -> None:
     usage = {"prompt_tokens": 3_000, "completion_tokens": 1_000}
     async with LoopbackEndpoint([say("Well.", usage=usage)] * 4) as endpoint:
 
@@ -350,7 +350,7 @@ async def test_the_time_limit_ends_a_turn_however_far_it_is(home) -> None:
     assert finished["message"] == "stopped: the 2.5 s of --time-limit have passed"
 
 
-async def test_what_is_done_behind_the_work_is_not_within_its_time() -> None:
+async def test_background_work_after_the_run_does_not_count_in_its_time_limit() -> None:
     told: list[events.Event] = []
     closed = asyncio.Event()
 

@@ -166,7 +166,7 @@ SECRET = Private(
         ("ripgrep 14.1.0", "ripgrep 14.1.0"),
     ],
 )
-def test_what_is_private_is_taken_out_and_the_rest_stays(text, shown) -> None:
+def test_private_text_is_removed_and_the_rest_stays(text, shown) -> None:
     assert redacted(text, SECRET) == shown
 
 

@@ -91,7 +91,7 @@ async def allowed(home: Home) -> tuple[str, str, str]:
     return one["state"], one["sentence"], one["mend"]
 
 
-def test_what_the_sandbox_means_here_goes_by_mode_and_trust() -> None:
+def test_the_described_effect_of_the_sandbox_depends_on_mode_and_trust() -> None:
     held = Strength("S3", "", "sandboxed")
     assert "none runs in this folder, which is restricted" in state_words(held, is_restricted=True)
     assert "Indwell asks about all others; the mode is `ask`" in state_words(held, mode="ask")

@@ -231,7 +231,7 @@ async def test_a_configuration_of_git_that_lost_its_mount_is_restored(workspace:
 @pytest.mark.parametrize(
     "name", ["branches/origin", "remotes/origin", "info/grafts", "objects/info/alternates"]
 )
-async def test_what_sends_git_to_other_objects_or_hosts_does_not_stay(
+async def test_files_that_send_git_to_other_objects_or_hosts_are_removed(
     workspace: Path, name: str
 ) -> None:
     text = f"git status --short; mkdir -p .git/{name}; rmdir .git/{name}; echo ../x >.git/{name}"
@@ -247,7 +247,7 @@ async def test_what_a_rebase_has_to_do_may_run_nothing(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".npmrc", ".env", ".env.local", ".envrc", ".netrc", ".pypirc"])
-async def test_what_programs_obey_is_moved_away_be_it_a_secret_file_too(
+async def test_a_planted_file_that_programs_obey_is_moved_away_even_if_it_is_secret(
     workspace: Path, name: str
 ) -> None:
     (workspace / ".env").unlink()

@@ -88,7 +88,7 @@ def test_every_action_answers_a_program_in_json(tmp_path) -> None:
         ("indwell memory add same; indwell memory add SAME", "remembered already"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(tmp_path, line, why) -> None:
+def test_an_invalid_fact_is_refused(tmp_path, line, why) -> None:
     done = run(Home(tmp_path), line)
     assert (done.returncode, why in done.stderr) == (2, True)
 

@@ -118,7 +118,7 @@ def test_line_ends_are_shown_where_they_are_what_differs() -> None:
     assert list(lines_of(crlf, "b\r\n")) == [("-", "a"), ("+", "b")]
 
 
-def test_it_is_reported_whose_a_hunk_is() -> None:
+def test_the_author_of_a_hunk_is_shown() -> None:
     assert whose(hunk("1")) == "turn 1 of 20261121-034012"
     several = hunk("1", actors=(TURN, Actor(TURN.session, 4), Actor("other", 2)))
     assert whose(several) == "turns 1, 4, 2 of 20261121-034012, other"

@@ -195,7 +195,7 @@ def test_a_skill_that_the_user_denies_is_not_read(home, root):
         ('---\ndescription: "\\UFFFFFFFF"\n---\n', "no YAML"),
     ],
 )
-def test_what_cannot_be_used_is_a_problem_and_no_skill(home, text, words):
+def test_an_unusable_skill_is_reported_as_a_problem(home, text, words):
     put(own(home, "odd"), text)
 
     found = looked()

@@ -163,7 +163,7 @@ def test_tru_06_the_nearest_answer_counts_and_one_above_covers_only_what_it_has_
     assert looked(home, source / "good") == ["open"]
 
 
-def test_what_the_settings_name_is_trusted_whatever_it_holds(home) -> None:
+def test_a_folder_named_in_the_settings_is_trusted_with_any_content(home) -> None:
     trust = FolderTrust(home.environment())
     settings = Settings(trusted=(str(home.folder),))
     trust.look((home.workspace,), settings)

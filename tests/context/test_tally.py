@@ -58,7 +58,7 @@ def test_with_a_tally_or_without_a_conversation_reads_the_same(
     assert problems(known.messages, start=known.tally.n) == problems(plain.messages)
 
 
-def test_what_is_wrong_is_not_counted_so_that_it_is_found() -> None:
+def test_invalid_messages_are_not_counted_and_so_are_found() -> None:
     orphan = (user("go"), assistant(use()), user("no result"), assistant("ok"), user("on"))
     tally = extended(Tally(), orphan)
     assert tally == Tally()

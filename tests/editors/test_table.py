@@ -73,7 +73,7 @@ def test_the_rows_are_the_scenarios_and_what_editors_declare() -> None:
     assert set(read()) == set(SCENARIOS) | set(DECLARED)
 
 
-def test_what_was_seen_is_what_the_tests_play_in_the_editors_that_they_run() -> None:
+def test_the_table_equals_the_results_of_the_editor_tests() -> None:
     run = {client.column for client in CLIENTS.values()}
     seen = {
         (name, column)

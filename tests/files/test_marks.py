@@ -44,7 +44,7 @@ def test_any_change_of_a_file_is_seen(folder: Path, change: Callable[[Path], obj
     assert mark_of(folder) != before
 
 
-def test_what_others_made_is_passed_by(folder: Path) -> None:
+def test_files_of_other_programs_are_skipped(folder: Path) -> None:
     before = mark_of(folder)
     for name in (".git/index", "node_modules/x.js", "pkg/__pycache__/a.pyc", ".b.py.swp"):
         (folder / name).write_text("x")

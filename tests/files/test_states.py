@@ -35,6 +35,6 @@ def test_a_file_that_was_changed_a_moment_ago_is_not_certain(tmp_path) -> None:
     assert state_of(path, clock=lambda: changed + RACY_NS).is_certain
 
 
-def test_what_cannot_be_seen_has_no_state(tmp_path) -> None:
+def test_an_unreadable_file_has_no_state(tmp_path) -> None:
     assert state_of(tmp_path / "gone") is None
     assert state_of(tmp_path / ("x" * 300)) is None

@@ -219,7 +219,7 @@ def test_sys_05_where_the_system_grants_no_watch_files_are_looked_at_instead(
     assert watch.changed() == frozenset()
 
 
-def test_sys_05_beyond_the_most_folders_files_are_looked_at_instead(
+def test_sys_05_above_the_limit_of_watched_folders_files_are_polled_instead(
     watch: FolderWatch, tmp_path: Path
 ) -> None:
     paths = [tmp_path / f"{number}" / "a.py" for number in range(MOST_FOLDERS + 1)]

@@ -6,7 +6,7 @@ import threading
 from indwell.service.chores import Chores
 
 
-async def test_what_is_left_is_cancelled_and_waited_for() -> None:
+async def test_remaining_tasks_are_cancelled_and_awaited() -> None:
     chores, ended = Chores(), []
 
     async def work() -> None:

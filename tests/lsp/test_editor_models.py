@@ -185,7 +185,7 @@ async def test_an_error_of_the_editor_is_a_sentence_that_says_what_to_do(
         assert len(models.seen) == 1
 
 
-async def test_what_passes_is_tried_again(tmp_path) -> None:
+async def test_a_temporary_failure_is_tried_again(tmp_path) -> None:
     async def fail(params: status.CompleteParams) -> status.CompleteResult:
         models.send(params.id, text("Half of "))
         return status.CompleteResult("", "fetch failed")

@@ -63,7 +63,7 @@ async def test_what_waits_behind_a_proposed_plan_is_held_and_follows_the_approve
         assert states(editor) == ["proposed", "approved", "done"]
 
 
-async def test_what_waits_behind_a_plan_continues_when_that_is_rejected(home) -> None:
+async def test_prompts_behind_a_plan_continue_when_the_plan_is_rejected(home) -> None:
     gate = asyncio.Event()
     async with (
         LoopbackEndpoint([held(propose(), gate), say("Well.", usage=USAGE)]) as endpoint,

@@ -60,7 +60,7 @@ async def test_a_reply_at_once_is_passed_on_with_its_events() -> None:
 
 
 @pytest.mark.parametrize("error", [GONE, ServerFault("500"), RateLimited("slow down")])
-async def test_what_may_pass_is_tried_again_after_a_wait(error: ProviderError) -> None:
+async def test_a_temporary_failure_is_tried_again_after_a_wait(error: ProviderError) -> None:
     told = [RetryWait(1.0, str(error)), TextDelta("done")]
     assert await run(error, DONE) == (DONE, told, 2)
 
@@ -77,7 +77,7 @@ async def test_what_may_pass_is_tried_again_after_a_wait(error: ProviderError) -
         ProviderError("no"),
     ],
 )
-async def test_what_stays_the_same_is_raised_at_once(error: ProviderError) -> None:
+async def test_a_permanent_failure_is_raised_at_once(error: ProviderError) -> None:
     assert await run(error, DONE) == (error, [], 1)
 
 

@@ -167,7 +167,7 @@ def faulty(wire: WireName, events: list[bytes], fault: str, data: st.DataObject)
     end=st.sampled_from([FIN, RST, END]),
     data=st.data(),
 )
-def test_whatever_breaks_no_call_is_made_up_and_the_next_reply_is_whole(
+def test_a_broken_stream_invents_no_call_and_the_next_reply_is_complete(
     wire: WireName, parts: tuple[Part, ...], fault: str, end: Any, data: st.DataObject
 ) -> None:
     events = faulty(wire, STREAMS[wire](parts, ""), fault, data)

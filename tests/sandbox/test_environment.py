@@ -47,7 +47,7 @@ def test_prc_14_terminal_width_language_and_ci_are_the_same_for_everybody(
     assert FIXED["LANG"].endswith("UTF-8")
 
 
-def test_what_the_caller_adds_wins() -> None:
+def test_variables_of_the_caller_take_precedence() -> None:
     assert clean_environment({"PATH": "/bin"}, {"TERM": "xterm"})["TERM"] == "xterm"
 
 

@@ -127,7 +127,7 @@ def reached(confinement: Confinement, access: int) -> set[str]:
     }
 
 
-def test_what_is_hidden_is_left_out_and_all_beside_it_is_not() -> None:
+def test_hidden_paths_are_left_out_and_their_neighbours_are_not() -> None:
     hidden = ("/home/me/.ssh", "/home/me/work/.env", "/home/me/work/src/.env")
     confinement = Confinement(("/home/me/work",), hidden=hidden)
     shut = {"/home/me/.ssh/key", *hidden[1:], "/tmp/other/their", "/dev/sda"}

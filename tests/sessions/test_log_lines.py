@@ -23,7 +23,7 @@ def damaged(number: int, n_bytes: int) -> str:
 
 
 @given(st.lists(records, max_size=8).map(tuple))
-def test_what_was_written_reads_back_the_same(written: tuple[Record, ...]) -> None:
+def test_written_records_read_back_unchanged(written: tuple[Record, ...]) -> None:
     reading = decode(log(*written))
     assert reading == LogReading(written, ())
     assert fold(reading.records) == fold(written)

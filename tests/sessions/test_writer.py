@@ -70,7 +70,7 @@ async def until(event: threading.Event) -> None:
     assert await asyncio.to_thread(event.wait, 30)
 
 
-async def test_what_was_committed_is_in_the_file(tmp_path: Path) -> None:
+async def test_committed_records_are_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     writer = LogWriter(AppendLog(path))
     for record in WHOLE_TURN:

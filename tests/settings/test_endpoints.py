@@ -163,7 +163,7 @@ def test_keys_and_headers_are_not_shown() -> None:
         ('api_key_variable = "KEYRING_SOCKET"', "must hold KEY, TOKEN or SECRET"),
     ],
 )
-def test_what_does_not_fit_is_never_guessed(text, why) -> None:
+def test_an_invalid_value_is_never_guessed(text, why) -> None:
     with pytest.raises(SettingsError, match=why):
         load({}, text)
 

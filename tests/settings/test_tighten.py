@@ -118,7 +118,9 @@ def test_editor_and_workspace_together_widen_nothing(
 
 
 @given(users, st.sampled_from(sorted(set(TYPES) - {"model"})), fitting)
-def test_what_is_not_taken_is_always_said(settings: Settings, name: str, value: object) -> None:
+def test_a_rejected_setting_is_always_reported(
+    settings: Settings, name: str, value: object
+) -> None:
     result = tighten(settings, {name: value}, "s", chooses=False)
     is_taken = result.settings != settings
     try:
@@ -199,7 +201,7 @@ def test_a_workspace_can_make_everything_tighter() -> None:
         ),
     ],
 )
-def test_what_would_widen_is_ignored_and_named(table: Mapping[str, Any], notice: str) -> None:
+def test_a_widening_setting_is_ignored_and_named(table: Mapping[str, Any], notice: str) -> None:
     assert tighten(USERS, table, "w", chooses=False) == Tightened(USERS, (notice,))
 
 

@@ -165,7 +165,7 @@ def test_a_value_of_the_wrong_type_is_named_and_the_default_stays(
         ("api_key", "“sk”", NO_KEY),
     ],
 )
-def test_what_protects_the_user_is_never_guessed(name: str, value: object, problem: str) -> None:
+def test_a_protective_setting_is_never_guessed(name: str, value: object, problem: str) -> None:
     with pytest.raises(SettingsError) as caught:
         check({name: value}, "config.toml")
     assert str(caught.value) == f"config.toml: {problem}; correct it and try again"

@@ -115,7 +115,9 @@ async def test_a_whole_text_that_differs_in_line_ends_alone_says_so(tmp_path) ->
     assert workspace.files[ROOT / "a"] == CRLF
 
 
-async def test_what_was_never_read_is_not_edited(agent: Agent, workspace: MemoryWorkspace) -> None:
+async def test_a_file_that_was_never_read_is_not_edited(
+    agent: Agent, workspace: MemoryWorkspace
+) -> None:
     with pytest.raises(ToolError, match="'a' has not been read yet; read_file it first"):
         await agent.call("edit_file", **EDIT)
     assert workspace.files[ROOT / "a"] == "one\ntwo\nthree\n"
@@ -212,7 +214,7 @@ class TestWriteFile:
         assert outcome.diff == "--- /dev/null\n+++ b/new/b\n@@ -0,0 +1,2 @@\n+x\n+y\n"
         assert workspace.files[ROOT / "new" / "b"] == "x\ny\n"
 
-    async def test_what_it_wrote_it_may_edit(self, agent: Agent) -> None:
+    async def test_the_model_may_edit_a_file_that_it_wrote(self, agent: Agent) -> None:
         await agent.call("write_file", path="b", content="two\n")
         outcome = await agent.call("edit_file", path="b", edits=[{"old": "two", "new": "2"}])
         assert outcome.text.startswith("edited b: +1")
@@ -224,7 +226,7 @@ class TestWriteFile:
             await agent.call("write_file", path="a", content="gone\n")
         assert workspace.files[ROOT / "a"] == "one\ntwo\nthree\n"
 
-    async def test_what_changed_since_it_was_read_is_shown_before_it_is_replaced(
+    async def test_a_file_changed_since_it_was_read_is_shown_before_it_is_replaced(
         self, agent: Agent, workspace: MemoryWorkspace
     ) -> None:
         await agent.call("read_file", path="a")

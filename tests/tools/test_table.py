@@ -58,7 +58,7 @@ def test_a_schema_says_nothing_that_a_model_does_not_need() -> None:
     assert not [one for one in needless if one in text]
 
 
-def test_what_only_reads_may_run_side_by_side() -> None:
+def test_tools_that_only_read_may_run_in_parallel() -> None:
     arguments = {
         "bash": '{"command": "ls"}',
         "grep": '{"pattern": "x"}',

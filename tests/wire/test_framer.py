@@ -65,7 +65,7 @@ def test_any_bytes_mean_the_same_in_one_piece_in_many_and_one_by_one(parts, plac
 
 
 @given(BODIES)
-def test_what_we_frame_we_read(bodies) -> None:
+def test_our_own_frames_can_be_parsed(bodies) -> None:
     assert read([b"".join(map(framed, bodies))]) == (bodies, "")
 
 

@@ -68,7 +68,7 @@ def test_a_name_that_the_agent_only_spoke_of_still_wants_its_line():
     assert chosen([ReducibleText(lines)], 1_000, [result], known) == [set()]
 
 
-def test_what_must_stay_stays_even_without_room():
+def test_required_lines_stay_even_without_room():
     lines = "<skill>\nwords\n</skill>"
     assert chosen([ReducibleText(lines, kept=(0, 2))], -100, (), uses()) == [{0, 2}]
 

@@ -118,7 +118,7 @@ def notes(now: Conversation) -> list[str]:
     return [block.text for block in blocks if isinstance(block, Text) and is_note(block)]
 
 
-def test_what_went_without_a_trace_is_in_files_that_one_note_names():
+def test_removed_text_is_in_files_that_one_note_names():
     step = cut(filled(started(), 14))
     assert step is not None
     files = [one for one in step.spills if one.name.startswith("transcript-")]

@@ -24,7 +24,7 @@ def test_an_unanswered_call_at_the_end_is_no_place_to_cut() -> None:
     assert snapped(messages, 2) == 1
 
 
-def test_the_tail_is_the_newest_turns_or_so_many_tokens() -> None:
+def test_the_tail_is_the_newest_turns_up_to_a_number_of_tokens() -> None:
     now = empty()
     for turn in range(1, 9):
         now = turned(now, turn, ["short"], reply="Done.")

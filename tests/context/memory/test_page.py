@@ -50,7 +50,7 @@ def test_a_line_of_another_form_is_not_a_fact(line) -> None:
     assert facts(f"{line}\n") == []
 
 
-def test_what_is_in_a_block_of_code_is_not_a_fact() -> None:
+def test_a_line_in_a_block_of_code_is_not_a_fact() -> None:
     assert facts("- one\n```\n- two\n```\n- three\n") == [Fact("one"), Fact("three")]
 
 

@@ -62,7 +62,7 @@ def test_the_fact_that_fits_comes_first(query, best) -> None:
         MemoryQuery("fix it", text="one request of many"),
     ],
 )
-def test_what_shares_nothing_telling_is_not_sent(query) -> None:
+def test_a_fact_without_a_distinctive_common_word_is_not_sent(query) -> None:
     assert found(query) == []
 
 

@@ -372,7 +372,7 @@ def test_a_part_says_where_it_runs() -> None:
     assert [part.folders for part in parts] == [("",), ("docs",), ("docs",), ("", "docs")]
 
 
-def test_what_git_is_told_to_obey_is_protected() -> None:
+def test_files_that_git_is_configured_to_obey_are_protected() -> None:
     own = msgspec.structs.replace(CONFINED, obeyed=("/w/p/tools/hooks", "/w/p/extra.cfg"))
     for command in ("touch tools/hooks/pre-commit", "echo x > extra.cfg", "cd tools && cp a hooks"):
         assert judge(command, own).rule == "protected"
