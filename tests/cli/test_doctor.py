@@ -101,12 +101,15 @@ async def test_a_broken_settings_file_and_a_state_folder_of_stone_fail(home) -> 
     assert (found["key"], mends["key"]) == ("skipped", "")
 
 
-async def test_a_window_that_will_be_assumed_is_reported(home) -> None:
-    async with LoopbackEndpoint(answering(listed("q", max_model_len=40_000))) as server:
+@pytest.mark.parametrize(("told", "is_assumed"), [({}, True), ({"max_model_len": 40_000}, False)])
+async def test_a_window_is_reported_as_assumed_if_the_endpoint_does_not_tell_it(
+    home, told, is_assumed
+) -> None:
+    async with LoopbackEndpoint(answering(listed("q", **told))) as server:
         home.configure(f'model = "q"\nbase_url = "{server.base_url}"\n')
         ended = await doctor(home)
-    assert "! window: the window of 'q' is not known; " in ended.stdout
-    assert "    → write window = 40000 in " in ended.stdout
+    assert ("! window: the window of 'q' is not known; " in ended.stdout) == is_assumed
+    assert ("    → write window = … in " in ended.stdout) == is_assumed
 
 
 async def test_the_state_folder_is_left_as_it_was(home) -> None:
@@ -119,7 +122,7 @@ async def test_an_endpoint_that_hangs_does_not_hang_the_doctor(tmp_path) -> None
         raise KeyringUnusable("not here")
 
     store = KeyStore(tmp_path / "keys.json", ring)
-    async with LoopbackEndpoint(lambda _seen: Answer((HANG,))) as hanging:
+    async with LoopbackEndpoint(lambda _seen: Answer((HANG,)), gets=True) as hanging:
         variables = {"OPENAI_BASE_URL": hanging.base_url, "INDWELL_MODEL": "q"}
         found = await endpoint_findings(variables, store, look_s=0.2, talk_s=30)
         await hanging.gone.wait()

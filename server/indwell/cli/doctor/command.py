@@ -288,7 +288,7 @@ async def endpoint_findings(
         looked = await look(url, key, timeout_s=look_s, extras=extras)
         steps = looked.steps
         if failure(steps) is None:
-            window = await asyncio.to_thread(_window, looked, chosen)
+            window = await asyncio.to_thread(_window, chosen)
             steps = (*steps, *_exists(looked, name), *window, *await talking)
     finally:
         talking.cancel()  # a test request is pointless where the list already failed
@@ -365,16 +365,14 @@ def _exists(looked: EndpointAnswer, model: str) -> tuple[EndpointStep, ...]:
     )
 
 
-def _window(looked: EndpointAnswer, chosen: Settings) -> tuple[EndpointStep, ...]:
+def _window(chosen: Settings) -> tuple[EndpointStep, ...]:
     """Is the model's context window known, or is a default assumed? Asks as a session does."""
     ask_for_facts((chosen,))
     facts = facts_of(chosen)
     if facts.known or chosen.window is not None:
         return ()
-    name, _ = split_name(chosen.model, chosen.endpoints)
-    said = next((one.window for one in looked.models if one.name == name), None)
     sentence = f"the window of {chosen.model!r} is not known; {facts.window:,} tokens are assumed"
-    mend = f"write window = {said or '…'} in {user_file()}"
+    mend = f"write window = … in {user_file()}"
     return (EndpointStep("window", "warn", sentence, mend),)
 
 
