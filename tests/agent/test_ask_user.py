@@ -177,7 +177,7 @@ async def test_a_turn_has_only_so_many_questions(tmp_path) -> None:
         assert f"{MOST_ASKED} questions were asked" in made.results[-1].text
 
 
-async def test_one_question_stands_at_a_time(tmp_path) -> None:
+async def test_only_one_question_is_open_at_a_time(tmp_path) -> None:
     open_now: list[str] = []
 
     class Slow:

@@ -102,7 +102,7 @@ async def test_the_model_is_told_once_about_a_command_that_the_user_stopped(tmp_
         assert len(reminders(project)) == 1
 
 
-async def test_one_that_ends_in_the_middle_of_a_turn_is_reported_in_its_next_request(
+async def test_a_background_command_that_ends_during_a_turn_is_reported_in_the_next_request(
     tmp_path: Path,
 ) -> None:
     script = [starts("cat gate"), looks(wait_s=int(SOON_S)), says("ok")]
@@ -320,7 +320,7 @@ async def test_a_time_limit_and_the_background_exclude_each_other(tmp_path: Path
         assert results(project)[0].startswith("a background command has no timeout_s")
 
 
-async def test_it_is_asked_for_as_any_command_and_the_question_says_how_it_runs(
+async def test_a_background_command_needs_permission_and_the_question_says_how_it_runs(
     tmp_path: Path,
 ) -> None:
     script = [starts("touch made", network=["example.com"]), says("ok")]

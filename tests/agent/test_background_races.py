@@ -156,7 +156,7 @@ async def test_a_command_whose_call_is_stopped_after_the_start_is_reported(tmp_p
         assert len(reminders(project)) == 1
 
 
-async def test_one_that_ends_in_time_is_none_though_its_changes_are_still_taken_down(
+async def test_a_command_that_ends_in_time_is_not_in_the_background_while_its_changes_are_recorded(
     tmp_path: Path,
 ) -> None:
     board, taken_down = Board(begin_s=0.01), asyncio.Event()

@@ -124,7 +124,7 @@ async def test_a_check_that_cannot_run_verifies_nothing(tmp_path: Path) -> None:
             assert (finished.ending, finished.verified) == ("done", f"not verified: {why}")
 
 
-async def test_one_that_takes_too_long_is_ended_and_reported(tmp_path: Path) -> None:
+async def test_a_check_that_takes_too_long_is_ended_and_reported(tmp_path: Path) -> None:
     async with a_project(
         tmp_path, [READ, WRONG, says()], check_command="sleep 60", check_timeout_s=0.3
     ) as project:

@@ -102,7 +102,7 @@ async def test_a_tool_that_it_was_not_given_is_on_record_with_its_name(tmp_path:
     assert act.agent
 
 
-async def test_it_cannot_take_the_name_of_another_call(tmp_path: Path) -> None:
+async def test_a_sub_agent_cannot_take_the_name_of_another_call(tmp_path: Path) -> None:
     """By which the review ledger, the events and the log tell calls apart."""
     stolen = call("read_file", "c1", path="shop.py")
     model = Model([delegates(id_="c1"), says()], children={PLAIN: [asks(stolen), says("x")]})
@@ -112,7 +112,7 @@ async def test_it_cannot_take_the_name_of_another_call(tmp_path: Path) -> None:
     assert ids == [("c1", ""), ("a1-c1", "c1")]
 
 
-async def test_it_cannot_go_on_for_ever(tmp_path: Path) -> None:
+async def test_a_sub_agent_cannot_go_on_for_ever(tmp_path: Path) -> None:
     class Endless(Model):
         def __call__(self, request: Any) -> Reply:
             if "sub-agent" not in request.system[-1].text:

@@ -75,7 +75,7 @@ def test_the_inverse_edits_are_right_for_any_sequence_of_edits(seed: int) -> Non
     assert b"".join([*parts, now[at:]]) == data
 
 
-async def test_it_is_one_change_and_can_be_accepted(tmp_path: Path) -> None:
+async def test_an_edit_of_a_large_file_is_one_change_and_can_be_accepted(tmp_path: Path) -> None:
     async with reviewing(tmp_path, MANY, says()) as (world, ledger, path):
         finished = await world.turn()
         assert not world.results[-1].is_error

@@ -76,7 +76,7 @@ async def test_a_fact_is_kept_when_the_user_has_seen_exactly_it(tmp_path) -> Non
 
 
 @pytest.mark.parametrize("mode", ["plan", "ask", "review", "auto"])
-async def test_it_is_asked_each_time_in_every_mode(tmp_path, mode) -> None:
+async def test_a_proposed_fact_needs_a_question_each_time_in_every_mode(tmp_path, mode) -> None:
     script = [asks(remember()), asks(remember("CI needs Python 3.12.", "r2")), says()]
     answers = ["always", "session"]
     rules = PatternRules(allow=(f"tool: {NAME}",))

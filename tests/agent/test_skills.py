@@ -100,7 +100,7 @@ async def test_the_model_loads_a_skill_and_reads_it_within_its_tag(tmp_path):
     assert (told.target, told.figure) == ("fix-it", "3 lines")
 
 
-async def test_its_files_are_named_and_its_folder_may_be_read_from_then_on(tmp_path):
+async def test_a_loaded_skill_names_its_files_and_makes_its_folder_readable(tmp_path):
     places = MadeUp(a_skill("fix-it"))
     places.bodies["fix-it"] = "Look beside."
     places.files = ("scripts/run.py", "more.md")

@@ -24,7 +24,7 @@ from support.session import START, asks, call, says, with_parts
 from support.subagents import PLAIN, READ, Model, a_house, delegates, is_child
 
 
-async def test_its_cost_is_the_turns(tmp_path: Path) -> None:
+async def test_a_sub_agents_cost_belongs_to_the_turn(tmp_path: Path) -> None:
     model = Model([delegates(), says()], children={PLAIN: [READ, says("x")]})
     async with a_house(tmp_path, model) as (world, logs):
         finished = await world.turn()
@@ -88,7 +88,7 @@ async def test_budgets_hold_for_sub_agents_that_call_at_once(tmp_path: Path) -> 
     assert told == [False, True]
 
 
-async def test_its_rounds_end_with_a_last_word(tmp_path: Path) -> None:
+async def test_a_sub_agent_ends_at_its_round_limit_with_a_closing_answer(tmp_path: Path) -> None:
     loops = [asks(call("read_file", f"r{n}", path="shop.py", limit=n)) for n in range(1, 4)]
     model = Model([delegates(), says()], children={PLAIN: [*loops[:2], says("as far as I came")]})
     async with a_house(tmp_path, model, limits=SubagentLimits(rounds=2)) as (world, _):

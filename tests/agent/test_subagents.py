@@ -224,7 +224,7 @@ async def test_stopping_the_turn_ends_all_of_them(tmp_path: Path) -> None:
     assert len(uses) == len(world.results) == 1
 
 
-async def test_one_whose_model_fails_is_an_error_for_the_agent(tmp_path: Path) -> None:
+async def test_a_sub_agent_whose_model_fails_is_an_error_for_the_agent(tmp_path: Path) -> None:
     def script(request: Request) -> Any:
         if is_child(request):
             return Unreachable("the endpoint does not answer")

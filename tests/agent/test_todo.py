@@ -62,7 +62,7 @@ async def test_a_changed_list_is_reported_and_written_down_and_an_equal_one_is_n
         assert todo_of(records) == (READ, WRITE)
 
 
-async def test_it_needs_no_permission_in_any_mode(tmp_path) -> None:
+async def test_the_to_do_list_needs_no_permission_in_any_mode(tmp_path) -> None:
     async with world(tmp_path, [BOTH, says("fine")], policy=Policy("plan")) as made:
         await made.turn()
         assert made.approver.questions == []

@@ -23,7 +23,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder / "AGENTS.md"
 
 
-def test_it_joins_the_instructions_of_the_settings(own: Path) -> None:
+def test_the_users_own_file_joins_the_instructions_of_the_settings(own: Path) -> None:
     assert standing_instructions(SETTINGS) == ("Answer in German.", "")
     own.write_text("\ufeffUse tabs.\n", "utf-8")
     assert standing_instructions(SETTINGS) == ("Answer in German.\n\nUse tabs.", "")

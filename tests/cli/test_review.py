@@ -213,7 +213,7 @@ def test_a_turn_a_file_or_a_folder_is_enough(home, agent) -> None:
     assert text(home, "a.txt") == AFTER
 
 
-def test_it_works_from_a_folder_below(home, agent) -> None:
+def test_the_command_works_from_a_subfolder(home, agent) -> None:
     agent.edit({"sub/b.txt": ("1\n", "2\n")})
     folder = home.workspace / "sub"
     done = asyncio.run(indwell("review", "b.txt", environment=home.environment(), folder=folder))

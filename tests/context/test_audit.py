@@ -76,7 +76,7 @@ def test_a_name_in_the_newest_words_counts_most() -> None:
     assert rendered(lines) == "lib/shop.py:\n  201: return LIMITS_BY_COUNTRY[country]"
 
 
-def test_it_never_restores_more_than_it_may() -> None:
+def test_the_audit_never_restores_more_than_it_may() -> None:
     source = [user("go")]
     for number in range(300):
         arguments = json.dumps({"path": f"f{number}.py", "new_text": f"call_number_{number}(x)"})

@@ -175,7 +175,7 @@ def test_a_long_request_keeps_its_head_and_its_end() -> None:
     st.lists(st.text(max_size=400), min_size=1, max_size=30),
     st.integers(150, 2_000),
 )
-def test_it_never_takes_more_than_its_budget(said: list[str], budget: int) -> None:
+def test_the_task_card_never_takes_more_than_its_budget(said: list[str], budget: int) -> None:
     messages = [
         one
         for turn, words in enumerate(said, 1)

@@ -55,7 +55,7 @@ class Renamed(ToolTable):
 
 
 @pytest.mark.parametrize("seed", range(24))
-async def test_it_fixes_a_project_in_memory(tmp_path: Path, seed: int) -> None:
+async def test_the_scripted_model_fixes_a_project_in_memory(tmp_path: Path, seed: int) -> None:
     project = make_project(seed)
     workspace = MemoryWorkspace(project.files)
     registry = Renamed([make_read_file(), make_edit_file(), checking(project, workspace)])
@@ -70,7 +70,9 @@ async def test_it_fixes_a_project_in_memory(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 5])
-async def test_it_fixes_a_project_on_disk_with_the_real_tools(tmp_path: Path, seed: int) -> None:
+async def test_the_scripted_model_fixes_a_project_on_disk_with_the_real_tools(
+    tmp_path: Path, seed: int
+) -> None:
     project, folder = make_project(seed), tmp_path / "work"
     for name, text in project.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

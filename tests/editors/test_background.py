@@ -23,7 +23,9 @@ USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
-def test_it_runs_on_after_its_turn_until_the_user_stops_it(tmp_path: Path) -> None:
+def test_a_background_command_runs_on_after_its_turn_until_the_user_stops_it(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "user"
     folder.mkdir()
     root = put_files(FILES, folder)

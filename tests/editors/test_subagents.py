@@ -52,7 +52,9 @@ class TwoModels:
         return self.main.pop(0)
 
 
-def test_its_edit_is_one_of_the_turn_and_its_question_has_its_name(tmp_path: Path) -> None:
+def test_a_sub_agents_edit_belongs_to_the_turn_and_its_question_has_its_name(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "user"
     folder.mkdir()
     root = put_files(FILES, folder)

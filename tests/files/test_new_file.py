@@ -28,14 +28,14 @@ def named(fresh: Fresh, tmp_path: Path) -> str:
     return "file" if fresh._folder is not None else str(tmp_path / "file")
 
 
-def test_it_takes_the_place_of_a_file(fresh: Fresh, tmp_path: Path) -> None:
+def test_a_new_file_replaces_a_file(fresh: Fresh, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
     fresh.take(named(fresh, tmp_path))
     fresh.discard()
     assert (list_names(tmp_path), (tmp_path / "file").read_bytes()) == (("file",), b"new")
 
 
-def test_it_takes_a_free_name_only(fresh: Fresh, tmp_path: Path) -> None:
+def test_a_new_file_takes_only_a_free_name(fresh: Fresh, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
     with pytest.raises(FileExistsError):
         fresh.create(named(fresh, tmp_path))

@@ -52,7 +52,7 @@ def listening(
         yield ear
 
 
-def test_it_is_noticed_in_folders_that_are_made_and_renamed_meanwhile(tmp_path: Path) -> None:
+def test_a_new_name_is_noticed_in_folders_created_or_renamed_meanwhile(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     with listening(tmp_path, lambda heard: "b/c/d/evil" in heard, "old") as ear:
         (tmp_path / "old" / "c").mkdir()
@@ -136,7 +136,7 @@ def test_a_flood_of_notices_that_the_kernel_drops_makes_us_look_at_everything(
     assert "lost.evil" in heard
 
 
-def test_it_is_told_that_names_appear_faster_than_they_are_looked_at(tmp_path: Path) -> None:
+def test_the_listener_is_told_if_names_appear_faster_than_they_are_checked(tmp_path: Path) -> None:
     def is_wanted(path: str) -> bool:
         time.sleep(BEHIND_S / 5)
         return path.endswith("evil")

@@ -17,7 +17,7 @@ def test_a_shown_file_is_read_only_in_a_private_folder(tmp_path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_it_is_replaced_and_only_the_newest_stay(tmp_path) -> None:
+def test_a_shown_file_is_replaced_and_only_the_newest_stay(tmp_path) -> None:
     folder = tmp_path / "shown"
     for number in range(6):
         write_shown(folder / f"{number}.md", b"x", n_kept=3)

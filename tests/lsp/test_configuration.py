@@ -78,7 +78,7 @@ async def test_what_is_ignored_of_it_is_named_once() -> None:
     assert (await configuration.ask(), await configuration.ask()) == ((sentence,), ())
 
 
-async def test_it_may_be_loosened_again_up_to_the_user_s_own() -> None:
+async def test_a_tightened_setting_may_be_loosened_up_to_the_users_own() -> None:
     configuration = await configured(Users(), {"mode": "plan"}, {"mode": "review"})
     assert configuration.settings.mode == "review"
 

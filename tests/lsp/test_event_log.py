@@ -49,7 +49,7 @@ def test_a_run_of_pieces_comes_as_one_event_with_the_number_of_its_last() -> Non
     )
 
 
-def test_it_continues_in_the_middle_of_a_run() -> None:
+def test_the_event_log_continues_in_the_middle_of_a_run() -> None:
     growing = log_of(TextAdded(1, "He"), TextAdded(1, "llo"), TextAdded(1, "!"))
     assert growing.after(1).events == (EventEntry(3, TextAdded(1, "llo!")),)
     closed = log_of(TextAdded(1, "He"), TextAdded(1, "llo"), TextAdded(1, "!"), NOTICE)

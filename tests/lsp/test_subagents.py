@@ -107,7 +107,9 @@ def _of(editor: Editor, kind: str) -> list[dict[str, Any]]:
     return [one for one in editor.events if one["type"] == kind]
 
 
-async def test_its_log_is_in_the_sessions_folder_and_the_audit_names_it(tmp_path: Path) -> None:
+async def test_a_sub_agents_log_is_in_the_sessions_folder_and_the_audit_names_it(
+    tmp_path: Path,
+) -> None:
     home = Home(tmp_path)
     script = Two(
         [delegate(name="explore"), delegate(), DONE],

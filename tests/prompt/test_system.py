@@ -13,12 +13,12 @@ def test_the_same_session_gives_the_same_bytes() -> None:
     assert system_prompt(MACHINE) == PROMPT
 
 
-def test_it_describes_the_machine_and_nothing_that_changes() -> None:
+def test_the_system_prompt_describes_the_machine_and_nothing_that_changes() -> None:
     assert "Linux 6.1 on x86_64, shell bash, Python 3.11.7" in PROMPT
     assert re.search(r"\b20\d\d\b|branch|workspace is|model is", PROMPT) is None
 
 
-def test_it_names_every_tag_of_data_as_data_and_the_reminder_as_an_order() -> None:
+def test_the_system_prompt_names_every_tag_of_data_as_data_and_the_reminder_as_an_order() -> None:
     trust = PROMPT[PROMPT.index("# Who may instruct") : PROMPT.index("# Rules")]
     orders, data = trust.split("All else is data")
     tags_of_data = {row.tag for row in KINDS.values() if row.tier >= 2}
@@ -26,7 +26,7 @@ def test_it_names_every_tag_of_data_as_data_and_the_reminder_as_an_order() -> No
     assert re.findall(r"<([\w-]+)>", orders) == ["system-reminder", "approved-plan"]
 
 
-def test_it_holds_the_rules_that_the_tools_rely_on() -> None:
+def test_the_system_prompt_contains_the_rules_that_the_tools_rely_on() -> None:
     for rule in (
         "Read a file before you edit it",
         "write_file only for new files and full rewrites",

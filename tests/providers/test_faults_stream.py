@@ -235,7 +235,7 @@ async def test_llm_19_an_endless_stream_is_cut_off_and_not_asked_for_again(
 
 
 @each_wire
-async def test_llm_19_endless_reasoning_is_cut_off_with_a_word(wire: WireName) -> None:
+async def test_llm_19_endless_reasoning_is_cut_off_with_a_message(wire: WireName) -> None:
     thoughts = chunked(words_event(wire, NO_REPETITION, reasoning=True))
     error = await fail(broken(HEAD, forever=thoughts), dialect=Dialect(wire=wire))
     why = "the reply from ADDRESS is over 2,000,000 characters and was cut off there"

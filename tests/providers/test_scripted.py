@@ -14,7 +14,7 @@ from support.requests import READ, assistant, meta, request, result, use, user
 ASKED = request()
 
 
-async def test_it_plays_its_steps_and_keeps_the_requests() -> None:
+async def test_the_scripted_model_plays_its_steps_and_keeps_the_requests() -> None:
     first, second = request(user("one")), request(user("two"))
     known = Usage(input=1, output=1)
     script = ScriptedProvider(

@@ -97,7 +97,7 @@ async def test_nothing_runs_until_the_user_has_removed_it(place: Place) -> None:
     assert await remaining_plants((place.root,)) == ()
 
 
-async def test_it_opens_by_itself_once_the_thing_can_be_moved(place: Place) -> None:
+async def test_the_gate_opens_by_itself_once_the_planted_file_can_be_moved(place: Place) -> None:
     plant = place.root / ".idea"
     await place.plant(plant.mkdir)
     with pytest.raises(ToolError, match="nothing was run"):
@@ -193,7 +193,7 @@ async def test_nothing_runs_before_somebody_could_look_at_what_a_command_made(
     assert note.startswith("the command made '.nvim.lua'")
 
 
-def test_it_stays_closed_for_a_server_that_starts_later(tmp_path: Path) -> None:
+def test_the_gate_stays_closed_for_a_server_that_starts_later(tmp_path: Path) -> None:
     root = tmp_path / "w"
     root.mkdir()
     (root / ".envrc").write_text("evil")

@@ -80,11 +80,11 @@ def test_a_call_that_was_decided_on_says_what_it_works_on_before_it_has_ended() 
     check(Decided(1, "c1", "bash", "make", "allow", AT), told=(begun,))
 
 
-def test_one_of_a_call_that_is_not_there_is_nowhere() -> None:
+def test_an_inner_call_of_an_unknown_call_is_ignored() -> None:
     check(ended(within="c2"), told=(CARD,))
 
 
-def test_its_calls_are_not_the_main_ones_and_those_are_not_its() -> None:
+def test_calls_of_a_sub_agent_and_of_the_main_agent_stay_separate() -> None:
     check(ended("c1", within=""), told=main())
     check(ended("c1"), told=(CARD, *done("c1")))
 

@@ -123,7 +123,7 @@ async def test_a_missing_folder_is_reported(agent: Agent) -> None:
         await found(agent, "x", path="gone")
 
 
-async def test_it_stops_at_200_matches_and_says_so(agent: Agent, root: Path) -> None:
+async def test_a_search_stops_at_200_matches_and_says_so(agent: Agent, root: Path) -> None:
     (root / "a.py").write_text("many\n" * 1_000)
     lines = await found(agent, "many")
     assert (len(lines), lines[-2:]) == (

@@ -47,7 +47,7 @@ class Told(msgspec.Struct, frozen=True):
     error: str | None
 
 
-def test_its_parts_do_what_they_should() -> None:
+def test_the_unit_tests_of_the_extension_pass() -> None:
     _need_node()
     _passes("node", "esbuild.mjs", "--tests")
     _passes("node", "--test", "--test-reporter=dot", "out/test/**/*.test.mjs")
@@ -62,7 +62,9 @@ def test_its_panel_alone_in_a_browser(spec: str) -> None:
 
 @pytest.mark.timeout(60, func_only=True)
 @pytest.mark.parametrize("spec", _specs("e2e"))
-def test_it_works_in_the_real_vs_code(spec: str, in_vs_code: tuple[Sequence[Told], str]) -> None:
+def test_the_extension_works_in_the_real_vs_code(
+    spec: str, in_vs_code: tuple[Sequence[Told], str]
+) -> None:
     told, output = in_vs_code
     of_this = [test for test in told if Path(test.file).name == f"{spec}.test.ts"]
     assert of_this, f"nothing of it ran\n{output[-TEXT_OF_A_FAILURE:]}"

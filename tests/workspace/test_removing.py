@@ -24,7 +24,7 @@ def room(tmp_path: Path) -> tuple[DiskWorkspace, Path, Path]:
     return DiskWorkspace([root], private=private), root / "a.txt", private
 
 
-async def test_its_bytes_are_kept_for_the_user_alone(room) -> None:
+async def test_the_bytes_of_a_removed_file_are_kept_for_the_user_alone(room) -> None:
     workspace, path, private = room
     kept = await workspace.remove(path, await workspace.read(path), label="reject")
     assert not path.exists()

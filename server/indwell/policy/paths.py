@@ -102,7 +102,7 @@ def is_protected(path: str) -> bool:
 
 
 def is_unknown(name: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Is it a dot name of which it is unknown what loads it?
+    """Tell whether it is a dot name that no list explains.
 
     Tools look for such names at the root of a repository, where they are protected with all
     contents.

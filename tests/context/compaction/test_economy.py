@@ -27,7 +27,7 @@ def cost_a_call(freed: float, rewritten: float, grown: float) -> float:
 
 
 @given(TOKENS, st.integers(10, 5_000))
-def test_it_pays_from_the_height_on_at_which_a_call_costs_least(rewritten, grown):
+def test_a_cut_pays_from_the_size_at_which_a_call_costs_least(rewritten, grown):
     heights = [10 * 1.05**step for step in range(320)]
     best = min(heights, key=lambda height: cost_a_call(height, rewritten, grown))
     assert not at(best / 1.06, rewritten, grown)

@@ -126,7 +126,7 @@ def test_a_fact_that_is_in_the_conversation_is_not_said_again() -> None:
     assert (TEXTS[0] in more.text, TEXTS[1] in more.text) == (False, True)
 
 
-def test_it_is_data_of_a_kind_of_its_own() -> None:
+def test_remembered_facts_are_data_of_their_own_kind() -> None:
     block = told(FACTS, MemoryQuery("tests"))
     assert block is not None
     assert block.text.startswith("<remembered-facts>\nKept from earlier sessions")

@@ -179,7 +179,7 @@ def test_a_chat_changes_nothing_about_trust_and_is_found_by_its_session(tmp_path
     assert len(executables(root)) == len(before) + 2
 
 
-def test_what_editors_keep_beside_a_chat_changes_nothing_about_trust_either(tmp_path) -> None:
+def test_files_of_editors_beside_a_chat_do_not_affect_trust_either(tmp_path) -> None:
     root = tmp_path.resolve()
     before = executables(root)
     folder = new_chat(root, "2026-11-21", new_text()).parent

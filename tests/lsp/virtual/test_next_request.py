@@ -15,7 +15,9 @@ def last_user(seen) -> str:
     return [one["content"] for one in seen.body["messages"] if one["role"] == "user"][-1]
 
 
-async def test_it_shows_each_line_that_is_sent_and_looking_tells_nobody(tmp_path) -> None:
+async def test_the_document_shows_each_sent_line_and_looking_tells_the_model_nothing(
+    tmp_path,
+) -> None:
     home = Home(tmp_path)
     replies = [
         say("Look.", calls=[READ]),

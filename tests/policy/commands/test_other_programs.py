@@ -22,14 +22,18 @@ TELLING = (
 
 
 @pytest.mark.parametrize("command", TELLING)
-def test_it_is_asked_for_without_a_sandbox_that_hides_other_programs(command: str) -> None:
+def test_a_program_that_lists_processes_needs_a_question_without_a_sandbox_that_hides_them(
+    command: str,
+) -> None:
     assert judge(command, Situation(cwd="/w", roots=("/w",))).decision == "ask"
     plan = Situation(cwd="/w", roots=("/w",), reads_only=True)
     assert judge(command, plan).decision == "ask"
 
 
 @pytest.mark.parametrize("command", ["ps", "ps aux", "pgrep -a python", "lsof -n", "ss -tulpn"])
-def test_it_runs_unasked_where_the_sandbox_hides_them(command: str) -> None:
+def test_a_program_that_lists_processes_runs_without_a_question_if_the_sandbox_hides_them(
+    command: str,
+) -> None:
     held = Situation(cwd="/w", roots=("/w",), writes_confined=True)
     assert judge(command, held).decision == "allow"
 

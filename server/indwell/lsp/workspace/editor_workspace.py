@@ -128,7 +128,7 @@ class EditorWorkspace:
         self._locks = PathLocks()
 
     def resolve(self, path: str) -> Path:
-        """As the disk does."""
+        """Like the disk's version of this method."""
         return self._disk.resolve(path)
 
     async def read(self, path: Path) -> Snapshot:
@@ -173,7 +173,7 @@ class EditorWorkspace:
             return await self._disk.splice(path, change, label=label)
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
-        """As the disk does."""
+        """Like the disk's version of this method."""
         return await self._disk.keep(snapshot)
 
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
