@@ -41,7 +41,7 @@ def test_what_cannot_be_read_is_left_out_and_reported(own: Path) -> None:
     own.write_bytes(b"\xff\xfe broken")
     text, problem = standing_instructions(SETTINGS)
     assert text == "Answer in German."
-    assert problem.startswith("your own AGENTS.md is left out: AGENTS.md is no UTF-8 text")
+    assert problem.startswith("your own AGENTS.md is left out: AGENTS.md is not UTF-8 text")
 
 
 async def test_each_root_of_a_workspace_has_its_own_and_nothing_above_them_counts(
