@@ -148,7 +148,12 @@ async def test_what_was_spilled_can_be_read_and_nothing_beside_it(tmp_path: Path
             await agent.call("read_file", path=str(outside))
 
 
-@pytest.mark.parametrize("arguments", [{"offset": 0}, {"limit": 0}, {"lines": 3}, {"offset": "x"}])
+async def test_a_model_that_counts_lines_from_zero_reads_from_the_first_line(tmp_path) -> None:
+    shown = await over(tmp_path, {"a": "x\ny\n"}).call("read_file", path="a", offset=0, limit=1)
+    assert shown.text == "1\tx\n[lines 1 to 1 of 2; go on with offset=2]"
+
+
+@pytest.mark.parametrize("arguments", [{"offset": -1}, {"limit": 0}, {"lines": 3}, {"offset": "x"}])
 async def test_bad_arguments_are_reported_with_the_schema(
     tmp_path: Path, arguments: dict[str, object]
 ) -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 from indwell.errors import NotText, TooLarge, ToolError
 from indwell.files.reading import read_bytes
-from indwell.tools.arguments import PATHS, of_struct, renaming
+from indwell.tools.arguments import PATHS, Given, of_struct, renamed
 from indwell.tools.base import Outcome, Picture, Tool, ToolContext, ToolFacts
 from indwell.tools.truncate import untorn
 from indwell.workspace.base import Snapshot, TextStamp, digest
@@ -39,6 +39,12 @@ class ReadFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, msgspec.Meta(ge=1, description="lines, at most 2000")] = MAX_LINES
 
 
+def _understood(given: Given) -> Given:
+    """Translate other agents' names; a model that counts lines from 0 means the first line."""
+    ours = renamed(given, PATHS)
+    return {**ours, "offset": 1} if ours.get("offset") == 0 else ours
+
+
 def make_read_file() -> Tool[ReadFile]:
     """Make the tool."""
     return Tool(
@@ -47,7 +53,7 @@ def make_read_file() -> Tool[ReadFile]:
             "Read a text file as numbered lines (number, tab, line). Search a long file with grep "
             "first."
         ),
-        arguments=of_struct(ReadFile, renaming(**PATHS)),
+        arguments=of_struct(ReadFile, _understood),
         effect="read",
         facts=lambda arguments: ToolFacts(
             tool="read_file", effect="read", paths=(arguments.path,), may_leave=True
