@@ -159,7 +159,8 @@ async def test_a_command_whose_call_is_stopped_after_the_start_is_reported(tmp_p
 async def test_a_command_that_ends_in_time_is_not_in_the_background_while_its_changes_are_recorded(
     tmp_path: Path,
 ) -> None:
-    board, taken_down = Board(begin_s=0.01), asyncio.Event()
+    # The command ends at once, and its changes are recorded only after the time to begin.
+    board, taken_down = Board(begin_s=0.5), asyncio.Event()
     heard: list[Event] = []
 
     async def take_down() -> None:
@@ -167,7 +168,7 @@ async def test_a_command_that_ends_in_time_is_not_in_the_background_while_its_ch
 
     async def run(feed: OnChunk, _stop: asyncio.Event, _note: Callable[[str], None]) -> Finished:
         feed(b"out\n")
-        asyncio.get_running_loop().call_later(10 * board.begin_s, taken_down.set)
+        asyncio.get_running_loop().call_later(1.5 * board.begin_s, taken_down.set)
         return Finished(3, b"out\n", b"", 0, 4, b"", timed_out=False, seconds=0.0, left_running=0)
 
     board.uncover, board.outside = take_down, heard.append
