@@ -284,11 +284,17 @@ class ToolTable:
             often, so it only looks at memory. A tool is left out if an endpoint would refuse its
             name, if another tool has the name, if its description and schema are too long, or if
             there are too many tools.
+        is_lean: Whether the tools are few and described shortly, because the model is small.
     """
 
     def __init__(
-        self, fixed: Sequence[Tool[Any]], late: Callable[[], Sequence[Tool[Any]]] = tuple
+        self,
+        fixed: Sequence[Tool[Any]],
+        late: Callable[[], Sequence[Tool[Any]]] = tuple,
+        *,
+        is_lean: bool = False,
     ) -> None:
+        self.is_lean = is_lean
         self._fixed: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in fixed}
         self._find_late = late
         self._late: tuple[Tool[Any], ...] = ()

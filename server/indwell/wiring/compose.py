@@ -300,10 +300,9 @@ def make_session(
         features=features,
         secrets=secrecy,
         changes=ChangeTracking(review, coverage_of(workspace, review, secret.look, own, hide), git),
-        lean=lean,
     )
     own_words, cut = standing_instructions(now_settings)
-    conversation = first_conversation(place.id, model, tools, own_words, shelf, lean=lean)
+    conversation = first_conversation(place.id, model, tools, own_words, shelf)
     lost = aimless(rules_of(now_settings), (spec.name for spec in tools.specs))
     told = (rules.problem, companion.memory.problem, place.notice, lost, cut)
     subagents.session = session = Session(

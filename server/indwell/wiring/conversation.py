@@ -49,7 +49,7 @@ def this_machine() -> Machine:
 
 
 def first_conversation(
-    session: str, model: Model, tools: ToolTable, own_words: str, shelf: Shelf, *, lean: bool
+    session: str, model: Model, tools: ToolTable, own_words: str, shelf: Shelf
 ) -> Conversation:
     """Create a conversation without messages.
 
@@ -59,9 +59,10 @@ def first_conversation(
         tools: All tools that the model can call.
         own_words: The user's standing instructions.
         shelf: The skills that the model is told about.
-        lean: Whether the model is told as little as possible.
     """
-    prompt = system_prompt(this_machine(), own_words, catalogue(shelf.known.own), lean=lean)
+    prompt = system_prompt(
+        this_machine(), own_words, catalogue(shelf.known.own), lean=tools.is_lean
+    )
     return Conversation(
         config=Config(
             model.name,
@@ -107,7 +108,7 @@ def with_model(session: Session, model: Model) -> None:
     if not model.pictures:
         conversation = without_pictures(conversation)
     session.conversation = msgspec.structs.replace(conversation, config=config)
-    other = _PROFILES.get((session.parts.lean, bool(model.lean)), "")
+    other = _PROFILES.get((session.parts.tools.is_lean, bool(model.lean)), "")
     session.notice = model_notice(model, session.parts.limits.budgets, other)
 
 

@@ -152,7 +152,7 @@ def tools_of(
     """
     if lean:
         short = (tool.shortened(*LEAN[tool.spec.name]) for tool in standard_tools(shell).tools)
-        return ToolTable(tuple(short), features.late_tools)
+        return ToolTable(tuple(short), features.late_tools, is_lean=True)
     own = (
         *features.tools,
         make_compact(boards.wish),

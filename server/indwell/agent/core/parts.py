@@ -322,7 +322,6 @@ class Parts:
         features: The session's features.
         secrets: Takes secrets out of texts.
         changes: Knows the changes of files that the agent makes.
-        lean: Whether the model is small and gets short instructions.
     """
 
     model: SessionModel
@@ -341,7 +340,6 @@ class Parts:
     features: Features[Any] = field(default_factory=Features)
     secrets: SecretHider = field(default_factory=NoSecrets)
     changes: ChangeTracking = ChangeTracking()
-    lean: bool = False
 
     @property
     def all_read_roots(self) -> tuple[Path, ...]:

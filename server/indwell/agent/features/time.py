@@ -42,7 +42,7 @@ class Days:
         def told() -> None:
             self._day, self._turn = day, moment.turn
 
-        if self._turn != moment.turn or day == self._day or parts.lean:
+        if self._turn != moment.turn or day == self._day or parts.tools.is_lean:
             return Reminder((), told)
         now = await parts.surroundings()
         return Reminder((inject("environment", surroundings_words(now), turn=moment.turn),), told)

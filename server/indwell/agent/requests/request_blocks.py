@@ -44,7 +44,7 @@ async def gathered(moment: Moment[Session], prompt: Prompt, now: Surroundings) -
 
 def _environment(session: Session, now: Surroundings, turn: int) -> list[Text]:
     """The environment reminder; none for a small model, which takes it for the task."""
-    if session.parts.lean:
+    if session.parts.tools.is_lean:
         return []
     return [inject("environment", surroundings_words(now), turn=turn)]
 
