@@ -70,9 +70,10 @@ class Model:
         self.results: list[Any] = []
 
     def __call__(self, seen: Seen) -> Answer:
-        last = seen.body["messages"][-1]
-        if last["role"] == "tool":
-            self.results.append(last["content"])
+        # A reminder of the user's own typing may follow the result, as the selection counts as read.
+        results = [one["content"] for one in seen.body["messages"] if one["role"] == "tool"]
+        if results:
+            self.results.append(results[-1])
             return DONE
         time.sleep(self._delay_s)
         return tool("bash", command="rm -r build")
