@@ -1,4 +1,4 @@
-"""From the start of ``indwell run`` to the first byte of its first request at the endpoint.
+"""From the start of ``indwell run`` to the first byte of its first chat request at the endpoint.
 
     python benchmarks/run_start.py [--json]
 
@@ -50,6 +50,19 @@ REPLY = (
     b'data: {"id":"1","object":"chat.completion.chunk","created":1,"model":"m","choices":'
     b'[{"index":0,"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 )
+MISSING = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
+def answered(listener: socket.socket) -> float:
+    """Answer one connection; when the first byte of its request came, 0 if it was no chat."""
+    connection, _ = listener.accept()
+    with connection:
+        connection.settimeout(PATIENCE_S)
+        first = connection.recv(1)
+        arrived = perf_counter()
+        connection.recv(1 << 16)
+        connection.sendall(REPLY if first == b"P" else MISSING)
+    return arrived if first == b"P" else 0.0
 
 
 def once(program: Sequence[str], listener: socket.socket) -> float:
@@ -78,13 +91,8 @@ def once(program: Sequence[str], listener: socket.socket) -> float:
             stderr=subprocess.DEVNULL,
         )
         try:
-            connection, _ = listener.accept()
-            with connection:
-                connection.settimeout(PATIENCE_S)
-                assert connection.recv(1)
-                arrived = perf_counter()
-                connection.recv(1 << 16)
-                connection.sendall(REPLY)
+            while not (arrived := answered(listener)):
+                pass  # it asked for the facts of the model
             process.wait(PATIENCE_S)
         finally:
             process.kill()
