@@ -113,7 +113,10 @@ async def test_a_tools_error_is_the_models_next_input(tmp_path: Path) -> None:
         assert (await world.turn()).ending == "done"
         unread, missing = world.results
         assert (unread.is_error, missing.is_error) == (True, True)
-        assert unread.text == "'a.py' has not been read yet; read_file it first"
+        assert (
+            unread.text
+            == "'a.py' has not been read yet: call read_file first, then make this call again"
+        )
         assert "'missing.py' does not exist" in missing.text
         (failed, _) = world.told(ToolFinished)
         assert failed == ToolFinished(

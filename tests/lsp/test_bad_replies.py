@@ -165,7 +165,9 @@ async def test_an_edit_of_what_was_never_read_is_refused_and_of_what_has_changed
     await desk.editor.heard()
     gate.set()
     never, _, merged = await turn
-    assert never == "'shop.py' has not been read yet; read_file it first"
+    assert (
+        never == "'shop.py' has not been read yet: call read_file first, then make this call again"
+    )
     assert merged.startswith("edited shop.py: +1 −1")
     assert (buffer.text, len(desk.editor.edits)) == ("# mine\n" + MENDED, 1)
 

@@ -118,7 +118,10 @@ async def test_a_whole_text_that_differs_in_line_ends_alone_says_so(tmp_path) ->
 async def test_a_file_that_was_never_read_is_not_edited(
     agent: Agent, workspace: MemoryWorkspace
 ) -> None:
-    with pytest.raises(ToolError, match="'a' has not been read yet; read_file it first"):
+    with pytest.raises(
+        ToolError,
+        match="'a' has not been read yet: call read_file first, then make this call again",
+    ):
         await agent.call("edit_file", **EDIT)
     assert workspace.files[ROOT / "a"] == "one\ntwo\nthree\n"
 

@@ -76,7 +76,10 @@ class KnownTexts:
         """
         known = self._digests.get(snapshot.path)
         if known is None:
-            raise ToolError(f"{snapshot.path.name!r} has not been read yet; read_file it first")
+            raise ToolError(
+                f"{snapshot.path.name!r} has not been read yet: call read_file first, then make "
+                "this call again"
+            )
         if known != snapshot.stamp.digest:
             raise ToolError(
                 f"{snapshot.path.name!r} has changed since it was read (by the user, a "

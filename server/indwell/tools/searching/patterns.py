@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
-from wcmatch import glob as wildcards
-from wcmatch._wcparse import PatternLimitException  # exported nowhere else
 
 from indwell.errors import ToolError
 from indwell.files.beneath import PathBeneath, locate
@@ -26,13 +24,6 @@ MAX_DEPTH = 64  # folders; with the two limits below, no name takes 5 ms, whatev
 MAX_PATTERN = 400  # characters
 MAX_STARS = 120  # in all alternatives of the braces together, each of which has up to two itself
 _MAX_NAMES = 50  # alternatives of a name that ripgrep is given
-_FLAGS = (
-    wildcards.GLOBSTAR
-    | wildcards.BRACE
-    | wildcards.DOTGLOB
-    | wildcards.MATCHBASE  # a pattern without a slash names files in any folder
-    | wildcards.FORCEUNIX
-)
 _GLOBSTAR = r"(?:(?!(?:[/]|^)(?:\.{1,2})(?:$|[/])).)*?(?:^|[/]+)"  # as wcmatch writes it
 _BY_FOLDER = r"(?:^|/)(?:[^/]+/)*?"  # the same for paths as we have them: without . and //
 _TO_NAME = r"(?>(?:.*/)?)"  # the same before the last name
@@ -106,7 +97,18 @@ def path_matcher(
     if not empty_alternatives:
         pattern = _ALTERNATIVES.sub(_without_empty, pattern)
     pattern = _ONE_ALTERNATIVE.sub(r"\1", pattern) or pattern
-    flags = _FLAGS | (wildcards.IGNORECASE if ignore_case else 0)
+    # Late: the first code action does not wait for it.
+    from wcmatch import glob as wildcards  # noqa: PLC0415
+    from wcmatch._wcparse import PatternLimitException  # noqa: PLC0415 - exported nowhere else
+
+    flags = (
+        wildcards.GLOBSTAR
+        | wildcards.BRACE
+        | wildcards.DOTGLOB
+        | wildcards.MATCHBASE  # a pattern without a slash names files in any folder
+        | wildcards.FORCEUNIX
+        | (wildcards.IGNORECASE if ignore_case else 0)
+    )
     try:
         expressions, _ = wildcards.translate(pattern, flags=flags, limit=MAX_STARS)
     except PatternLimitException as error:
