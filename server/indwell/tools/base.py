@@ -208,6 +208,7 @@ class Tool(Generic[A]):
         facts: Says what a call is about to do.
         run: Runs a call; raises ``ToolError`` with words for the model.
         preview: Shows what an edit would change, for the user to confirm.
+        polls: Whether equal calls in a row are normal, because each asks how far something is.
     """
 
     def __init__(
@@ -220,11 +221,13 @@ class Tool(Generic[A]):
         facts: Callable[[A], ToolFacts],
         run: Callable[[A, ToolContext], Awaitable[Outcome]],
         preview: Callable[[A, ToolContext], Awaitable[Preview]] | None = None,
+        polls: bool = False,
     ) -> None:
         self._arguments = arguments if isinstance(arguments, Arguments) else of_struct(arguments)
         schema = self._arguments.schema
         self.spec = ToolSpec(name=name, description=description, parameters=schema)
         self.effect = effect
+        self.polls = polls
         self._facts = facts
         self._run = run
         self._preview = preview
@@ -336,6 +339,11 @@ class ToolTable:
     def has(self, name: str) -> bool:
         """Whether the agent can call the tool at the moment."""
         return name in self._now()
+
+    def polls(self, name: str) -> bool:
+        """Whether equal calls of the tool in a row are normal."""
+        tool = self._now().get(name)
+        return tool is not None and tool.polls
 
     def bind(self, name: str, arguments: str) -> Call:
         """Find a tool and check its arguments.

@@ -238,6 +238,8 @@ async def _take_steering(session: Session, turn: TurnState) -> None:
 def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:
     """Remind the model of a repeated call; return why the turn stops if it repeats too often."""
     name, times = repeated_call(session.conversation.messages, turn.number)
+    if session.parts.tools.polls(name):
+        times = max(1, times - MORE_LOOKS)
     if times >= END_AT:
         return (
             f"stopped: {short_line(name, NAME_LIMIT)} was called {times} times in a row with the "
@@ -320,8 +322,7 @@ def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:
 
 HINT_AT = 3
 END_AT = 5
-WAITS = "commands"  # polls background commands, which may take long
-MORE_LOOKS = 15
+MORE_LOOKS = 15  # of a tool that asks how far something is, such as a background command
 
 
 def repeated_call(messages: Sequence[Message], turn: int) -> tuple[str, int]:
@@ -336,10 +337,6 @@ def repeated_call(messages: Sequence[Message], turn: int) -> tuple[str, int]:
             if last is None:
                 last = call
             if call != last:
-                return last[0], _counted(last[0], times)
+                return last[0], times
             times += 1
-    return (last[0], _counted(last[0], times)) if last else ("", 0)
-
-
-def _counted(name: str, times: int) -> int:
-    return max(1, times - MORE_LOOKS) if name == WAITS else times
+    return (last[0], times) if last else ("", 0)

@@ -172,6 +172,7 @@ def make_commands(board: Board) -> Tool[BackgroundArguments]:
         effect="read",
         facts=lambda given: ToolFacts(tool=NAME, effect="read", subject=_subject(given)),
         run=run,
+        polls=True,
     )
 
 
