@@ -70,7 +70,7 @@ class Model:
         self.results: list[Any] = []
 
     def __call__(self, seen: Seen) -> Answer:
-        # A reminder of the user's own typing may follow the result, as the selection counts as read.
+        # A reminder of the user's typing may follow the result: the selection counts as read.
         results = [one["content"] for one in seen.body["messages"] if one["role"] == "tool"]
         if results:
             self.results.append(results[-1])
