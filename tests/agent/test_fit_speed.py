@@ -45,7 +45,7 @@ async def n_threads_of_fits(folder: Path, *conversations: tuple[Message, ...]) -
     counts: list[int] = []
     async with a_world(folder, [], window=BUDGET + 1_000) as world:
         session = world.session
-        session.answered_at = session.parts.clock.now()  # so that there is a cache to lose
+        session.spending.answered_at = session.parts.clock.now()  # so that there is a cache to lose
         for messages in conversations:
             before = threads.n_jobs
             now: Conversation = msgspec.structs.replace(session.conversation, messages=messages)

@@ -55,7 +55,7 @@ async def test_the_restored_cache_state_equals_that_of_the_session(
         assert known(told.health) == known(session.health)
         assert told.calibration == session.conversation.calibration
         assert told.calibration.reported
-        assert abs(told.answered_at - session.answered_at) < timedelta(seconds=2)
+        assert abs(told.answered_at - session.spending.answered_at) < timedelta(seconds=2)
         late = recalled(records, session.parts.clock.now() + timedelta(minutes=6))
         assert (late.health.last, late.health.session) == (None, session.health.session)
 

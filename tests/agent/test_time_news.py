@@ -57,7 +57,7 @@ async def test_a_session_that_is_resumed_knows_when_it_spoke_last(tmp_path: Path
         records = await world.records()
         clock.now += timedelta(days=3)
         told = recalled(records, clock.now)
-        world.session.answered_at = None  # as in a new process
+        world.session.spending.answered_at = None  # as in a new process
         world.session.remember(told.health, told.calibration, told.answered_at)
         await world.turn()
         assert "About 3 days" in reminders(world.messages)[0]

@@ -86,13 +86,13 @@ def set_up(made: World, folder: Path, kind: str) -> Callable[[], None]:
             page.chmod(0o600)
             give(made, memory_feature(MemoryPages(page.parent, "shop"), ()))
         case "time":
-            made.session.answered_at = START - timedelta(days=3)
+            made.session.spending.answered_at = START - timedelta(days=3)
         case "skill":
             give(made, skills_feature(Shelf(OneSkill())))
 
     def undo() -> None:
         made.instructions, made.surroundings = "", SURROUNDINGS
-        made.session.answered_at = None
+        made.session.spending.answered_at = None
 
     return undo
 

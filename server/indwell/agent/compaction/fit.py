@@ -232,7 +232,7 @@ def _facts(session: Session, incoming: int) -> CompactionFacts:
 
 def _is_cached(session: Session) -> bool:
     """Is the last prompt probably still in the prompt cache?"""
-    at, last = session.answered_at, session.spending.last_usage
+    at, last = session.spending.answered_at, session.spending.last_usage
     if at is None or session.parts.clock.now() - at > CACHE_LIFE:
         return False
     is_first = session.spending.usage.input <= last.input

@@ -114,7 +114,7 @@ class Helping:
 
 @dataclass(slots=True)
 class Spending:
-    """The usage of a session's model calls.
+    """The model calls of a session: what they used, and when the last one ended.
 
     Attributes:
         usage: Tokens of all turns.
@@ -122,6 +122,7 @@ class Spending:
         spent: US dollars of the calls whose price was known; budgets count these.
         last_usage: Tokens of the last model call.
         requests: Number of model calls recorded.
+        answered_at: Time of the model's last reply; None before the first.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -129,6 +130,7 @@ class Spending:
     spent: float = 0.0
     last_usage: Usage = field(default_factory=Usage)
     requests: int = 0
+    answered_at: datetime | None = None
 
 
 @dataclass(slots=True)
@@ -207,7 +209,6 @@ class Session:
         turn_runs: Whether a turn is running, so that it can be steered.
         notice: A message for the user with the first turn, such as an assumed window.
         shortening: The state of compaction between two requests.
-        answered_at: Time of the model's last reply; None before the first.
         endings: How the last turn ended.
         asked: The questions to the user, and the answers.
         health: Statistics of the prompt cache, model calls and compactions.
@@ -228,7 +229,6 @@ class Session:
     turn_runs: bool = False
     notice: str = ""
     shortening: Shortening = field(default_factory=Shortening)
-    answered_at: datetime | None = None
     endings: Endings = field(default_factory=Endings)
     asked: AskedUser = field(default_factory=AskedUser)
     health: Health = Health()  # noqa: RUF009 - a frozen value, safe to share
@@ -328,7 +328,7 @@ class Session:
         self, health: Health, calibration: Calibration, answered_at: datetime | None
     ) -> None:
         """Take over what an earlier process learned of the endpoint (see ``restore.recalled``)."""
-        self.health, self.answered_at = health, answered_at
+        self.health, self.spending.answered_at = health, answered_at
         self.conversation = msgspec.structs.replace(self.conversation, calibration=calibration)
 
     @property

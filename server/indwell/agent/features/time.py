@@ -23,7 +23,7 @@ def time_feature() -> Feature[Session]:
 async def _elapsed(moment: Moment[Session], _prompt: Prompt) -> tuple[Text, ...]:
     """Return how long ago the model answered, if that is long ago."""
     session = moment.session
-    words = elapsed_words(session.answered_at, session.parts.clock.now())
+    words = elapsed_words(session.spending.answered_at, session.parts.clock.now())
     return (inject("reminder", words, turn=moment.turn),) if words else ()
 
 

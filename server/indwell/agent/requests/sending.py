@@ -133,7 +133,7 @@ def _count(
     session: Session, turn: TurnState, usage: Usage, emit: Listener, *, expected: int = 0
 ) -> None:
     session.spending.last_usage = usage
-    session.answered_at = session.parts.clock.now()
+    session.spending.answered_at = session.parts.clock.now()
     model, cost = session.conversation.config.model, session.parts.model.cost(usage)
     charge(session, turn, emit, usage, model=model, cost=cost, expected=expected)
 
@@ -216,8 +216,8 @@ def log_attempt(session: Session, event: Sending) -> None:
 def watch_cache(session: Session, turn: int, request: Request, usage: Usage, emit: Listener) -> int:
     """Check how much of an answered request the cache served; warn the user if it stopped serving.
 
-    Call this before ``session.answered_at`` is updated. Returns the prompt tokens that the cache
-    should have served, as the endpoint counts them.
+    Call this before ``session.spending.answered_at`` is updated. Returns the prompt tokens that
+    the cache should have served, as the endpoint counts them.
     """
     seen = after_reply(
         session.health,
@@ -234,7 +234,7 @@ def watch_cache(session: Session, turn: int, request: Request, usage: Usage, emi
 
 def idle_s(session: Session) -> float | None:
     """Seconds since the model's last reply; None if there was none or its time is unknown."""
-    at = session.answered_at
+    at = session.spending.answered_at
     return None if at is None else max(0.0, (session.parts.clock.now() - at).total_seconds())
 
 
