@@ -5,16 +5,29 @@ from __future__ import annotations
 import math
 import operator
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from multiprocessing import active_children
+from pathlib import Path
 from types import FrameType
 
 import pytest
 
+import indwell
 from indwell.errors import UserError
 from indwell.sandbox.workers import FEW, mapped
+
+IN_THE_WORKSPACE = f"""
+import sys
+from math import sqrt
+from indwell.own_path import own_path
+from indwell.sandbox.workers import mapped
+own_path.keep_out(sys.argv[1:])
+path = list(sys.path)
+print(len(list(mapped(sqrt, [4.0] * {FEW}, n_workers=2))), sys.path == path)
+"""
 
 
 def test_results_come_in_the_order_of_the_items_from_other_processes() -> None:
@@ -28,6 +41,19 @@ def test_results_come_in_the_order_of_the_items_from_other_processes() -> None:
 def test_few_items_are_not_worth_a_process() -> None:
     assert set(mapped(operator.call, [os.getpid] * (FEW - 1), n_workers=2)) == {os.getpid()}
     assert list(mapped(math.sqrt, [], n_workers=2)) == []
+
+
+def test_workers_start_where_indwell_itself_lies_in_the_workspace() -> None:
+    source = Path(indwell.__file__).parents[1]
+    ended = subprocess.run(
+        [sys.executable, "-c", IN_THE_WORKSPACE, source],
+        env={**os.environ, "PYTHONPATH": str(source)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"{FEW} True\n", "")
 
 
 def test_what_fails_in_a_worker_fails_here_and_ends_the_others() -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context
+from pathlib import Path
 from typing import TypeVar
 
+import indwell
 from indwell.errors import UserError
 
 Item = TypeVar("Item")
@@ -43,7 +46,8 @@ def mapped(
     pool = ProcessPoolExecutor(n_workers, mp_context=get_context("spawn"), initializer=_deaf)
     is_done = False
     try:
-        with _interrupts_blocked():  # inherited by the workers from their first moment
+        # Workers inherit both from their first moment.
+        with _interrupts_blocked(), _own_package_findable():
             # Not `pool.map`: leaving it early cancels waiting items, and a pool that then loses its
             # workers fails on the cancelled ones (Python 3.11 to 3.13).
             futures = deque(pool.submit(function, item) for item in items)
@@ -68,6 +72,24 @@ def _n_cores() -> int:
 def _deaf() -> None:
     """Ignore Ctrl-C, which reaches all processes of a terminal; the main process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _own_package_findable() -> Iterator[None]:
+    """Let processes that start in this block import Indwell, even from a folder of the workspace.
+
+    ``own_path`` removes such a folder from ``sys.path``, which workers get. The folder comes last,
+    so no module in it replaces an installed one.
+    """
+    folder = str(Path(indwell.__file__).parents[1])
+    if folder in sys.path:
+        yield
+        return
+    sys.path.append(folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
 
 
 @contextmanager
