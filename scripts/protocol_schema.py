@@ -22,6 +22,7 @@ from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.documents import ChatResult
 from indwell.lsp.messages.features import TASK_COMMANDS
 from indwell.lsp.messages.methods import MemoryResult
+from indwell.lsp.messages.values import Value
 
 SCHEMA = Path(__file__).resolve().parent.parent / "docs" / "protocol.schema.json"
 PAGE = SCHEMA.with_name("protocol.md")
@@ -78,7 +79,7 @@ class Schema:
             return {"type": "object", "additionalProperties": self.of(arguments[1])}
         if isinstance(type_, type) and issubclass(type_, enum.Enum):
             return {"enum": [member.value for member in type_]}
-        if isinstance(type_, type) and attrs.has(type_):
+        if isinstance(type_, type) and (issubclass(type_, Value) or attrs.has(type_)):
             return self._reference(type_)
         raise TypeError(f"{type_!r} has no schema yet; teach it to scripts/protocol_schema.py")
 
@@ -96,18 +97,21 @@ class Schema:
         return {"$ref": f"#/$defs/{name}"}
 
     def _object(self, class_: type) -> dict[str, Any]:
-        is_ours = class_.__module__.startswith("indwell.")
+        if issubclass(class_, Value):
+            ours = msgspec.structs.fields(class_)
+            return {
+                "description": inspect.cleandoc(class_.__doc__ or ""),
+                "type": "object",
+                "properties": {one.name: self.of(one.type) for one in ours},
+                "required": [one.name for one in ours if one.required],
+            }
         hints = typing.get_type_hints(class_, vars(sys.modules[class_.__module__]))
-        properties: dict[str, Any] = {}
-        required: list[str] = []
-        for field in attrs.fields(class_):
-            name = field.name if is_ours else _camel(field.name)
-            properties[name] = self.of(hints[field.name])
-            if field.default is attrs.NOTHING:
-                required.append(name)
-        text = inspect.cleandoc(class_.__doc__ or "")
-        schema: dict[str, Any] = {"type": "object", "properties": properties, "required": required}
-        return {"description": text, **schema} if is_ours else schema
+        theirs = attrs.fields(class_)
+        return {
+            "type": "object",
+            "properties": {_camel(one.name): self.of(hints[one.name]) for one in theirs},
+            "required": [_camel(one.name) for one in theirs if one.default is attrs.NOTHING],
+        }
 
 
 def make_schema() -> dict[str, Any]:

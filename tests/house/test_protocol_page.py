@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import get_args
 
-import attrs
 import jsonschema
 import msgspec
 
@@ -31,8 +30,8 @@ def rows(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def fields(cls: type) -> set[str]:
-    return {field.name for field in attrs.fields(cls)}
+def fields(cls: type[msgspec.Struct]) -> set[str]:
+    return set(cls.__struct_fields__)
 
 
 def words(cell: str) -> set[str]:

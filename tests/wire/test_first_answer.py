@@ -1,7 +1,7 @@
 """What an editor hears first needs no lsprotocol: its import takes longer than the rest of a start.
 
-The server of these tests cannot import lsprotocol, pygls' converter or cattrs at all, nor what
-reads YAML, writes TOML, prints to a terminal or asks a model.
+The server of these tests cannot import lsprotocol, pygls' converter, cattrs or attrs at all, nor
+what reads YAML, writes TOML, prints to a terminal or asks a model.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from support.raw_client import raw_client
 
 UNTYPED = """
 import sys
-late = ("lsprotocol.types", "lsprotocol.converters", "cattrs")
+late = ("lsprotocol.types", "lsprotocol.converters", "cattrs", "attr", "attrs")
 for name in (*late, "openai", "rich", "tomlkit", "yaml"):
     sys.modules[name] = None  # importing it fails
 from indwell.cli import main

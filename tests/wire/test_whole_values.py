@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages import views
 from indwell.lsp.messages.context import Attachment
 from indwell.lsp.messages.methods import AskParams
 from indwell.lsp.wire.conversion import unstructure
@@ -31,3 +32,10 @@ def test_a_value_inside_a_value_is_whole_too() -> None:
             {"kind": "text", "label": "", "mime": "", "data": "", "text": "x", "uri": None}
         ],
     }
+
+
+def test_a_message_that_is_printed_shows_neither_a_key_nor_what_is_attached() -> None:
+    wish = views.LoginParams("openai", "canary", keep="client")
+    assert repr(wish) == "LoginParams(provider='openai', url=None, model=None, keep='client')"
+    attached = Attachment("text", "notes", text="canary")
+    assert repr(attached) == "Attachment(kind='text', label='notes', mime='', uri=None)"

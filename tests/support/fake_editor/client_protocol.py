@@ -12,6 +12,7 @@ from lsprotocol.converters import get_converter
 from pygls.protocol import LanguageServerProtocol, default_converter
 
 from indwell.lsp.messages import methods as protocol
+from indwell.lsp.wire.conversion import teach_messages
 
 
 class ClientProtocol(LanguageServerProtocol):
@@ -96,6 +97,7 @@ def _class_name(method: str) -> str:
 def client_converter() -> Any:
     """Pygls' converter; a code action that carries a command must not be read as a command."""
     converter = default_converter()  # type: ignore[no-untyped-call]
+    teach_messages(converter, omit_defaults=True)
     plain = plain_converter()
 
     def action_or_command(value: Any, _type: Any) -> Any:

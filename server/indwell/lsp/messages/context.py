@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import attrs
-
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.values import Value
 from indwell.messages import Tier
 
 
-@attrs.frozen(eq=False, repr=False)
-class Attachment(Value):
+class Attachment(Value, frozen=True):
     """Something attached to a prompt; ``kind`` decides which fields count.
 
     Attributes:
@@ -26,16 +23,17 @@ class Attachment(Value):
         uri: The URI of a document.
     """
 
+    HIDDEN = frozenset({"data", "text"})
+
     kind: Literal["image", "text", "problems"]
     label: str = ""
     mime: str = ""
-    data: str = attrs.field(default="", repr=False)
-    text: str = attrs.field(default="", repr=False)
+    data: str = ""
+    text: str = ""
     uri: str | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class AttachedRow(Value):
+class AttachedRow(Value, frozen=True):
     """A piece of context that goes with the next prompt, and can be detached by its ``id``."""
 
     id: str
@@ -44,27 +42,23 @@ class AttachedRow(Value):
     tokens: int
 
 
-@attrs.frozen(eq=False, repr=False)
-class DetachParams(Value):
+class DetachParams(Value, frozen=True):
     """A piece of attached context, for the next prompt only."""
 
     id: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class DetachResult(Value):
+class DetachResult(Value, frozen=True):
     """What is still attached."""
 
     attached: tuple[AttachedRow, ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class ContextParams(Value):
+class ContextParams(Value, frozen=True):
     """No fields: the next request is that of the current session."""
 
 
-@attrs.frozen(eq=False, repr=False)
-class BlockRow(Value):
+class BlockRow(Value, frozen=True):
     """One block of the next request; ``anchor`` if a cache mark follows it.
 
     ``message`` is the index of its message (-1: tools and system); the block represents the
@@ -90,8 +84,7 @@ class BlockRow(Value):
     preview: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class HeadroomRow(Value):
+class HeadroomRow(Value, frozen=True):
     """A rung of compaction: it may run from ``at`` tokens on, which are ``left`` tokens away."""
 
     layer: str
@@ -100,8 +93,7 @@ class HeadroomRow(Value):
     pays: bool
 
 
-@attrs.frozen(eq=False, repr=False)
-class HealthRow(Value):
+class HealthRow(Value, frozen=True):
     """Figures of calls, cache and compactions, named as in ``request.cache_health``.
 
     ``turn`` is about the newest turn, ``session`` about all; ``misses`` counts consecutive calls
@@ -113,8 +105,7 @@ class HealthRow(Value):
     misses: int
 
 
-@attrs.frozen(eq=False, repr=False)
-class ContextResult(Value):
+class ContextResult(Value, frozen=True):
     """The contents of the next request.
 
     ``window`` and ``budget`` are in tokens (null before the first turn), ``used`` is estimated,
@@ -137,8 +128,7 @@ class ContextResult(Value):
     health: HealthRow | None
 
 
-@attrs.frozen(eq=False, repr=False)
-class DiagnosticsParams(Value):
+class DiagnosticsParams(Value, frozen=True):
     """Asks for the problems of these documents as they read now.
 
     Attributes:
@@ -151,8 +141,7 @@ class DiagnosticsParams(Value):
     wait: float
 
 
-@attrs.frozen(eq=False, repr=False)
-class SourceDiagnostics(Value):
+class SourceDiagnostics(Value, frozen=True):
     """The newest report of one checker on a document, such as a language server or a linter.
 
     Attributes:
@@ -167,8 +156,7 @@ class SourceDiagnostics(Value):
     version: int | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class DocumentDiagnostics(Value):
+class DocumentDiagnostics(Value, frozen=True):
     """All problems of one document, from all servers but ours.
 
     Attributes:
@@ -186,8 +174,7 @@ class DocumentDiagnostics(Value):
     sources: tuple[SourceDiagnostics, ...] = ()
 
 
-@attrs.frozen(eq=False, repr=False)
-class DiagnosticsResult(Value):
+class DiagnosticsResult(Value, frozen=True):
     """One entry for each document with known problems; others are left out."""
 
     documents: tuple[DocumentDiagnostics, ...]

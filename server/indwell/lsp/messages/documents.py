@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-import attrs
-
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.values import CommandArguments, Value
 
 
-@attrs.frozen(eq=False, repr=False)
-class ChatArguments(CommandArguments):
+class ChatArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.chat``; all fields are optional.
 
     Attributes:
@@ -27,8 +24,7 @@ class ChatArguments(CommandArguments):
     wait: bool = False
 
 
-@attrs.frozen(eq=False, repr=False)
-class ChatResult(Value):
+class ChatResult(Value, frozen=True):
     """The document: its URI, and whether the editor has opened it."""
 
     uri: str
@@ -37,8 +33,7 @@ class ChatResult(Value):
     shown: bool
 
 
-@attrs.frozen(eq=False, repr=False)
-class SendArguments(CommandArguments):
+class SendArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.send``; all fields are optional.
 
     Attributes:
@@ -53,8 +48,7 @@ class SendArguments(CommandArguments):
     wait: bool = False
 
 
-@attrs.frozen(eq=False, repr=False)
-class OpenArguments(CommandArguments):
+class OpenArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.open``.
 
     Attributes:
@@ -72,16 +66,14 @@ class OpenArguments(CommandArguments):
     session: str | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class OpenResult(Value):
+class OpenResult(Value, frozen=True):
     """The URI (a file's, if the client asks for no texts), and whether it is shown."""
 
     uri: str
     shown: bool
 
 
-@attrs.frozen(eq=False, repr=False)
-class ForkArguments(CommandArguments):
+class ForkArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.fork``; all fields are optional.
 
     Attributes:
@@ -98,8 +90,7 @@ class ForkArguments(CommandArguments):
     wait: bool = False
 
 
-@attrs.frozen(eq=False, repr=False)
-class RewindArguments(CommandArguments):
+class RewindArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.rewind``.
 
     Attributes:
@@ -117,8 +108,7 @@ class RewindArguments(CommandArguments):
     wait: bool = False
 
 
-@attrs.frozen(eq=False, repr=False)
-class ChangesParams(Value):
+class ChangesParams(Value, frozen=True):
     """Selects pending changes of a file, a turn, a session; each field narrows it, none means all.
 
     A ``turn`` without a ``session`` is one of the current session.
@@ -129,8 +119,7 @@ class ChangesParams(Value):
     session: str | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class ChangeRow(Value):
+class ChangeRow(Value, frozen=True):
     """One pending change; ``turn`` and ``session`` name the newest turn that made a part of it.
 
     Attributes:
@@ -160,8 +149,7 @@ class ChangeRow(Value):
     note: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class ChangesResult(Value):
+class ChangesResult(Value, frozen=True):
     """Pending changes by file and line; ``files``, ``added`` and ``removed`` are their counts.
 
     ``pending`` is their number in the whole workspace.
@@ -174,8 +162,7 @@ class ChangesResult(Value):
     pending: int
 
 
-@attrs.frozen(eq=False, repr=False)
-class VerdictArguments(CommandArguments):
+class VerdictArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.accept`` and ``indwell.reject``: selects pending changes.
 
     Each field narrows the selection; at least one is needed. Ids that are no longer pending are
@@ -198,8 +185,7 @@ class VerdictArguments(CommandArguments):
     wait: bool = False
 
 
-@attrs.frozen(eq=False, repr=False)
-class KeptRow(Value):
+class KeptRow(Value, frozen=True):
     """A change that a verdict did not settle, with the reason; ``id`` is empty for a whole file."""
 
     id: str
@@ -208,8 +194,7 @@ class KeptRow(Value):
     why: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class VerdictResult(Value):
+class VerdictResult(Value, frozen=True):
     """The result of a verdict.
 
     Attributes:

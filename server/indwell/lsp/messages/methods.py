@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-import attrs
 import msgspec
 
 from indwell.agent.core.events import Event
@@ -26,8 +25,7 @@ from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
 
 
-@attrs.frozen(eq=False, repr=False)
-class HunkShown(Value):
+class HunkShown(Value, frozen=True):
     """One hunk of an edit in question: its name, its place, its lines, escaped."""
 
     id: str
@@ -35,8 +33,7 @@ class HunkShown(Value):
     text: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class PermissionParams(Value):
+class PermissionParams(Value, frozen=True):
     """Asks for a permission; ``detail`` is exactly what would run, or the diff of the edit.
 
     Attributes:
@@ -70,8 +67,7 @@ class PermissionParams(Value):
     kind: AskedKind = "other"
 
 
-@attrs.frozen(eq=False, repr=False)
-class PermissionResult(Value):
+class PermissionResult(Value, frozen=True):
     """The user's answer; anything but these words counts as ``no``.
 
     With a yes, ``hunks`` names those of the question that are allowed once, and no others; if left
@@ -82,8 +78,7 @@ class PermissionResult(Value):
     hunks: tuple[str, ...] | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class AskParams(Value):
+class AskParams(Value, frozen=True):
     """A question to the user, answered by a line of text or by one of some options.
 
     Attributes:
@@ -103,16 +98,14 @@ class AskParams(Value):
     id: str = ""
 
 
-@attrs.frozen(eq=False, repr=False)
-class AskResult(Value):
+class AskResult(Value, frozen=True):
     """The typed text, or the 0-based index of the chosen option; both null if it was closed."""
 
     text: str | None = None
     chosen: int | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class MemoryArguments(CommandArguments):
+class MemoryArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.memory``; all fields are optional.
 
     Attributes:
@@ -122,8 +115,7 @@ class MemoryArguments(CommandArguments):
     scope: Literal["workspace", "user"] = "workspace"
 
 
-@attrs.frozen(eq=False, repr=False)
-class MemoryResult(Value):
+class MemoryResult(Value, frozen=True):
     """The file with the facts: its URI, and whether the editor has opened it."""
 
     uri: str
@@ -131,8 +123,7 @@ class MemoryResult(Value):
     shown: bool
 
 
-@attrs.frozen(eq=False, repr=False)
-class DidChangeSelectionParams(Value):
+class DidChangeSelectionParams(Value, frozen=True):
     """The user selected something; the text comes from the synchronised buffer, never from here."""
 
     uri: str
@@ -140,15 +131,13 @@ class DidChangeSelectionParams(Value):
     ranges: tuple[types.Range, ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class DidFocusParams(Value):
+class DidFocusParams(Value, frozen=True):
     """The document that the user looks at now, or none."""
 
     uri: str | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class DidChangeDiagnosticsParams(Value):
+class DidChangeDiagnosticsParams(Value, frozen=True):
     """All problems of one document, of all servers; see ``DocumentDiagnostics``."""
 
     uri: str
@@ -157,8 +146,7 @@ class DidChangeDiagnosticsParams(Value):
     sources: tuple[SourceDiagnostics, ...] = ()
 
 
-@attrs.frozen(eq=False, repr=False)
-class PromptParams(Value):
+class PromptParams(Value, frozen=True):
     """The user's words; ``session`` is an id, ``new``, or left out for the current session.
 
     ``mode`` applies to this turn only; the current mode if left out. ``mentions`` name files to
@@ -173,16 +161,14 @@ class PromptParams(Value):
     attachments: tuple[Attachment, ...] = ()
 
 
-@attrs.frozen(eq=False, repr=False)
-class SteerParams(Value):
+class SteerParams(Value, frozen=True):
     """Words for the running turn; ``session`` is an id, or left out for any session."""
 
     text: str
     session: str | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class SteerResult(Value):
+class SteerResult(Value, frozen=True):
     """The turn that takes the words, at its next model call.
 
     ``is_choice``: they chose an option of the model's question, and nothing else.
@@ -194,8 +180,7 @@ class SteerResult(Value):
     is_choice: bool = False
 
 
-@attrs.frozen(eq=False, repr=False)
-class QueueParams(Value):
+class QueueParams(Value, frozen=True):
     """Reads or changes the queue; ``seq`` is the state that the client saw: no change is lost.
 
     ``id`` names the prompt to ``remove``, ``move`` (to the 0-based place ``to``) or ``edit`` (to
@@ -209,8 +194,7 @@ class QueueParams(Value):
     text: str | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class TurnResult(Value):
+class TurnResult(Value, frozen=True):
     """How a turn ended; ``draft`` returns words that never reached the model.
 
     A prompt that was removed from the queue ends as ``cancelled``, with turn 0 and no session.
@@ -229,8 +213,7 @@ class TurnResult(Value):
     verified: str = ""
 
 
-@attrs.frozen(eq=False, repr=False)
-class EventParams(Value):
+class EventParams(Value, frozen=True):
     """One event of a session; ``seq`` counts from 1 without gaps."""
 
     session: str
@@ -238,22 +221,19 @@ class EventParams(Value):
     event: Mapping[str, Any]
 
 
-@attrs.frozen(eq=False, repr=False)
-class SaveParams(Value):
+class SaveParams(Value, frozen=True):
     """Documents to save before a command runs."""
 
     uris: tuple[str, ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class SaveResult(Value):
+class SaveResult(Value, frozen=True):
     """The documents that were saved."""
 
     saved: tuple[str, ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class TaskArguments(CommandArguments):
+class TaskArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.fix`` and its siblings; plain JSON, all fields are optional.
 
     Attributes:
@@ -273,8 +253,7 @@ class TaskArguments(CommandArguments):
     wait: bool = False
 
 
-@attrs.frozen(eq=False, repr=False)
-class EffortArguments(CommandArguments):
+class EffortArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.effort``.
 
     Attributes:
@@ -286,8 +265,7 @@ class EffortArguments(CommandArguments):
     session: str | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class ModeArguments(CommandArguments):
+class ModeArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.mode``.
 
     Attributes:
@@ -299,8 +277,7 @@ class ModeArguments(CommandArguments):
     session: str | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class CancelArguments(CommandArguments):
+class CancelArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.cancel``; it may be left out.
 
     Attributes:
@@ -310,8 +287,7 @@ class CancelArguments(CommandArguments):
     session: str | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class NewSessionArguments(CommandArguments):
+class NewSessionArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.newSession``; it may be left out.
 
     Attributes:
@@ -321,8 +297,7 @@ class NewSessionArguments(CommandArguments):
     inherit: str = ""
 
 
-@attrs.frozen(eq=False, repr=False)
-class ResumeArguments(CommandArguments):
+class ResumeArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.resume``; all fields are optional.
 
     Attributes:
@@ -338,15 +313,13 @@ class ResumeArguments(CommandArguments):
     quiet: bool = False
 
 
-@attrs.frozen(eq=False, repr=False)
-class TrustArguments(CommandArguments):
+class TrustArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.trust``; ``wait``: whether to answer only after the user has."""
 
     wait: bool = False
 
 
-@attrs.frozen(eq=False, repr=False)
-class StartedResult(Value):
+class StartedResult(Value, frozen=True):
     """The immediate answer of a command: session and turn that began, or the queued prompt's id."""
 
     session: str | None

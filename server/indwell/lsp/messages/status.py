@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import attrs
-
 from indwell.lsp.messages.values import Value
 from indwell.messages import Effort
 from indwell.settings.model import Mode
 
 
-@attrs.frozen(eq=False, repr=False)
-class SkillsParams(Value):
+class SkillsParams(Value, frozen=True):
     """No fields."""
 
 
-@attrs.frozen(eq=False, repr=False)
-class SkillRow(Value):
+class SkillRow(Value, frozen=True):
     """One skill; ``source`` is ``user``, ``workspace`` or ``indwell``."""
 
     name: str
@@ -26,15 +22,13 @@ class SkillRow(Value):
     source: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class SkillsResult(Value):
+class SkillsResult(Value, frozen=True):
     """All available skills, by name; those of a workspace only if it is trusted as it is."""
 
     skills: tuple[SkillRow, ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class CommandsParams(Value):
+class CommandsParams(Value, frozen=True):
     """Asks for a session's background commands; ``stop`` is the id of one to stop first.
 
     ``session`` is by default the current one.
@@ -44,8 +38,7 @@ class CommandsParams(Value):
     stop: str | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class CommandsResult(Value):
+class CommandsResult(Value, frozen=True):
     """All background commands of a session, oldest first; null without a session.
 
     Each entry is as in ``CommandsChanged``, with its present output.
@@ -55,21 +48,18 @@ class CommandsResult(Value):
     commands: tuple[Mapping[str, Any], ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class StatusParams(Value):
+class StatusParams(Value, frozen=True):
     """No fields."""
 
 
-@attrs.frozen(eq=False, repr=False)
-class RunningTurn(Value):
+class RunningTurn(Value, frozen=True):
     """A turn that runs in another session than the current one."""
 
     session: str
     turn: int
 
 
-@attrs.frozen(eq=False, repr=False)
-class StatusResult(Value):
+class StatusResult(Value, frozen=True):
     """What a status bar and an empty panel show.
 
     Attributes:
@@ -106,13 +96,11 @@ class StatusResult(Value):
     efforts: tuple[Effort, ...] = ()
 
 
-@attrs.frozen(eq=False, repr=False)
-class ProvidersParams(Value):
+class ProvidersParams(Value, frozen=True):
     """No fields."""
 
 
-@attrs.frozen(eq=False, repr=False)
-class LocalRow(Value):
+class LocalRow(Value, frozen=True):
     """A model server on this machine; ``note`` names a problem, or why it is not ready."""
 
     name: str
@@ -123,8 +111,7 @@ class LocalRow(Value):
     note: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class KnownRow(Value):
+class KnownRow(Value, frozen=True):
     """A provider on the network by name; ``page`` is where a key is made."""
 
     name: str
@@ -133,8 +120,7 @@ class KnownRow(Value):
     page: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class ProvidersResult(Value):
+class ProvidersResult(Value, frozen=True):
     """The servers and providers; ``lacking`` as in ``StatusResult``.
 
     ``editor``: the names of the editor's own models.
@@ -146,57 +132,49 @@ class ProvidersResult(Value):
     editor: tuple[str, ...] = ()
 
 
-@attrs.frozen(eq=False, repr=False)
-class FirstRunParams(Value):
+class FirstRunParams(Value, frozen=True):
     """No model can be called, for this ``reason``: the client leads the user to one."""
 
     reason: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class FirstRunResult(Value):
+class FirstRunResult(Value, frozen=True):
     """True: a model can be called now. False: the user wants none."""
 
     ok: bool
 
 
-@attrs.frozen(eq=False, repr=False)
-class RenameParams(Value):
+class RenameParams(Value, frozen=True):
     """A title for a session; an empty one restores its own title."""
 
     session: str
     title: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class RenameResult(Value):
+class RenameResult(Value, frozen=True):
     """The session's present title."""
 
     session: str
     title: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class DeleteParams(Value):
+class DeleteParams(Value, frozen=True):
     """The session to delete for good."""
 
     session: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class DeleteResult(Value):
+class DeleteResult(Value, frozen=True):
     """Whether it is deleted."""
 
     deleted: bool
 
 
-@attrs.frozen(eq=False, repr=False)
-class EditorModelsParams(Value):
+class EditorModelsParams(Value, frozen=True):
     """No fields."""
 
 
-@attrs.frozen(eq=False, repr=False)
-class EditorModelRow(Value):
+class EditorModelRow(Value, frozen=True):
     """A language model of the editor's own.
 
     Attributes:
@@ -214,20 +192,17 @@ class EditorModelRow(Value):
     tools: bool | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class EditorModelsResult(Value):
+class EditorModelsResult(Value, frozen=True):
     """All language models that the editor offers now."""
 
     models: tuple[EditorModelRow, ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class DidChangeEditorModelsParams(Value):
+class DidChangeEditorModelsParams(Value, frozen=True):
     """No fields: the editor offers other models now, and is asked again when they are needed."""
 
 
-@attrs.frozen(eq=False, repr=False)
-class ModelMessage(Value):
+class ModelMessage(Value, frozen=True):
     """A message to a model. Results stand alone in a message of the user.
 
     Each part has a ``kind``: ``text`` has ``text``; ``picture`` has ``mime`` and ``data`` (base64);
@@ -239,8 +214,7 @@ class ModelMessage(Value):
     parts: tuple[Mapping[str, Any], ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class ModelTool(Value):
+class ModelTool(Value, frozen=True):
     """A tool that the model may call; ``schema`` is the text of a JSON schema."""
 
     name: str
@@ -248,8 +222,7 @@ class ModelTool(Value):
     schema: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class ModelRequest(Value):
+class ModelRequest(Value, frozen=True):
     """A request to a model of the editor; the first message holds the system prompt.
 
     Attributes:
@@ -265,16 +238,14 @@ class ModelRequest(Value):
     justification: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class CompleteParams(Value):
+class CompleteParams(Value, frozen=True):
     """A request to a model of the editor; ``id`` names the reply in ``ModelPiecesParams``."""
 
     id: str
     request: ModelRequest
 
 
-@attrs.frozen(eq=False, repr=False)
-class CompleteResult(Value):
+class CompleteResult(Value, frozen=True):
     """The end of a reply, after its last piece.
 
     Attributes:
@@ -286,8 +257,7 @@ class CompleteResult(Value):
     message: str = ""
 
 
-@attrs.frozen(eq=False, repr=False)
-class ModelPiecesParams(Value):
+class ModelPiecesParams(Value, frozen=True):
     """Pieces of a reply, in order.
 
     Each has a ``kind``: ``text`` and ``thinking`` have ``text``; ``call`` is a whole call, with

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import attrs
-
 from indwell.context.task_state import PlanState, TodoState
 from indwell.lsp.messages.values import CommandArguments, Value
 from indwell.providers.endpoint import State
 
 
-@attrs.frozen(eq=False, repr=False)
-class PlanParams(Value):
+class PlanParams(Value, frozen=True):
     """Reads a session's plan, changes its text, or decides about it.
 
     Attributes:
@@ -31,8 +28,7 @@ class PlanParams(Value):
     words: str | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class PlanResult(Value):
+class PlanResult(Value, frozen=True):
     """The present state of the plan.
 
     Attributes:
@@ -46,8 +42,7 @@ class PlanResult(Value):
     path: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class PlanArguments(CommandArguments):
+class PlanArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.plan``; all fields are optional.
 
     Attributes:
@@ -63,8 +58,7 @@ class PlanArguments(CommandArguments):
     wait: bool = False
 
 
-@attrs.frozen(eq=False, repr=False)
-class UsageResult(Value):
+class UsageResult(Value, frozen=True):
     """Tokens of a turn or session; ``cost`` in US dollars, null if the price is unknown."""
 
     input: int
@@ -73,8 +67,7 @@ class UsageResult(Value):
     cost: float | None
 
 
-@attrs.frozen(eq=False, repr=False)
-class FileResult(Value):
+class FileResult(Value, frozen=True):
     """Lines added and removed in one file."""
 
     path: str
@@ -82,8 +75,7 @@ class FileResult(Value):
     removed: int
 
 
-@attrs.frozen(eq=False, repr=False)
-class QueuedResult(Value):
+class QueuedResult(Value, frozen=True):
     """A prompt that waits; ``attached`` names what goes with it."""
 
     id: str
@@ -93,8 +85,7 @@ class QueuedResult(Value):
     attached: tuple[str, ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class QueueResult(Value):
+class QueueResult(Value, frozen=True):
     """The queue; ``held`` says why nothing begins, and is empty otherwise."""
 
     seq: int
@@ -102,8 +93,7 @@ class QueueResult(Value):
     waiting: tuple[QueuedResult, ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class SessionsParams(Value):
+class SessionsParams(Value, frozen=True):
     """A page of the list: ``limit`` sessions older than ``before``.
 
     With ``query`` only sessions with it in their title or in the user's words.
@@ -114,8 +104,7 @@ class SessionsParams(Value):
     query: str = ""
 
 
-@attrs.frozen(eq=False, repr=False)
-class SessionRow(Value):
+class SessionRow(Value, frozen=True):
     """One session of the list; ``open`` for the current one, ``notices`` if it is damaged.
 
     ``title`` is the user's title, else the beginning of the first words.
@@ -132,16 +121,14 @@ class SessionRow(Value):
     notices: tuple[str, ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class SessionsResult(Value):
+class SessionsResult(Value, frozen=True):
     """Sessions of the workspace, newest first; ``more`` if there are older ones."""
 
     sessions: tuple[SessionRow, ...]
     more: bool
 
 
-@attrs.frozen(eq=False, repr=False)
-class SessionParams(Value):
+class SessionParams(Value, frozen=True):
     """A page of a session: the last ``limit`` turns before the turn ``before``."""
 
     session: str | None = None
@@ -149,8 +136,7 @@ class SessionParams(Value):
     limit: int = 20
 
 
-@attrs.frozen(eq=False, repr=False)
-class TurnRow(Value):
+class TurnRow(Value, frozen=True):
     """One turn, as its events.
 
     Attributes:
@@ -169,8 +155,7 @@ class TurnRow(Value):
     events: tuple[Mapping[str, Any], ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class TodoRow(Value):
+class TodoRow(Value, frozen=True):
     """One item of the model's to-do list; ``after``: numbers of the items before it."""
 
     text: str
@@ -178,8 +163,7 @@ class TodoRow(Value):
     after: tuple[int, ...] = ()
 
 
-@attrs.frozen(eq=False, repr=False)
-class SessionResult(Value):
+class SessionResult(Value, frozen=True):
     """A page of a session's turns, oldest first; ``more`` if there are turns before it.
 
     ``todo`` is the newest to-do list; empty if the model keeps none. ``plan`` is the newest plan;
@@ -198,8 +182,7 @@ class SessionResult(Value):
     plan: PlanResult | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class ResumeResult(Value):
+class ResumeResult(Value, frozen=True):
     """A resumed session; ``draft`` returns words that never reached the model.
 
     ``notices`` report unknowns, such as the result of a command that ran when everything ended.
@@ -212,13 +195,11 @@ class ResumeResult(Value):
     notices: tuple[str, ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class ModelsParams(Value):
+class ModelsParams(Value, frozen=True):
     """No fields."""
 
 
-@attrs.frozen(eq=False, repr=False)
-class ModelRow(Value):
+class ModelRow(Value, frozen=True):
     """A model on offer; prices in US dollars per million tokens, null if unknown."""
 
     name: str
@@ -229,44 +210,41 @@ class ModelRow(Value):
     chosen: bool
 
 
-@attrs.frozen(eq=False, repr=False)
-class ModelsResult(Value):
+class ModelsResult(Value, frozen=True):
     """The endpoint's models."""
 
     models: tuple[ModelRow, ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class SetModelParams(Value):
+class SetModelParams(Value, frozen=True):
     """The endpoint's name of the model."""
 
     model: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class SetModelResult(Value):
+class SetModelResult(Value, frozen=True):
     """The model from the next turn on."""
 
     model: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class LoginParams(Value):
+class LoginParams(Value, frozen=True):
     """A key for an endpoint; ``url`` if the provider has none of its own, ``model`` of several.
 
     ``keep`` says who stores the key: the system's keyring, or the client, which then gets the
         origin of the key.
     """
 
+    HIDDEN = frozenset({"key"})
+
     provider: str
-    key: str | None = attrs.field(default=None, repr=False)
+    key: str | None = None
     url: str | None = None
     model: str | None = None
     keep: Literal["keyring", "client"] = "keyring"
 
 
-@attrs.frozen(eq=False, repr=False)
-class StepRow(Value):
+class StepRow(Value, frozen=True):
     """One step of a connection test, and what to do about it."""
 
     name: str
@@ -275,8 +253,7 @@ class StepRow(Value):
     mend: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class LoginResult(Value):
+class LoginResult(Value, frozen=True):
     """How a login ended; never holds the key. ``models``: none of these was chosen.
 
     ``origin`` is the one for which the client has to store the key; empty if it need not.
@@ -291,24 +268,21 @@ class LoginResult(Value):
     origin: str
 
 
-@attrs.frozen(eq=False, repr=False)
-class EventsParams(Value):
+class EventsParams(Value, frozen=True):
     """The events of a session after a sequence number."""
 
     session: str
     after: int = 0
 
 
-@attrs.frozen(eq=False, repr=False)
-class NumberedEvent(Value):
+class NumberedEvent(Value, frozen=True):
     """An event; a run of text or output comes as one, with the number of its last piece."""
 
     seq: int
     event: Mapping[str, Any]
 
 
-@attrs.frozen(eq=False, repr=False)
-class EventsResult(Value):
+class EventsResult(Value, frozen=True):
     """Events after a number; continue after ``next``; ``complete`` is false if some are gone."""
 
     session: str

@@ -6,7 +6,6 @@ import asyncio
 from functools import partial
 from typing import get_args
 
-import attrs
 import msgspec
 
 from indwell.agent.features.background.board import Board, list_words
@@ -199,7 +198,7 @@ async def forked(
     )
     host.service.warn(taken.notices)
     await show_fork(host, chats, origin, taken.session.id, arguments.turn)
-    return attrs.evolve(answers.resume_result(taken), notices=(*notices, *taken.notices))
+    return msgspec.structs.replace(answers.resume_result(taken), notices=(*notices, *taken.notices))
 
 
 async def rewound(
@@ -220,4 +219,4 @@ async def rewound(
         words = "; ".join((f"rewound to {ending_of(arguments.turn)}", *done.files))
         host.client.show(types.MessageType.Info, f"Indwell: {words}")
     result = answers.resume_result(done.session)
-    return attrs.evolve(result, draft=done.draft, notices=(*done.notices, *done.files))
+    return msgspec.structs.replace(result, draft=done.draft, notices=(*done.notices, *done.files))

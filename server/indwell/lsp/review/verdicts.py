@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-import attrs
 import msgspec
 
 from indwell.errors import UserError
@@ -49,7 +48,7 @@ def meant_by(ledger: ReviewLedger, arguments: VerdictArguments, session: str | N
     Raises:
         UserError: The arguments name nothing, or a document that is not a file.
     """
-    if attrs.evolve(arguments, wait=False) == VerdictArguments():
+    if msgspec.structs.replace(arguments, wait=False) == VerdictArguments():
         raise UserError("say which changes: `hunks`, `uri`, `turn`, `session`, or `all` for all")
     path = path_of(arguments.uri) if arguments.uri is not None else None
     if arguments.uri is not None and path is None:

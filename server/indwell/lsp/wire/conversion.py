@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from indwell.lsp.messages.values import CommandArguments, Value
 from indwell.lsp.wire.envelope import parsed
 
 if TYPE_CHECKING:
+    from attrs import Attribute
     from cattrs import Converter
 
 _NAMES = {"str": "a text", "int": "a whole number", "bool": "true or false"}
@@ -29,22 +31,52 @@ def strict_converter() -> Converter:
     Document changes and code actions need no converter, and a starting editor waits for these. The
     converter accepts no list as a text and no text as a number; cattrs would call ``str`` on them.
     """
-    from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
     from pygls.protocol import default_converter
 
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]
     converter.register_structure_hook(str, _text)
     converter.register_structure_hook(bool, _boolean)
     converter.register_structure_hook(int, _integer)
-    converter.register_structure_hook_factory(
-        lambda type_: isinstance(type_, type) and issubclass(type_, CommandArguments),
-        lambda type_: make_dict_structure_fn(type_, converter, _cattrs_forbid_extra_keys=True),
-    )
-    converter.register_unstructure_hook_factory(  # complete: no client has to know defaults
-        lambda type_: isinstance(type_, type) and issubclass(type_, Value),
-        lambda type_: make_dict_unstructure_fn(type_, converter, _cattrs_omit_if_default=False),
-    )
+    teach_messages(converter)
     return converter
+
+
+def teach_messages(converter: Converter, *, omit_defaults: bool = False) -> None:
+    """Teach a converter our own messages.
+
+    The server sends every field, so no client has to know a default value.
+    """
+    from cattrs.gen import make_dict_structure_fn_from_attrs, make_dict_unstructure_fn_from_attrs
+
+    def is_message(type_: object) -> bool:
+        return isinstance(type_, type) and issubclass(type_, Value)
+
+    def structuring(type_: type[Value]) -> Callable[..., Value]:
+        return make_dict_structure_fn_from_attrs(
+            _fields(type_),
+            type_,
+            converter,
+            _cattrs_forbid_extra_keys=issubclass(type_, CommandArguments),
+        )
+
+    def unstructuring(type_: type[Value]) -> Callable[[Value], dict[str, Any]]:
+        return make_dict_unstructure_fn_from_attrs(
+            _fields(type_), type_, converter, _cattrs_omit_if_default=omit_defaults
+        )
+
+    converter.register_structure_hook_factory(is_message, structuring)
+    converter.register_unstructure_hook_factory(is_message, unstructuring)
+
+
+def _fields(type_: type[Value]) -> list[Attribute[Any]]:
+    """Return the fields of a message as attributes of attrs, which cattrs understands."""
+    import attrs
+
+    fields = {
+        one.name: attrs.field(type=one.type, default=attrs.NOTHING if one.required else one.default)
+        for one in msgspec.structs.fields(type_)
+    }
+    return list(attrs.fields(attrs.make_class(type_.__name__, fields)))
 
 
 def structure(value: object, type_: Any) -> Any:  # noqa: ANN401 - a class comes in

@@ -17,6 +17,7 @@ import msgspec
 
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.lsprotocol_types import types
+from indwell.lsp.messages.values import Value
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.conversion import (
     WrongParams,
@@ -122,10 +123,10 @@ class Server:
         unstructure(protocol.StartedResult(session=None, turn=None, queued=None))
 
     def plain(self, value: object) -> Any:  # noqa: ANN401 - JSON goes out here
-        """A value as data that can be encoded; msgspec values go out as they are."""
-        if value is None or isinstance(value, msgspec.Struct | msgspec.Raw):
+        """A value as data that can be encoded; the structs of ``sync`` go out as they are."""
+        if isinstance(value, msgspec.Struct) and not isinstance(value, Value):
             return value
-        return unstructure(value)
+        return None if value is None else unstructure(value)
 
     def answered(self, response: Response) -> None:
         """Process the editor's answer, unless nobody waits for it."""
