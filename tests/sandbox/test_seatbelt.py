@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +12,11 @@ from inline_snapshot import snapshot
 
 from indwell.errors import ToolError
 from indwell.sandbox import run_program
-from indwell.sandbox.confine.seatbelt import PROGRAM, argv, profile
+from indwell.sandbox.confine.seatbelt import PROGRAM, argv, canonical, profile
+from indwell.sandbox.confine.strength import strength, why_no_seatbelt
+from indwell.sandbox.confine.trial import Effects, judge
 from indwell.sandbox.confinement import Confinement
+from support.seatbelt import allows, read_profile, shapes
 
 W = "/Users/me/work"
 SCRATCH = "/private/var/folders/xy/T/indwell-1"
@@ -25,63 +26,6 @@ USUAL = Confinement(
     missing=(f"{W}/.idea",),
     hidden=("/Users/me/.ssh", f"{W}/.env"),
 )
-
-TOKEN = re.compile(r'#"(?P<regex>[^"]*)"|"(?P<text>(?:[^"\\]|\\.)*)"|[()]|[^\s()"]+')
-
-
-def parsed(text: str) -> list[list[object]]:
-    """The rules of a profile as nested lists, strings as tuples of their kind and text."""
-    stack: list[list[object]] = [[]]
-    for token in TOKEN.finditer(text):
-        match token[0]:
-            case "(":
-                stack.append([])
-            case ")":
-                done = stack.pop()
-                stack[-1].append(done)
-            case word:
-                string = token["text"]
-                if token["regex"] is not None:
-                    stack[-1].append(("regex", token["regex"]))
-                elif string is not None:
-                    stack[-1].append(("text", re.sub(r"\\(.)", r"\1", string)))
-                else:
-                    stack[-1].append(word)
-    assert len(stack) == 1
-    return [rule for rule in stack[0] if isinstance(rule, list)]
-
-
-def allows(text: str, operation: str, subject: str = "") -> bool:
-    """What Seatbelt would say: the last rule that fits counts."""
-    answer = False
-    for rule in parsed(text):
-        if rule[0] in {"allow", "deny"}:
-            named = [one for one in rule[1:] if isinstance(one, str)]
-            filters = [one for one in rule[1:] if isinstance(one, list)]
-            is_meant = any(
-                one in {operation, "default"}
-                or (one.endswith("*") and operation.startswith(one[:-1]))
-                for one in named
-            )
-            if is_meant and (not filters or any(fits(one, subject) for one in filters)):
-                answer = rule[0] == "allow"
-    return answer
-
-
-def fits(one: list[object], subject: str) -> bool:
-    match one:
-        case ["subpath", ("text", str(text))]:
-            return f"{subject}/".startswith(f"{text}/")
-        case ["literal" | "global-name", ("text", str(text))]:
-            return subject == text
-        case ["regex", ("regex", str(pattern))]:
-            return re.search(pattern, subject) is not None
-        case ["remote", "ip", ("text", str(text))]:
-            return subject == text
-        case ["target", "same-sandbox"]:
-            return subject == "inside"
-    raise AssertionError(one)
-
 
 def may(operation: str, subject: str = "", confinement: Confinement = USUAL) -> bool:
     return allows(profile(confinement, SCRATCH), operation, subject)
@@ -186,15 +130,9 @@ def test_no_name_carries_a_piece_of_a_profile(parts: list[str]) -> None:
     found = Confinement((W,), protected=(f"{path}/p",), hidden=(f"{path}/h",))
     text = profile(found, SCRATCH)
     usual = profile(Confinement((W,), protected=(f"{W}/p",), hidden=(f"{W}/h",)), SCRATCH)
-    assert set(shapes(text)) == set(shapes(usual))
+    assert shapes(text) == shapes(usual)
     assert not allows(text, "file-write-data", f"{path}/p")
     assert not allows(text, "file-read-data", f"{path}/h")
-
-
-def shapes(text: str) -> Iterator[str]:
-    """Each rule without what its strings say."""
-    for rule in parsed(text):
-        yield repr([one if isinstance(one, str) else [kind for kind, *_ in one] for one in rule])
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a\x00b", "\x7f"])
@@ -221,9 +159,15 @@ def test_the_whole_profile() -> None:
 (allow signal (target same-sandbox))
 (allow sysctl-read)
 (allow ipc-posix-sem)
+(allow ipc-posix-shm-read-data (ipc-posix-name "apple.shm.notification_center"))
 (allow file-read*)
-(allow file-write* (literal "/dev/null") (literal "/dev/zero"))
+(deny file-read-data (regex #"^/dev/(cu|tty|r?disk)"))
+(allow file-write* (literal "/dev/null") (literal "/dev/zero") (regex #"^/dev/fd/[0-9]+$"))
 (allow file-ioctl (literal "/dev/null"))
+(allow pseudo-tty)
+(allow file-read* file-write* file-ioctl (literal "/dev/ptmx"))
+(allow file-read* file-write* file-ioctl
+  (require-all (regex #"^/dev/ttys[0-9]+$") (extension "com.apple.sandbox.pty")))
 (allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))
 (allow mach-lookup (global-name "com.apple.system.opendirectoryd.membership"))
 (allow mach-lookup (global-name "com.apple.system.notification_center"))
@@ -231,14 +175,174 @@ def test_the_whole_profile() -> None:
 (allow mach-lookup (global-name "com.apple.logd"))
 (allow file-write* (subpath "/w"))
 (allow file-write* (subpath "/t"))
-(deny file-write-unlink (regex #"^/[Tt]$"))
-(deny file-write-unlink (regex #"^/[Ww]$"))
-(deny file-write-unlink (regex #"^/[Ww]/[.][Gg][Ii][Tt]$"))
-(deny file-write* (regex #"^/[Ww]/[.][Gg][Ii][Tt]/[Cc][Oo][Nn][Ff][Ii][Gg](/|$)"))
-(deny file-read* file-write* (regex #"^/[Ww]/[.][Ee][Nn][Vv](/|$)"))
-(deny file-link file-clone (regex #"^/[Ww]/[.][Ee][Nn][Vv](/|$)"))
-(deny file-link file-clone (regex #"^/[Ww]/[.][Gg][Ii][Tt]/[Cc][Oo][Nn][Ff][Ii][Gg](/|$)"))
+(deny file-write-unlink (regex #"^(/System/Volumes/Data)?/[Tt]$"))
+(deny file-write-unlink (regex #"^(/System/Volumes/Data)?/[Ww]$"))
+(deny file-write-unlink (regex #"^(/System/Volumes/Data)?/[Ww]/[.][Gg][Ii][Tt]$"))
+(deny file-write* (regex #"^(/System/Volumes/Data)?/[Ww]/[.][Gg][Ii][Tt]/[Cc][Oo][Nn][Ff][Ii][Gg](/|$)"))
+(deny file-read* file-write* (regex #"^(/System/Volumes/Data)?/[Ww]/[.][Ee][Nn][Vv](/|$)"))
+(deny file-link file-clone (regex #"^(/System/Volumes/Data)?/[Ww]/[.][Ee][Nn][Vv](/|$)"))
+(deny file-link file-clone (regex #"^(/System/Volumes/Data)?/[Ww]/[.][Gg][Ii][Tt]/[Cc][Oo][Nn][Ff][Ii][Gg](/|$)"))
 """)
+
+
+@pytest.mark.parametrize(
+    ("written", "known"),
+    [
+        ("/tmp/x", "/private/tmp/x"), ("/tmp", "/private/tmp"), ("/tmpfile", "/tmpfile"),
+        ("/var/folders/ab/T/x", "/private/var/folders/ab/T/x"), ("/etc/hosts", "/private/etc/hosts"),
+        ("/private/tmp/x", "/private/tmp/x"), ("/System/Volumes/Data/Users/me", "/Users/me"),
+        ("/System/Volumes/Data/tmp/x", "/private/tmp/x"), ("/System/Volumes/Data", "/"),
+        ("/System/Volumes/Database", "/System/Volumes/Database"), ("/Users/me/tmp", "/Users/me/tmp"),
+    ],
+)  # fmt: skip
+def test_a_path_is_spelled_as_the_kernel_spells_it(written: str, known: str) -> None:
+    assert canonical(written) == known
+    assert canonical(known) == known
+
+
+def test_links_of_the_system_lead_to_the_same_rules() -> None:
+    bounds = Confinement(
+        ("/tmp/work",), protected=("/tmp/work/.git/hooks",), hidden=("/tmp/work/.env",)
+    )
+    text = profile(bounds, "/var/folders/ab/T/indwell-1")
+    assert text == profile(
+        Confinement(
+            ("/private/tmp/work",),
+            protected=("/private/tmp/work/.git/hooks",),
+            hidden=("/private/tmp/work/.env",),
+        ),
+        "/private/var/folders/ab/T/indwell-1",
+    )
+    assert allows(text, "file-write-data", "/private/tmp/work/a.py")
+    assert allows(text, "file-write-data", "/private/var/folders/ab/T/indwell-1/x")
+    assert not allows(text, "file-write-data", "/private/tmp/work/.git/hooks/post-checkout")
+    assert not allows(text, "file-read-data", "/private/tmp/work/.env")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/private/tmp/x", "/private/var/tmp/x", "/private/var/folders/zz/T/other/x", "/dev/disk0"],
+)
+def test_temporary_files_of_other_programs_are_not_written(path: str) -> None:
+    assert not may("file-write-data", path)
+    assert not may("file-write-create", path)
+    assert not may("file-write-unlink", path)
+
+
+@pytest.mark.parametrize("operation", [*WRITES, "file-read-data", "file-link", "file-clone"])
+@pytest.mark.parametrize("path", [f"{W}/.env", "/Users/me/.ssh/id_ed25519"])
+def test_the_data_volume_is_no_second_way_to_a_hidden_file(operation: str, path: str) -> None:
+    assert not may(operation, path)
+    assert not may(operation, f"/System/Volumes/Data{path}")
+
+
+def test_a_command_gets_terminals_of_its_own_and_reads_no_others() -> None:
+    own = frozenset(["com.apple.sandbox.pty"])
+    text = profile(USUAL, SCRATCH)
+    assert may("pseudo-tty")
+    assert may("file-write-data", "/dev/ptmx")
+    for operation in ("file-read-data", "file-write-data", "file-ioctl"):
+        assert allows(text, operation, "/dev/ttys003", own)
+        for path in ("/dev/ttys003", "/dev/tty", "/dev/cu.usbserial", "/dev/rdisk0"):
+            assert not may(operation, path), (operation, path)
+        assert not allows(text, operation, "/dev/tty.usbserial", own)
+
+
+def test_common_tools_find_what_they_need() -> None:
+    for operation in ("process-exec", "process-exec-interpreter", "process-fork"):
+        assert may(operation, "/opt/homebrew/bin/node")
+    for service in ("com.apple.system.opendirectoryd.libinfo", "com.apple.bsd.dirhelper"):
+        assert may("mach-lookup", service)  # whoami, ssh and git ask for the user's name
+    assert may("ipc-posix-sem")  # Python's multiprocessing
+    assert may("sysctl-read", "kern.sysv.semmni")  # and its process pools
+    assert may("ipc-posix-shm-read-data", "apple.shm.notification_center")
+    assert may("file-write-data", "/dev/null")
+    assert may("file-write-data", "/dev/fd/63")  # `diff <(sort a) <(sort b)`
+    assert may("file-read-metadata", "/Users")
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        "com.apple.securityd.xpc", "com.apple.SecurityServer", "com.apple.trustd.agent",
+        "com.apple.cfprefsd.daemon", "com.apple.coreservices.appleevents", "com.apple.tccd",
+        "com.apple.lsd.open", "com.apple.windowserver.active", "com.apple.dnssd.service",
+        "com.apple.SystemConfiguration.configd", "com.apple.pbs.fetch_services",
+    ],
+)  # fmt: skip
+def test_no_service_that_holds_keys_or_acts_for_others_is_reached(service: str) -> None:
+    assert not may("mach-lookup", service)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "appleevent-send", "job-creation", "mach-register", "mach-priv-host-port", "lsopen",
+        "system-privilege", "file-mount", "file-write-setugid", "iokit-open", "sysctl-write",
+        "user-preference-write", "ipc-posix-shm-write-create", "process-info-setcontrol",
+    ],
+)  # fmt: skip
+def test_what_no_rule_names_is_denied(operation: str) -> None:
+    assert not may(operation, "/anywhere")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(version 1)(allow default)", "(version 1)(deny default)(allow file-wirte*)",
+        '(version 1)(deny default)(allow file-write* (below "/x"))', "(version 1)(deny default",
+        "(version 1)(deny default))", '(version 1)(deny default)(allow "file-read*")', "",
+    ],
+)  # fmt: skip
+def test_the_reader_refuses_what_a_mac_would_not_load(text: str) -> None:
+    with pytest.raises(ValueError, match="profile begins|unknown|bracket|without an operation"):
+        read_profile(text)
+
+
+def fake(tmp_path: Path, text: str) -> str:
+    program = tmp_path / "sandbox-exec"
+    program.write_text(f"#!/bin/sh\n{text}\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_a_mac_without_sandbox_exec_is_reported(tmp_path: Path) -> None:
+    assert "comes with macOS, is missing" in why_no_seatbelt(str(tmp_path / "sandbox-exec"))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("echo 'sandbox_apply: Operation not permitted' >&2; exit 71", "Operation not permitted"),
+        ("exit 1", "no command starts in it"),
+        ('shift 2; exec "$@"', "it does not hold writes and network and secrets and processes"),
+        ("shift 2; cd /; chmod -w */inside; echo trial-started", "its own temporary files"),
+    ],
+)
+def test_a_sandbox_exec_that_is_broken_or_holds_nothing_is_found_out(
+    tmp_path: Path, text: str, reason: str
+) -> None:
+    assert reason in why_no_seatbelt(fake(tmp_path, text))
+
+
+@pytest.mark.skipif(strength().level != "S3", reason="needs bubblewrap, in place of Seatbelt")
+def test_a_sandbox_exec_that_holds_everything_is_used(tmp_path: Path) -> None:
+    """Bubblewrap stands in: the trial has to see a whole confinement as whole."""
+    hold = (
+        'shift 2; exec bwrap --ro-bind / / --dev /dev --proc /proc '
+        '--bind "$PWD/inside" "$PWD/inside" --ro-bind /dev/null "$PWD/secret" '
+        '--unshare-pid --unshare-net "$@"'
+    )
+    assert not why_no_seatbelt(fake(tmp_path, hold))
+    leaky = hold.replace("--unshare-net ", "")
+    assert "it does not hold network" in why_no_seatbelt(fake(tmp_path, leaky))
+
+
+def test_an_attempt_that_fails_unconfined_too_proves_nothing() -> None:
+    free = Effects(started=True, is_usable=True, done=frozenset(["writes", "secrets", "processes"]))
+    proof = judge(free, Effects(started=True, is_usable=True))
+    assert proof.held == {"writes", "secrets", "processes"}
+    assert proof.reason == "network could not be tried"
 
 
 @pytest.mark.skipif(sys.platform != "darwin", reason="Seatbelt is macOS's")

@@ -27,9 +27,21 @@ _START = """\
 (allow signal (target same-sandbox))
 (allow sysctl-read)
 (allow ipc-posix-sem)
+(allow ipc-posix-shm-read-data (ipc-posix-name "apple.shm.notification_center"))
 (allow file-read*)
-(allow file-write* (literal "/dev/null") (literal "/dev/zero"))
-(allow file-ioctl (literal "/dev/null"))"""
+(deny file-read-data (regex #"^/dev/(cu|tty|r?disk)"))
+(allow file-write* (literal "/dev/null") (literal "/dev/zero") (regex #"^/dev/fd/[0-9]+$"))
+(allow file-ioctl (literal "/dev/null"))
+(allow pseudo-tty)
+(allow file-read* file-write* file-ioctl (literal "/dev/ptmx"))
+(allow file-read* file-write* file-ioctl
+  (require-all (regex #"^/dev/ttys[0-9]+$") (extension "com.apple.sandbox.pty")))"""
+"""A command reads no terminal and no disk directly. It may open terminals of its own: the system
+gives it the extension for exactly these. ``/dev/fd`` leads only to what it has open already.
+"""
+
+_ELSEWHERE = ("/etc", "/tmp", "/var")  # noqa: S108 - links into /private on every Mac
+_DATA = "/System/Volumes/Data"  # the volume with the user's files; its folders also appear at /
 
 
 def argv(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> tuple[str, ...]:
@@ -42,23 +54,27 @@ def profile(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> s
 
     Args:
         confinement: Its bounds.
-        scratch: Its own folder for temporary files; absolute and resolved.
+        scratch: Its own folder for temporary files; absolute.
         proxy_port: The local port of the proxy to its hosts; 0 for none.
 
     Raises:
         ToolError: The name of a writable folder contains a control character.
     """
-    kept = (*confinement.protected, *confinement.missing)
-    shut = (*confinement.hidden, *kept)
-    seen = tuple(dict.fromkeys((*confinement.readable, *confinement.writable, *confinement.shown)))
-    outer = [one for one in confinement.hidden if any(_is_in(root, one) for root in seen)]
-    inner = [one for one in confinement.hidden if one not in outer]
-    ways = [one for one in _ways_to((*shut, *confinement.writable, scratch)) if one not in shut]
+    scratch = canonical(scratch)
+    writable = tuple(map(canonical, confinement.writable))
+    hidden = tuple(map(canonical, confinement.hidden))
+    kept = tuple(map(canonical, (*confinement.protected, *confinement.missing)))
+    shut = (*hidden, *kept)
+    others = map(canonical, (*confinement.readable, *confinement.shown))
+    seen = tuple(dict.fromkeys((*writable, *others)))
+    outer = [one for one in hidden if any(_is_in(root, one) for root in seen)]
+    inner = [one for one in hidden if one not in outer]
+    ways = [one for one in _ways_to((*shut, *writable, scratch)) if one not in shut]
     lines = [
         _START,
         *(f"(allow mach-lookup (global-name {_quoted(one)}))" for one in _SERVICES),
         *_layers(outer, seen),
-        *(f"(allow file-write* (subpath {_quoted(root)}))" for root in confinement.writable),
+        *(f"(allow file-write* (subpath {_quoted(root)}))" for root in writable),
         f"(allow file-write* (subpath {_quoted(scratch)}))",
         *(f"(deny file-write-unlink (regex {_pattern(one, 'alone')}))" for one in ways),
         *(f"(deny file-write* (regex {_pattern(one)}))" for one in kept),
@@ -68,6 +84,13 @@ def profile(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> s
     if proxy_port:
         lines.append(f'(allow network-outbound (remote ip "localhost:{proxy_port}"))')
     return "\n".join(lines) + "\n"
+
+
+def canonical(path: str) -> str:
+    """Return the path by which the kernel knows a file, whose rules match no other spelling."""
+    if _is_in(path, _DATA):
+        path = path.removeprefix(_DATA) or "/"
+    return f"/private{path}" if any(_is_in(path, one) for one in _ELSEWHERE) else path
 
 
 def _layers(outer: Sequence[str], seen: Sequence[str]) -> Iterator[str]:
@@ -114,10 +137,10 @@ def _pattern(path: str, what: str = "all in it") -> str:
 
     Mac disks ignore case and have several spellings of an accented letter. Any other unusual
     character matches itself and more: too much is denied, never too little, and no name can inject
-    profile text.
+    profile text. The same file on the data volume counts as the same path.
     """
     text = re.sub(r"(\[\^/\]\*)+", "[^/]*", "".join(map(_any_case, path.rstrip("/"))))
-    return f'#"^{text}{"$" if what == "alone" else "(/|$)"}"'
+    return f'#"^({_DATA})?{text}{"$" if what == "alone" else "(/|$)"}"'
 
 
 def _any_case(character: str) -> str:

@@ -7,12 +7,14 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from indwell.files import beneath
 from indwell.sandbox.confine import landlock, seatbelt
 from indwell.sandbox.confine.bubblewrap import SandboxHost, arguments, is_in
 from indwell.sandbox.confine.seccomp import filter_pipe, has_filter
+from indwell.sandbox.confine.trial import TrialPlace, proof_of
 from indwell.sandbox.confinement import Confinement, Strength
 from indwell.sandbox.environment import clean_environment
 
@@ -25,10 +27,12 @@ create namespaces.
 """
 
 _TRY_S = 5.0
+_TRIAL_SHELL = ("/bin/bash", "--norc", "--noprofile", "-c")
 _COVERED = ("acpi", "driver", "fs", "scsi", "sys", "sysrq-trigger")  # bubblewrap covers irq and bus
 _TEMPORARY = ("/run", "/var/tmp", "/var/lock")  # noqa: S108 - emptied in the sandbox
 _KEPT = ("/run/current-system", "/run/wrappers", "/run/opengl-driver")  # where NixOS has programs
 _BEST = Strength("S3", words="sandboxed (bubblewrap), no network")
+_BEST_ON_MACOS = Strength("S3m", words="sandboxed (Seatbelt), no network")
 
 
 @functools.cache
@@ -36,8 +40,9 @@ def strength() -> Strength:
     """Return how strongly commands are confined here; the first call blocks for about 20 ms."""
     if sys.platform == "win32":
         return Strength("S0", "Windows has no sandbox that Indwell can use", "not sandboxed")
-    if sys.platform == "darwin" and os.access(seatbelt.PROGRAM, os.X_OK):
-        return Strength("S3m", words="sandboxed (Seatbelt), no network")
+    if sys.platform == "darwin":
+        reason = why_no_seatbelt()
+        return Strength("S1", reason, "not sandboxed") if reason else _BEST_ON_MACOS
     if not sys.platform.startswith("linux"):
         return Strength("S1", f"there is no sandbox for {sys.platform} yet", "not sandboxed")
     reason = why_no_bubblewrap(find_bwrap())
@@ -64,6 +69,38 @@ def why_no_bubblewrap(bwrap: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{bwrap} cannot be used: {error}"
     return "" if done.returncode == 0 else _in_words(done.stderr.decode("utf-8", "replace"))
+
+
+def why_no_seatbelt(program: str = seatbelt.PROGRAM) -> str:
+    """Try Seatbelt and all that it holds; empty if it works, else why not, a clause."""
+    if not os.access(program, os.X_OK):
+        return f"{program}, which comes with macOS, is missing"
+
+    def confined(place: TrialPlace, script: str) -> bytes:
+        bounds = Confinement(writable=(), hidden=(str(place.secret),))
+        words = seatbelt.argv(bounds, str(place.inside))[1:]
+        return _output_of((program, *words, *_TRIAL_SHELL, script), place)
+
+    def unconfined(place: TrialPlace, script: str) -> bytes:
+        return _output_of((*_TRIAL_SHELL, script), place)
+
+    proof = proof_of(confined, unconfined=unconfined, shell="sh")
+    return f"{program} does not confine commands here: {proof.reason}" if proof.reason else ""
+
+
+def _output_of(words: Sequence[str], place: TrialPlace) -> bytes:
+    done = subprocess.run(  # noqa: S603 - our own words
+        words,
+        check=False,
+        cwd=place.folder,
+        env=clean_environment(os.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        timeout=_TRY_S,
+    )
+    return done.stdout
 
 
 @functools.cache

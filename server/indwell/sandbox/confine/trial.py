@@ -1,0 +1,193 @@
+"""Tries a confinement out: a script attempts what must not succeed, and this side sees the effects.
+
+The same script runs twice: first unconfined, then confined. Only an attempt that succeeds the first
+time and fails the second time proves that the confinement holds it. Everything else counts as not
+held, with the reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.files.append_log import make_private_folder
+from indwell.files.private import NOWHERE, remove_own_tree, scratch_folder, write_private
+
+Held: TypeAlias = Literal["writes", "network", "secrets", "processes"]
+ALL_HELD: tuple[Held, ...] = ("writes", "network", "secrets", "processes")
+
+_STARTED, _REACHED = b"trial-started", b"trial-reached"
+_WAIT_S = 2  # for a connection; refused ones end at once
+
+
+class TrialPlace(msgspec.Struct, frozen=True):
+    """The folder of a trial, and what its script attempts to reach.
+
+    Attributes:
+        folder: A private folder, resolved; the working directory.
+        inside: A folder in it that the script may write to.
+        outside: A file in it that the script must not create.
+        secret: A file in it that the script must not read.
+        canary: The content of the secret file.
+        port: A local port on which this side listens.
+        victim: A process that the script must not reach.
+    """
+
+    folder: Path
+    inside: Path
+    outside: Path
+    secret: Path
+    canary: str
+    port: int
+    victim: int
+
+
+class Effects(msgspec.Struct, frozen=True):
+    """The effects of one run of the script.
+
+    Attributes:
+        started: The script ran.
+        is_usable: It wrote where it may write.
+        done: What it achieved of that which a confinement is to hold.
+        said: The end of its output, for the user.
+    """
+
+    started: bool
+    is_usable: bool
+    done: frozenset[Held] = frozenset()
+    said: str = ""
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """The result of a trial.
+
+    Attributes:
+        held: What the confinement holds.
+        reason: Why it does not hold everything, a clause; empty if it does.
+    """
+
+    held: frozenset[Held] = frozenset()
+    reason: str = ""
+
+
+Run: TypeAlias = Callable[[TrialPlace, str], bytes]
+"""Runs the script in the place and returns its output. Raises OSError if it cannot be started."""
+
+
+def proof_of(confined: Run, *, unconfined: Run, shell: Literal["sh", "cmd"]) -> Proof:
+    """Run the script unconfined and confined, and compare; blocks for some 20 ms."""
+    free = _effects(unconfined, shell)
+    return judge(free, _effects(confined, shell))
+
+
+def judge(free: Effects, confined: Effects) -> Proof:
+    """Say what a confinement holds, from the effects without and with it. Pure."""
+    if not free.started:
+        return Proof(reason=f"the trial could not be run at all ({free.said or 'no output'})")
+    if not confined.started:
+        return Proof(reason=f"no command starts in it ({confined.said or 'no output'})")
+    if not confined.is_usable:
+        return Proof(reason="a command cannot write its own temporary files in it")
+    held = free.done - confined.done
+    broken = [one for one in ALL_HELD if one in confined.done]
+    unproved = [one for one in ALL_HELD if one not in free.done and one not in confined.done]
+    reasons = [f"it does not hold {' and '.join(broken)}"] if broken else []
+    reasons += [f"{' and '.join(unproved)} could not be tried"] if unproved else []
+    return Proof(held, "; ".join(reasons))
+
+
+def _effects(run: Run, shell: Literal["sh", "cmd"]) -> Effects:
+    try:
+        with _place() as (place, listening):
+            script = shell_script(place) if shell == "sh" else cmd_script(place)
+            said = run(place, script)
+            done: set[Held] = {"writes"} if place.outside.exists() else set()
+            done |= {"secrets"} if place.canary.encode() in said else set()
+            done |= {"network"} if _has_caller(listening) else set()
+            done |= {"processes"} if _REACHED in said else set()
+            last = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            is_usable = (place.inside / "own").exists()
+            return Effects(_STARTED in said, is_usable, frozenset(done), last[-200:])
+    except (OSError, subprocess.SubprocessError) as error:
+        return Effects(started=False, is_usable=False, said=str(error)[:200])
+
+
+def shell_script(place: TrialPlace) -> str:
+    """Return the script for bash; no path of the place needs quotes beyond these. Pure."""
+    return (
+        f"echo {_STARTED.decode()}; echo x >'{place.inside}/own'; echo x >'{place.outside}'; "
+        f"cat '{place.secret}'; kill -0 {place.victim} && echo {_REACHED.decode()}; "
+        f"(: <>/dev/tcp/127.0.0.1/{place.port}); :"
+    )
+
+
+def cmd_script(place: TrialPlace) -> str:
+    """Return the script for Windows' ``cmd.exe``, on one line. Pure."""
+    return " & ".join(
+        [
+            f"echo {_STARTED.decode()}",
+            f'(echo x)>"{place.inside}\\own"',
+            f'(echo x)>"{place.outside}"',
+            f'type "{place.secret}"',
+            f"taskkill /f /pid {place.victim} && echo {_REACHED.decode()}",
+            f"curl.exe -s -m {_WAIT_S} http://127.0.0.1:{place.port}/",
+        ]
+    )
+
+
+@contextlib.contextmanager
+def _place() -> Iterator[tuple[TrialPlace, socket.socket]]:
+    folder = scratch_folder().resolve()
+    if folder == NOWHERE:
+        raise OSError("no folder for temporary files could be made")
+    try:
+        inside = folder / "inside"
+        make_private_folder(inside)
+        canary = secrets.token_hex(16)
+        secret = write_private(folder / "secret", canary.encode())
+        with socket.create_server(("127.0.0.1", 0)) as listening, _victim() as victim:
+            listening.setblocking(False)
+            port: int = listening.getsockname()[1]
+            yield (
+                TrialPlace(folder, inside, folder / "outside", secret, canary, port, victim),
+                listening,
+            )
+    finally:
+        remove_own_tree(folder)
+
+
+@contextlib.contextmanager
+def _victim() -> Iterator[int]:
+    """The process that the script attempts to reach: this one, or on Windows one to be killed."""
+    if sys.platform != "win32":
+        yield os.getpid()  # only asked whether a signal would arrive
+        return
+    with subprocess.Popen(  # fixed words
+        ["cmd.exe", "/d", "/c", "pause"],  # noqa: S607 - CreateProcess looks in System32 first
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        creationflags=subprocess.CREATE_NO_WINDOW,
+    ) as victim:
+        try:
+            yield victim.pid
+        finally:
+            victim.kill()
+
+
+def _has_caller(listening: socket.socket) -> bool:
+    try:
+        connection, _ = listening.accept()
+    except BlockingIOError:
+        return False
+    connection.close()
+    return True
