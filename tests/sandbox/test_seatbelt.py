@@ -27,6 +27,7 @@ USUAL = Confinement(
     hidden=("/Users/me/.ssh", f"{W}/.env"),
 )
 
+
 def may(operation: str, subject: str = "", confinement: Confinement = USUAL) -> bool:
     return allows(profile(confinement, SCRATCH), operation, subject)
 
@@ -182,17 +183,19 @@ def test_the_whole_profile() -> None:
 (deny file-read* file-write* (regex #"^(/System/Volumes/Data)?/[Ww]/[.][Ee][Nn][Vv](/|$)"))
 (deny file-link file-clone (regex #"^(/System/Volumes/Data)?/[Ww]/[.][Ee][Nn][Vv](/|$)"))
 (deny file-link file-clone (regex #"^(/System/Volumes/Data)?/[Ww]/[.][Gg][Ii][Tt]/[Cc][Oo][Nn][Ff][Ii][Gg](/|$)"))
-""")
+""")  # noqa: E501 - the rules of a profile are lines
 
 
 @pytest.mark.parametrize(
     ("written", "known"),
     [
         ("/tmp/x", "/private/tmp/x"), ("/tmp", "/private/tmp"), ("/tmpfile", "/tmpfile"),
-        ("/var/folders/ab/T/x", "/private/var/folders/ab/T/x"), ("/etc/hosts", "/private/etc/hosts"),
+        ("/var/folders/ab/T/x", "/private/var/folders/ab/T/x"),
+        ("/etc/hosts", "/private/etc/hosts"),
         ("/private/tmp/x", "/private/tmp/x"), ("/System/Volumes/Data/Users/me", "/Users/me"),
         ("/System/Volumes/Data/tmp/x", "/private/tmp/x"), ("/System/Volumes/Data", "/"),
-        ("/System/Volumes/Database", "/System/Volumes/Database"), ("/Users/me/tmp", "/Users/me/tmp"),
+        ("/System/Volumes/Database", "/System/Volumes/Database"),
+        ("/Users/me/tmp", "/Users/me/tmp"),
     ],
 )  # fmt: skip
 def test_a_path_is_spelled_as_the_kernel_spells_it(written: str, known: str) -> None:
@@ -329,7 +332,7 @@ def test_a_sandbox_exec_that_is_broken_or_holds_nothing_is_found_out(
 def test_a_sandbox_exec_that_holds_everything_is_used(tmp_path: Path) -> None:
     """Bubblewrap stands in: the trial has to see a whole confinement as whole."""
     hold = (
-        'shift 2; exec bwrap --ro-bind / / --dev /dev --proc /proc '
+        "shift 2; exec bwrap --ro-bind / / --dev /dev --proc /proc "
         '--bind "$PWD/inside" "$PWD/inside" --ro-bind /dev/null "$PWD/secret" '
         '--unshare-pid --unshare-net "$@"'
     )

@@ -47,7 +47,13 @@ OPERATIONS = frozenset(
     [
         *("default", "appleevent-send", "device-microphone", "dynamic-code-generation"),
         *("file-chroot", "file-clone", "file-ioctl", "file-issue-extension", "file-link"),
-        *("file-map-executable", "file-mknod", "file-mount", "file-read-data", "file-read-metadata"),
+        *(
+            "file-map-executable",
+            "file-mknod",
+            "file-mount",
+            "file-read-data",
+            "file-read-metadata",
+        ),
         *("file-read-xattr", "file-revoke", "file-search", "file-test-existence"),
         *("file-write-create", "file-write-data", "file-write-flags", "file-write-mode"),
         *("file-write-owner", "file-write-setugid", "file-write-times", "file-write-unlink"),
@@ -63,7 +69,7 @@ OPERATIONS = frozenset(
         *("system-sched", "system-socket", "user-preference-read", "user-preference-write"),
     ]
 )
-"""The operations of macOS 13 and later that could matter to a command, from Apple's own profiles."""
+"""The operations of macOS 13 and later that matter to a command, from Apple's own profiles."""
 
 PARENTS = {"process-exec-interpreter": "process-exec"}
 
@@ -165,8 +171,7 @@ def is_match(condition: tuple[Node, ...], subject: str, extensions: frozenset[st
             return value in extensions
         case ("require-all", *parts):
             every = [
-                isinstance(one, list) and is_match(tuple(one), subject, extensions)
-                for one in parts
+                isinstance(one, list) and is_match(tuple(one), subject, extensions) for one in parts
             ]
             return all(every)
     raise ValueError(f"unknown filter {condition!r}")

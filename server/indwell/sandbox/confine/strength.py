@@ -84,7 +84,7 @@ def why_no_seatbelt(program: str = seatbelt.PROGRAM) -> str:
     def unconfined(place: TrialPlace, script: str) -> bytes:
         return _output_of((*_TRIAL_SHELL, script), place)
 
-    proof = proof_of(confined, unconfined=unconfined, shell="sh")
+    proof = proof_of(confined, unconfined=unconfined, dialect="sh")
     return f"{program} does not confine commands here: {proof.reason}" if proof.reason else ""
 
 

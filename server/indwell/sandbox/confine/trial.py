@@ -8,6 +8,7 @@ held, with the reason.
 from __future__ import annotations
 
 import contextlib
+import ntpath
 import os
 import secrets
 import socket
@@ -83,10 +84,10 @@ Run: TypeAlias = Callable[[TrialPlace, str], bytes]
 """Runs the script in the place and returns its output. Raises OSError if it cannot be started."""
 
 
-def proof_of(confined: Run, *, unconfined: Run, shell: Literal["sh", "cmd"]) -> Proof:
+def proof_of(confined: Run, *, unconfined: Run, dialect: Literal["sh", "cmd"]) -> Proof:
     """Run the script unconfined and confined, and compare; blocks for some 20 ms."""
-    free = _effects(unconfined, shell)
-    return judge(free, _effects(confined, shell))
+    free = _effects(unconfined, dialect)
+    return judge(free, _effects(confined, dialect))
 
 
 def judge(free: Effects, confined: Effects) -> Proof:
@@ -105,10 +106,10 @@ def judge(free: Effects, confined: Effects) -> Proof:
     return Proof(held, "; ".join(reasons))
 
 
-def _effects(run: Run, shell: Literal["sh", "cmd"]) -> Effects:
+def _effects(run: Run, dialect: Literal["sh", "cmd"]) -> Effects:
     try:
         with _place() as (place, listening):
-            script = shell_script(place) if shell == "sh" else cmd_script(place)
+            script = shell_script(place) if dialect == "sh" else cmd_script(place)
             said = run(place, script)
             done: set[Held] = {"writes"} if place.outside.exists() else set()
             done |= {"secrets"} if place.canary.encode() in said else set()
@@ -155,7 +156,7 @@ def _place() -> Iterator[tuple[TrialPlace, socket.socket]]:
         canary = secrets.token_hex(16)
         secret = write_private(folder / "secret", canary.encode())
         with socket.create_server(("127.0.0.1", 0)) as listening, _victim() as victim:
-            listening.setblocking(False)
+            listening.settimeout(0)
             port: int = listening.getsockname()[1]
             yield (
                 TrialPlace(folder, inside, folder / "outside", secret, canary, port, victim),
@@ -168,20 +169,25 @@ def _place() -> Iterator[tuple[TrialPlace, socket.socket]]:
 @contextlib.contextmanager
 def _victim() -> Iterator[int]:
     """The process that the script attempts to reach: this one, or on Windows one to be killed."""
-    if sys.platform != "win32":
-        yield os.getpid()  # only asked whether a signal would arrive
-        return
-    with subprocess.Popen(  # fixed words
-        ["cmd.exe", "/d", "/c", "pause"],  # noqa: S607 - CreateProcess looks in System32 first
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        creationflags=subprocess.CREATE_NO_WINDOW,
-    ) as victim:
-        try:
-            yield victim.pid
-        finally:
-            victim.kill()
+    if sys.platform == "win32":
+        with subprocess.Popen(  # noqa: S603 - our own words
+            [system_program("cmd.exe"), "/d", "/c", "pause"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            creationflags=subprocess.CREATE_NO_WINDOW,
+        ) as victim:
+            try:
+                yield victim.pid
+            finally:
+                victim.kill()
+    else:
+        yield os.getpid()  # the script only asks whether a signal would arrive
+
+
+def system_program(name: str) -> str:
+    """Return the path of a program of Windows, never found through PATH."""
+    return ntpath.join(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", name)
 
 
 def _has_caller(listening: socket.socket) -> bool:
