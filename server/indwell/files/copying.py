@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import stat
+import sys
 
 _PIECE_B = 1 << 20
 _KERNEL_PIECE_B = 1 << 26  # a copy can be interrupted between two pieces
@@ -34,9 +36,7 @@ def copy_range(source: int, target: int, offset: int, length: int) -> None:
     Raises:
         OSError: The system cannot read or write, or ``source`` is shorter (EIO).
     """
-    done = 0
-    if hasattr(os, "copy_file_range"):
-        done = _copy_in_kernel(source, target, offset, length)
+    done = _copy_in_kernel(source, target, offset, length)
     while done < length:
         piece = _read_at(source, min(_PIECE_B, length - done), offset + done)
         if not piece:
@@ -45,21 +45,29 @@ def copy_range(source: int, target: int, offset: int, length: int) -> None:
         done += len(piece)
 
 
-def _copy_in_kernel(source: int, target: int, offset: int, length: int) -> int:
-    """Return how many bytes the kernel copied; between some file systems it copies none."""
-    done = 0
-    while done < length:
-        wanted = min(_KERNEL_PIECE_B, length - done)
-        try:
-            n_bytes = os.copy_file_range(source, target, wanted, offset_src=offset + done)
-        except OSError as error:
-            if error.errno not in _BY_HAND:
-                raise
-            break
-        if n_bytes == 0:
-            break
-        done += n_bytes
-    return done
+if sys.platform == "linux":
+
+    def _copy_in_kernel(source: int, target: int, offset: int, length: int) -> int:
+        """Return how many bytes the kernel copied; between some file systems it copies none."""
+        done = 0
+        while done < length:
+            wanted = min(_KERNEL_PIECE_B, length - done)
+            try:
+                n_bytes = os.copy_file_range(source, target, wanted, offset_src=offset + done)
+            except OSError as error:
+                if error.errno not in _BY_HAND:
+                    raise
+                break
+            if n_bytes == 0:
+                break
+            done += n_bytes
+        return done
+
+else:
+
+    def _copy_in_kernel(_source: int, _target: int, _offset: int, _length: int) -> int:
+        """Return 0: no byte was copied."""
+        return 0
 
 
 def _read_at(source: int, length: int, offset: int) -> bytes:
@@ -78,6 +86,7 @@ _LOOK = (
 _NO_MODES = frozenset(
     {errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 )
+_COPYFILE_ACL, _COPYFILE_XATTR = 1, 4  # copyfile.h of macOS
 _ACCESS = "system.posix_acl_access"  # who else may read the file
 
 
@@ -94,7 +103,7 @@ def dress_like(fresh: int, name: str, folder: int | None, old: os.stat_result) -
         except OSError:  # the user is not in this group
             return False
     # Changing the group clears capabilities and set-id bits, so attributes and mode are set later.
-    if hasattr(os, "listxattr") and folder is not None and not _attributes(fresh, name, folder):
+    if folder is not None and not _attributes(fresh, name, folder):
         return False
     return set_mode(fresh, stat.S_IMODE(old.st_mode))
 
@@ -118,35 +127,56 @@ def set_mode(descriptor: int, mode: int) -> bool:
     return True
 
 
-def _attributes(fresh: int, name: str, folder: int) -> bool:
-    try:
-        source = os.open(name, _LOOK, dir_fd=folder)
-    except PermissionError:
-        return False  # writable but unreadable: a replacement would change who may read it
-    try:
-        given = []
-        with contextlib.suppress(OSError):  # a file system without attributes
-            given = os.listxattr(source)
-        if not _undress(fresh, given):
+if sys.platform == "linux":
+
+    def _attributes(fresh: int, name: str, folder: int) -> bool:
+        try:
+            source = os.open(name, _LOOK, dir_fd=folder)
+        except PermissionError:
+            return False  # writable but unreadable: a replacement would change who may read it
+        try:
+            given = []
+            with contextlib.suppress(OSError):  # a file system without attributes
+                given = os.listxattr(source)
+            if not _undress(fresh, given):
+                return False
+            for attribute in given:
+                try:
+                    os.setxattr(fresh, attribute, os.getxattr(source, attribute))
+                except OSError:
+                    if attribute == _ACCESS:
+                        return False
+        finally:
+            os.close(source)
+        return True
+
+    def _undress(fresh: int, given: list[str]) -> bool:
+        """Remove attributes that the folder added by default and the old file lacks."""
+        with contextlib.suppress(OSError):
+            for attribute in set(os.listxattr(fresh)) - set(given):
+                try:
+                    os.removexattr(fresh, attribute)
+                except OSError:
+                    if attribute == _ACCESS:
+                        return False
+        return True
+
+elif sys.platform == "darwin":
+
+    def _attributes(fresh: int, name: str, folder: int) -> bool:
+        """Copy the access list and the attributes: Finder's tags, quarantine (never run yet)."""
+        try:
+            source = os.open(name, _LOOK, dir_fd=folder)
+        except PermissionError:
             return False
-        for attribute in given:
-            try:
-                os.setxattr(fresh, attribute, os.getxattr(source, attribute))
-            except OSError:
-                if attribute == _ACCESS:
-                    return False
-    finally:
-        os.close(source)
-    return True
+        try:
+            copy = ctypes.CDLL(None).fcopyfile
+            return int(copy(source, fresh, None, _COPYFILE_ACL | _COPYFILE_XATTR)) == 0
+        finally:
+            os.close(source)
 
+else:
 
-def _undress(fresh: int, given: list[str]) -> bool:
-    """Remove attributes that the folder added by default and the old file lacks."""
-    with contextlib.suppress(OSError):
-        for attribute in set(os.listxattr(fresh)) - set(given):
-            try:
-                os.removexattr(fresh, attribute)
-            except OSError:
-                if attribute == _ACCESS:
-                    return False
-    return True
+    def _attributes(_fresh: int, _name: str, _folder: int) -> bool:
+        """Return True: this system's attributes are not copied."""
+        return True

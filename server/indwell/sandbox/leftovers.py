@@ -273,7 +273,7 @@ _started: set[int] = set()  # programs that asyncio reaps
 async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
     """A run, from before its program starts to its end; a run that is ``alone`` has no orphans."""
     prepare()
-    run = Run(mark, _ticks() if IS_LINUX else 0)
+    run = Run(mark, _ticks())
     if alone:
         _alone.add(mark)
     else:
@@ -351,6 +351,8 @@ def prepare() -> None:
 
 
 def _ticks() -> int:
+    if sys.platform != "linux":
+        return 0
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 

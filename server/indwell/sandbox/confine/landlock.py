@@ -285,6 +285,8 @@ class HeldProcess:
 
     async def wait(self) -> int:
         """Wait for its end; returns its exit code, negative for a signal."""
+        if sys.platform != "linux":
+            raise NotImplementedError("Landlock is a part of Linux")
         loop = asyncio.get_running_loop()
         ended = asyncio.Event()
         descriptor = os.pidfd_open(self.pid)
