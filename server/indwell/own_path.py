@@ -14,19 +14,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 _SYSTEM = "/usr/bin"  # a workspace that contains this folder leaves no other to take programs from
 _MOST_LINKS = 40  # links in a row, as the system follows them
 
 
 class OwnPath:
-    """The original PATH, and PATH of our own process. One object for the process: ``own_path``."""
+    """The original PATH, and PATH of our own process. One object for the process: ``own_path``.
+
+    Attributes:
+        pending: Waits for the folders that ``sandbox.login_path`` looks for; None if it does not.
+    """
 
     def __init__(self) -> None:
         self._given: str | None = None
         self._own: str | None = None
         self._folders: tuple[str, ...] = ()
+        self.pending: Callable[[], object] | None = None
 
     @property
     def given(self) -> str:
@@ -46,13 +51,32 @@ class OwnPath:
         """
         added = (os.path.abspath(one) for one in folders)
         self._folders = tuple(dict.fromkeys((*self._folders, *added)))
-        given = self.given
+        self._set(self.given)
+        sys.path[:] = [one for one in sys.path if _is_installed(one) or self._may_be_used(one)]
+
+    def add(self, entries: Iterable[str], *, first: bool) -> None:
+        """Search these folders, too, for us and for commands; not those of the workspace.
+
+        Args:
+            entries: Absolute folders.
+            first: Before those that are searched now, else behind them.
+        """
+        added = [one for one in entries if self._may_be_used(one)]
+        given = self.given.split(os.pathsep)
+        every = (*added, *given) if first else (*given, *added)
+        self._set(os.pathsep.join(dict.fromkeys(every)))
+
+    def settle(self) -> None:
+        """Wait until PATH is complete; blocks, and only during the first seconds."""
+        if self.pending is not None:
+            self.pending()
+
+    def _set(self, given: str) -> None:
         kept = [one for one in given.split(os.pathsep) if self._may_be_used(one)]
         # An empty one would mean the working directory.
         self._own = os.pathsep.join(kept) or os.defpath
         self._given = given
         os.environ["PATH"] = self._own
-        sys.path[:] = [one for one in sys.path if _is_installed(one) or self._may_be_used(one)]
 
     def _may_be_used(self, entry: str) -> bool:
         return os.path.isabs(entry) and not lies_in(entry, self._folders)

@@ -36,6 +36,7 @@ from indwell.lsp.wire.handshake import ClientIdentity
 from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import path_of
 from indwell.own_path import own_path
+from indwell.sandbox.login_path import look as look_for_path
 from indwell.service.mentions import is_chat
 from indwell.wiring.service import Composition
 
@@ -50,7 +51,9 @@ def make_server(composition: Composition, opened: ClientIdentity) -> tuple[Serve
     host.client.features = features_of(opened.capabilities, opened.client)
     host.documents.encoding = opened.encoding
     roots = _roots(opened)
-    own_path.keep_out(roots or (Path.cwd(),))  # before a library looks up a program
+    workspace = roots or (Path.cwd(),)
+    own_path.keep_out(workspace)  # before a library looks up a program
+    look_for_path(workspace)
     host.start(roots, opened.options)
     review = register_review(server, host)
     _lifecycle(server, host, review)

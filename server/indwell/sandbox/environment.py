@@ -143,6 +143,7 @@ def own_installation(roots: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def _on_path(name: str, never_in: Sequence[Path]) -> Path | None:
+    own_path.settle()
     for entry in clean_environment(os.environ)["PATH"].split(os.pathsep):
         found = shutil.which(name, path=entry) if entry else None
         if found and not lies_in(found, never_in):

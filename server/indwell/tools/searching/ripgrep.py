@@ -89,7 +89,7 @@ async def listen(
     work = asyncio.create_task(intake.work())
     try:
         finished = await run_program(
-            [ripgrep(never_in), *WALK, *options],
+            [await asyncio.to_thread(ripgrep, never_in), *WALK, *options],
             cwd=cwd,
             timeout_s=timeout_s,
             limit_b=_ERRORS_B,

@@ -1,0 +1,184 @@
+"""Finds the PATH of the user's login shell for a server that the desktop started with a short one.
+
+A program that starts from the Dock, or from the menu of a Linux desktop, gets the folders of the
+system only: no Homebrew, and no tool that the user installed. So the user's own shell is asked
+once, in a thread, for two seconds at most. It runs in the home folder, with the variables of a
+command. It is not asked if the workspace contains the shell, the home folder or one of the shell's
+files: then the author of a repository, or a command, could decide what runs. Folders of the
+workspace in the answer are left out. Without an answer, a few folders that exist are added.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import os
+import re
+import secrets
+import selectors
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+from indwell.own_path import lies_in, own_path
+from indwell.sandbox.environment import clean_environment
+from indwell.sandbox.leftovers import ended, signal_group, waited_for
+
+if sys.platform != "win32":
+    import pwd
+
+BOUND_S = 2.0
+_MOST_B = 1 << 18  # of a shell's output, before it counts as no answer
+_MOST_FOLDERS = 200
+_SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
+"""Shells that take ``-l -i -c``; others (csh, Nushell) are not asked."""
+_FILES = (
+    *(".profile", ".bash_profile", ".bash_login", ".bashrc"),
+    *(".zshenv", ".zprofile", ".zshrc", ".zlogin"),
+    *(".config/fish/config.fish", ".config/fish/conf.d"),
+)
+_SYSTEM = frozenset(
+    f"{above}/{name}" for above in ("", "/usr", "/usr/local") for name in ("bin", "sbin", "games")
+) | {"/snap/bin", ""}
+_FALLBACK = {
+    "darwin": ("/opt/homebrew/bin", "/opt/homebrew/sbin", "/usr/local/bin"),
+    "linux": ("/usr/local/bin", "~/.local/bin", "/home/linuxbrew/.linuxbrew/bin"),
+}
+_ASKING = "INDWELL_READS_PATH"  # a user's shell files can leave out what is slow
+
+_log = logging.getLogger(__name__)
+
+
+def is_short(environment: Mapping[str, str], platform: str) -> bool:
+    """Tell whether a desktop started us with the folders of the system only."""
+    if platform == "win32" or environment.get("SHLVL", "0") != "0":  # a shell started us
+        return False
+    has_desktop = "DISPLAY" in environment or "WAYLAND_DISPLAY" in environment
+    if platform != "darwin" and not has_desktop:
+        return False
+    return set(environment.get("PATH", "").split(":")) <= _SYSTEM
+
+
+def folders_of(said: bytes, mark: str) -> tuple[str, ...]:
+    """Return the folders between the marks; empty without an answer.
+
+    Text of the shell's files before and behind the marks is ignored, and so are relative folders
+    and those with control characters.
+    """
+    wrapped = re.search(b"%b\n([^\n]*)\n%b" % (mark.encode(), mark.encode()), said)
+    if wrapped is None:
+        return ()
+    entries = os.fsdecode(wrapped[1]).split(":")
+    kept = dict.fromkeys(one for one in entries if one.startswith("/") and _is_plain(one))
+    return tuple(kept)[:_MOST_FOLDERS]
+
+
+def may_be_asked(shell: str, home: str, workspace: Sequence[str | os.PathLike[str]]) -> bool:
+    """Tell whether the shell and what it reads are the user's own, not the workspace's."""
+    if os.path.basename(shell) not in _SHELLS or not os.access(shell, os.X_OK):  # noqa: PTH119 -- text
+        return False
+    real = os.path.realpath(home)
+    for folder in map(os.path.realpath, workspace):
+        if os.path.commonpath([real, folder]) == folder:
+            return False
+    return not any(
+        lies_in(one, workspace)
+        for one in (shell, *(os.path.join(home, name) for name in _FILES))  # noqa: PTH118 -- text
+    )
+
+
+def ask(shell: str, home: str, bound_s: float = BOUND_S) -> tuple[str, ...]:
+    """Return the folders of PATH as the login shell has them; empty without an answer. Blocks.
+
+    Args:
+        shell: The user's shell.
+        home: The folder in which it runs.
+        bound_s: Seconds until it is killed, with all that it started.
+    """
+    mark = secrets.token_hex(16)
+    words = f"command printf '%s\\n' {mark} \"$PATH\" {mark}"
+    until = time.monotonic() + bound_s
+    try:
+        process = subprocess.Popen(  # noqa: S603 - the user's own shell, our own words
+            [shell, "-l", "-i", "-c", words],
+            cwd=home,
+            env=clean_environment(os.environ, {_ASKING: "1", "HOME": home, "SHELL": shell}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # an interactive shell would take our terminal
+        )
+    except OSError as error:
+        _log.info("the login shell did not start: %s", error)
+        return ()
+    waited_for(process.pid)
+    try:
+        said = _until_marked(process, mark.encode(), until)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(0.0, until - time.monotonic()))
+    finally:
+        if process.poll() is None:
+            signal_group(process.pid, "SIGKILL")
+        process.wait()
+        ended(process.pid)
+    return folders_of(said, mark)
+
+
+def look(workspace: Sequence[str | os.PathLike[str]]) -> None:
+    """Begin to ask, once, if PATH is short; returns at once. ``own_path.settle`` waits for the end.
+
+    Args:
+        workspace: The folders of the workspace.
+    """
+    if own_path.pending is None and is_short(os.environ, sys.platform):
+        thread = threading.Thread(
+            target=_lengthen, args=(workspace,), name="indwell-login-path", daemon=True
+        )
+        thread.start()
+        own_path.pending = functools.partial(thread.join, BOUND_S + 1)
+
+
+def _lengthen(workspace: Sequence[str | os.PathLike[str]]) -> None:
+    shell, home = _user()
+    asked = ask(shell, home) if may_be_asked(shell, home, workspace) else ()
+    if asked:
+        own_path.add(asked, first=True)
+        _log.info("PATH is that of the login shell: %d folders", len(asked))
+        return
+    fallback = [os.path.expanduser(one) for one in _FALLBACK.get(sys.platform, ())]  # noqa: PTH111 -- text
+    own_path.add(filter(os.path.isdir, fallback), first=False)
+    _log.info("the login shell did not tell its PATH; tools are looked for in usual folders, too")
+
+
+def _user() -> tuple[str, str]:
+    """Return the user's login shell and home folder; empty texts if the system knows neither."""
+    if sys.platform == "win32":
+        return "", ""
+    try:
+        known = pwd.getpwuid(os.getuid())
+    except KeyError:
+        return "", ""
+    return known.pw_shell, os.environ.get("HOME") or known.pw_dir
+
+
+def _until_marked(process: subprocess.Popen[bytes], mark: bytes, until: float) -> bytes:
+    """Read until the second mark: a program of the shell's files may keep the pipe open."""
+    said = b""
+    assert process.stdout is not None
+    with process.stdout as pipe, selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while said.count(mark) < 2 and len(said) < _MOST_B:  # noqa: PLR2004 -- before and behind
+            if not selector.select(max(0.0, until - time.monotonic())):
+                break
+            piece = os.read(pipe.fileno(), 1 << 16)
+            if not piece:
+                break
+            said += piece
+    return said
+
+
+def _is_plain(text: str) -> bool:
+    return all(char.isprintable() or "\udc80" <= char <= "\udcff" for char in text)
