@@ -30,11 +30,11 @@ from report import percentile, show
 from indwell.agent.core import events
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.loop.turn import run_turn
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.cli.serve.command import SWITCH_S
 from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.messages import Reply, ToolCall
 from indwell.providers.scripted import ScriptedProvider
-from indwell.service.folder_trust import FolderTrust
 from indwell.service.sessions.review_ledgers import open_ledger
 from indwell.settings.model import Settings
 from indwell.wiring.compose import open_session

@@ -19,12 +19,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 
+from indwell.bounds.command_bounds import confiner
+from indwell.bounds.guarding import FolderGuard
 from indwell.policy.rules import Widening
 from indwell.sandbox import spawn
 from indwell.sandbox.confine.strength import strength
 from indwell.settings.model import SECRETS, Settings
-from indwell.wiring.bounds.command_bounds import confiner
-from indwell.wiring.bounds.guarding import FolderGuard
 
 BUDGET_MS = {50: 10.0, 95: 20.0}
 N_FOLDERS, N_FILES = 500, 20

@@ -3,10 +3,12 @@
     python scripts/measure_house.py [--json] [--list]
 
 The trace is of a real server over stdio, with a loopback model behind the real SDK. The editor asks
-for code actions, takes "Fix this", and the model reads the file, edits it and says a word. The
-way of a tool call begins when the model's reply that asks for it was sent, and ends when the next
-request has arrived. A frame counts once, however often a coroutine is resumed. The caller of a
-function is the nearest frame of ours below it on the stack; floors are those of import-linter.
+for code actions, takes "Fix this", and the model reads the file, edits it and says a word. A tool
+call begins when the module that runs the calls of a reply is entered, and ends when that module is
+left; what a background task does meanwhile is not counted. A round begins when the model's reply
+was sent, and ends when the next request has arrived. A frame counts once, however often a coroutine
+is resumed. The caller of a function is the nearest frame of ours below it on the stack; floors are
+those of import-linter.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import tokenize
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import FrameType
@@ -52,7 +55,8 @@ class Module(NamedTuple):
 class Step(NamedTuple):
     """A function that was entered: when (monotonic seconds), from which file, in which file.
 
-    ``by`` and ``name`` are the names of both functions.
+    ``by`` and ``name`` are the names of both functions, ``call`` is the number of calls of a reply
+    that had run when this one caused the step, or 0.
     """
 
     when: float
@@ -60,6 +64,7 @@ class Step(NamedTuple):
     callee: str
     by: str = ""
     name: str = ""
+    call: int = 0
 
 
 def modules() -> list[Module]:
@@ -180,12 +185,17 @@ def twice_named(found: Iterable[Module]) -> list[str]:
     return sorted(name for name, count in seen.items() if count > 1)
 
 
+DISPATCH = "/dispatch.py"
+_CALL: ContextVar[int] = ContextVar("_CALL", default=0)  # tasks and threads of a call inherit it
+
+
 class Trace:
     """Enters in a list which function of ours is called, and by which file, in all threads."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self._frames: dict[int, FrameType] = {}  # holding a frame keeps its id from another
+        self._calls = 0
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         del argument
@@ -197,8 +207,12 @@ class Trace:
         while caller and not caller.f_code.co_filename.startswith(_PREFIX):
             caller = caller.f_back
         file, by = (caller.f_code.co_filename, _named(caller)) if caller else ("", "")
-        here = name[len(_PREFIX) :]
-        self.steps.append(Step(time.monotonic(), file[len(_PREFIX) :], here, by, _named(frame)))
+        here, what = name[len(_PREFIX) :], _named(frame)
+        if here.endswith(DISPATCH) and what == "dispatch":
+            self._calls += 1
+            _CALL.set(self._calls)
+        when, caller_file = time.monotonic(), file[len(_PREFIX) :]
+        self.steps.append(Step(when, caller_file, here, by, what, _CALL.get()))
 
 
 def _named(frame: FrameType) -> str:
@@ -358,17 +372,28 @@ def floors() -> dict[str, int]:
 
 def ways(steps: Sequence[Step], times: Sequence[tuple[float, float]]) -> dict[str, int]:
     """Figures of the trace."""
-    read = [one for one in steps if times[0][1] <= one.when <= times[1][0]]
+    read = of_call(steps)
+    between = [one for one in steps if times[0][1] <= one.when <= times[1][0]]
     turn = [one for one in steps if times[0][0] <= one.when]
     climbs = climbing(turn)
     return {
         "files that one read_file call runs through": len({one.callee for one in read}),
         "moves from file to file in one read_file call": len(moves(read)),
+        "files from that reply of the model to the next request": len(
+            {one.callee for one in between}
+        ),
         "files that a turn with one read and one edit runs through": len(
             {one.callee for one in turn}
         ),
         "calls that climb to a higher floor in that turn": len(climbs),
     }
+
+
+def of_call(steps: Iterable[Step], number: int = 1) -> list[Step]:
+    """The steps of the calls of one reply: up to the last function of the module that ran them."""
+    caused = [one for one in steps if one.call == number]
+    ends = [index for index, one in enumerate(caused) if one.callee.endswith(DISPATCH)]
+    return caused[: ends[-1] + 1]
 
 
 def climbing(steps: Iterable[Step]) -> list[Step]:
@@ -382,13 +407,15 @@ def climbing(steps: Iterable[Step]) -> list[Step]:
 
 
 def listed(steps: Sequence[Step], times: Sequence[tuple[float, float]]) -> Iterator[str]:
-    """The climbing calls of the turn by frequency, and the files of the read call."""
+    """The climbing calls of the turn by frequency, and the files and moves of the read call."""
     climbs = climbing(one for one in steps if times[0][0] <= one.when)
     calls = Counter((one.caller, one.by, one.callee, one.name) for one in climbs)
     for (caller, by, callee, name), number in calls.most_common():
         yield f"{number:4}  {caller}:{by} -> {callee}:{name}"
-    read = Counter(one.callee for one in steps if times[0][1] <= one.when <= times[1][0])
+    read = Counter(one.callee for one in of_call(steps))
     yield from (f"{number:4}  {file}" for file, number in sorted(read.items()))
+    way = moves(of_call(steps))
+    yield from (f"{one.caller}:{one.by} -> {one.callee}:{one.name}" for one in way)
 
 
 def moves(steps: Iterable[Step]) -> list[Step]:

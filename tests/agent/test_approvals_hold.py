@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.core.parts import Rules
 from indwell.agent.loop.dispatch import MOST_CALLS
+from indwell.bounds.rules import Rules
 from indwell.policy.approvals import Answer, Question
 from indwell.policy.call_facts import Allow, CallFacts, Deny, Policy
 from indwell.policy.decide import decide

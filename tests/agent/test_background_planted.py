@@ -13,12 +13,12 @@ import pytest
 from indwell.agent.core.events import Event, Notice
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import make_commands
+from indwell.bounds.command_bounds import confiner
 from indwell.policy.rules import Widening
 from indwell.settings.model import Settings
 from indwell.tools.base import ToolContext
 from indwell.tools.commands.bash import Shell
 from indwell.tools.known_texts import KnownTexts
-from indwell.wiring.bounds.command_bounds import confiner
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 from support.bubblewrap import needs_bubblewrap

@@ -23,11 +23,11 @@ from indwell.agent.features.instructions import (
 )
 from indwell.agent.loop.turn import run_turn
 from indwell.agent.requests.request_blocks import forthcoming
+from indwell.bounds.folder_trust import FolderTrust, with_folders
 from indwell.context.attachments import Listing, Selection
 from indwell.context.conversation import Config, Conversation, queue, system_block, with_input
 from indwell.messages import Reply, Request, Text
 from indwell.prompt.reminders import LIMIT
-from indwell.service.folder_trust import FolderTrust, with_folders
 from indwell.settings.model import Settings
 from indwell.wiring.project.instructions import ProjectInstructions
 from indwell.workspace.disk import DiskWorkspace

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from indwell.agent.git.entries import GitEntries
+from indwell.bounds.git.entries import GitEntries
 from indwell.policy.call_facts import Allow, Ask, CallFacts, Policy
 from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.git.entries import GitEntries
+from indwell.bounds.git.entries import GitEntries
 from support.forging import CHECKED_OUT, EVIL, LOADED, WAYS, forge
 from support.git_shell import run
 

@@ -13,11 +13,11 @@ import pytest
 
 from indwell.agent.core.session_features import Features
 from indwell.agent.features.skills import NO_TOOLS, Shelf, make_load_skill, skills_feature
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.context.conversation import system_block
 from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import neutralise
 from indwell.policy.call_facts import Policy
-from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.skills.skill import LINE_TOKENS, catalogue
 from indwell.tools.base import ToolTable

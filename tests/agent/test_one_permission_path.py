@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.agent.core.parts import Rules, unconfined
+from indwell.bounds.rules import Rules, unconfined
 from indwell.policy.approvals import Question, Reply
 from indwell.policy.call_facts import Allow, Ask, CallFacts, Deny, Policy
 from indwell.policy.decide import decide

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.core.parts import Rules
+from indwell.bounds.rules import Rules
 from indwell.messages import Reply, ToolResult
 from indwell.policy.approvals import Question, Said
 from indwell.policy.call_facts import Policy

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.features.hooks.book import HookBook
-from indwell.service.folder_trust import FolderTrust
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.settings.load import WORKSPACE_FILE
 from indwell.settings.model import Hook, Settings
 from indwell.wiring.project.commands import hooks_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.service.folder_trust import FolderTrust
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.settings.load import load
 from indwell.settings.model import Settings
 from indwell.wiring.project.commands import gate_of

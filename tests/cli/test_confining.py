@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from indwell.bounds.command_bounds import confiner
+from indwell.bounds.guarding import FolderGuard
 from indwell.policy.rules import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.settings.model import SECRETS, Mode, Settings
-from indwell.wiring.bounds.command_bounds import confiner
-from indwell.wiring.bounds.guarding import FolderGuard
 from support.bubblewrap import needs_bubblewrap
 from support.moved_away import moved_away
 from support.unheard import unheard

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from indwell.bounds.command_bounds import home_words, notice_of, state_words
 from indwell.cli.doctor.machine import EDITORS
 from indwell.cli.doctor.project import sandbox, trust
 from indwell.cli.parser import EDITORS as KNOWN
 from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.confinement import Level, Strength
 from indwell.sessions.storage.store import folder_name
-from indwell.wiring.bounds.command_bounds import home_words, notice_of, state_words
 from support.editing import Home
 from support.terminal import indwell
 

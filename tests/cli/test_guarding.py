@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from indwell.bounds.command_bounds import confiner
+from indwell.bounds.guarding import FolderGuard
 from indwell.errors import ToolError
 from indwell.files.quarantine import Quarantine
 from indwell.policy.rules import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.sandbox.confine.bubblewrap import MOST_MOUNTS
 from indwell.settings.model import SECRETS, Settings
-from indwell.wiring.bounds.command_bounds import confiner
-from indwell.wiring.bounds.guarding import FolderGuard
 from support.bubblewrap import needs_bubblewrap
 from support.moved_away import moved_away
 from support.unheard import unheard
@@ -401,7 +401,7 @@ def test_a_closed_folder_is_hidden_whole_and_what_the_user_has_in_it_stays() -> 
 
 CLOSED = """
 import os, pathlib, sys, tempfile
-from indwell.wiring.bounds.guarding import FolderGuard
+from indwell.bounds.guarding import FolderGuard
 from indwell.settings.model import SECRETS
 from wcmatch import glob
 if os.geteuid() == 0:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from indwell.bounds.guarding import FolderGuard
 from indwell.files.quarantine import Quarantine
 from indwell.settings.model import SECRETS
-from indwell.wiring.bounds.guarding import FolderGuard
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
 

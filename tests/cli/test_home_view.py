@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from indwell.bounds.command_bounds import confiner
+from indwell.bounds.home_view import HomeView, home_view, is_private
 from indwell.policy.call_facts import Ask, CallFacts, Policy
 from indwell.policy.decide import decide
 from indwell.policy.rules import Widening
@@ -19,8 +21,6 @@ from indwell.sandbox.confine.landlock import start_held
 from indwell.sandbox.confinement import looked_up
 from indwell.sandbox.program import run_program
 from indwell.settings.model import Settings
-from indwell.wiring.bounds.command_bounds import confiner
-from indwell.wiring.bounds.home_view import HomeView, home_view, is_private
 from support.bubblewrap import needs_bubblewrap
 from support.landlock import needs_landlock
 

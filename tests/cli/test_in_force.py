@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from indwell.bounds.command_bounds import confiner
 from indwell.policy.rules import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.settings.model import Settings
-from indwell.wiring.bounds.command_bounds import confiner
 from support.bubblewrap import needs_bubblewrap
 
 pytestmark = needs_bubblewrap

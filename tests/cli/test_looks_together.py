@@ -6,11 +6,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from indwell.bounds.guarding import FolderGuard
+from indwell.bounds.secrets import SecretPlaces
 from indwell.files.quarantine import Quarantine
 from indwell.files.watch.installed_repositories import FRESH_NS
-from indwell.service.secrets import SecretPlaces
 from indwell.settings.model import SECRETS
-from indwell.wiring.bounds.guarding import FolderGuard
 from indwell.workspace.git.repository import nested
 from support.listing_recorder import listed_folders
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.prompt.reminders import LIMIT
-from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.wiring.project.instructions import ProjectInstructions, standing_instructions
 from indwell.workspace.disk import DiskWorkspace

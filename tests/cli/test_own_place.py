@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from indwell.bounds.command_bounds import confiner
 from indwell.cli.doctor.machine import editors, installation, programs
 from indwell.policy.rules import Widening
 from indwell.sandbox.spawn import spawn
 from indwell.settings.model import Settings
-from indwell.wiring.bounds.command_bounds import confiner
 from support.bubblewrap import needs_bubblewrap
 
 PREFIX = Path(sys.prefix).resolve()

@@ -6,7 +6,7 @@ import os
 import threading
 from pathlib import Path
 
-from indwell.service.secrets import FRESH_S, SecretPlaces
+from indwell.bounds.secrets import FRESH_S, SecretPlaces
 from indwell.settings.model import SECRETS
 
 

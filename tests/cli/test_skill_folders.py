@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.features.skills import FoundSkills, Shelf
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import ToolError
 from indwell.files.watch.file_watch import FolderWatch
-from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.skills.skill import LINE_TOKENS, listed, ranked
 from indwell.wiring.project.skills import MOST_B, OF_WORKSPACE, SHIPPED, SkillFolders, names_here

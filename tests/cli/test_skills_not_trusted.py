@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from indwell.agent.features.skills import Shelf
-from indwell.service.folder_trust import FolderTrust
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.wiring.project.skills import SkillFolders
 from support.editing import USAGE, Home

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.service.folder_trust import FolderTrust
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.wiring.subagents import (
     MOST_FILE_B,

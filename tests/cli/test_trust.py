@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from indwell.bounds.command_bounds import strength
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError
-from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import UNTRUSTED, read_settings
 from indwell.settings.model import Settings
-from indwell.wiring.bounds.command_bounds import strength
 from indwell.workspace.executable_files import MOST_FILES
 from support.editing import EDIT, MENDED, READ, SOURCE, Home, results
 from support.loopback_endpoint import LoopbackEndpoint, say

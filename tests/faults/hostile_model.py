@@ -26,10 +26,10 @@ from pathlib import Path
 from hostile_calls import Attempt, attempts
 from hostile_world import World, listening, make_world
 
-from indwell.agent.core.parts import unconfined
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.loop.turn import run_turn
+from indwell.bounds.rules import unconfined
 from indwell.messages import Reply, Request, ToolCall, ToolResult
 from indwell.policy.approvals import Answer, Question, visible
 from indwell.providers.scripted import ScriptedProvider

@@ -25,6 +25,7 @@ from pathlib import Path
 
 import wcmatch.glob  # noqa: F401 - nobody may be unable to load it later
 
+from indwell.bounds.guarding import FolderGuard
 from indwell.files.quarantine import Quarantine
 from indwell.policy import protected_names
 from indwell.policy.guarded_paths import SHUT, is_guarded, is_repository_sign, is_set_aside
@@ -32,7 +33,6 @@ from indwell.policy.paths import is_protected
 from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.gate import remaining_plants
 from indwell.settings.model import SECRETS
-from indwell.wiring.bounds.guarding import FolderGuard
 
 PLANTS = 10_000
 NOBODY = 65_534

@@ -27,10 +27,10 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 
+from indwell.bounds.command_bounds import confiner
 from indwell.policy.rules import Widening
 from indwell.sandbox import spawn
 from indwell.settings.model import Settings
-from indwell.wiring.bounds.command_bounds import confiner
 
 ATTEMPTS = Path(__file__).resolve().parents[1] / "sandbox" / "escape_attempts.py"
 HARMLESS = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.wiring.bounds.command_bounds import strength
+from indwell.bounds.command_bounds import strength
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="Windows has no sockets with names, pipes and modes of files"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from indwell.wiring.bounds.command_bounds import strength
+from indwell.bounds.command_bounds import strength
 from support.editing import Editor, Home, bash, editing, results
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
+from indwell.bounds.command_bounds import strength
 from indwell.lsp.messages import status as told
-from indwell.wiring.bounds.command_bounds import strength
 from support.chatting import chat, is_over, send, write
 from support.editing import USAGE, Editor, Home, bash, editing, results
 from support.loopback_endpoint import LoopbackEndpoint, Seen, say

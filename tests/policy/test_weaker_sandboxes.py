@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from indwell.bounds.command_bounds import confiner, strength
 from indwell.policy.call_facts import Allow, Ask, CallFacts, Deny, Policy, rule_of
 from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules, Widening
 from indwell.settings.model import Settings
-from indwell.wiring.bounds.command_bounds import confiner, strength
 
 WINDOWS = Policy("auto", roots=("/w",), asks_for_all=True, sandbox="not sandboxed")
 

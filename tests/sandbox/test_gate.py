@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from indwell.bounds.guarding import FolderGuard
 from indwell.errors import ToolError
 from indwell.files.quarantine import MOST_DEPTH, Quarantine
 from indwell.sandbox import spawn
@@ -28,7 +29,6 @@ from indwell.sandbox.gate import (
 )
 from indwell.sandbox.program import BACKGROUND
 from indwell.settings.model import SECRETS
-from indwell.wiring.bounds.guarding import FolderGuard
 from support.another_disk import elsewhere
 from support.bubblewrap import needs_bubblewrap
 from support.unheard import unheard

@@ -19,7 +19,7 @@ from support.bubblewrap import needs_bubblewrap
 _FULL = """
 import asyncio, os, resource, sys
 from pathlib import Path
-from indwell.wiring.bounds.command_bounds import confiner
+from indwell.bounds.command_bounds import confiner
 from indwell.errors import ToolError
 from indwell.policy.rules import Widening
 from indwell.sandbox import spawn

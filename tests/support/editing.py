@@ -15,13 +15,13 @@ from lsprotocol import types
 from pygls.client import JsonRPCClient
 from pygls.io_ import run_async
 
+from indwell.bounds.command_bounds import strength
 from indwell.context.pairing import problems
 from indwell.lsp.messages import methods as protocol
 from indwell.policy.call_facts import CallFacts, rule_of
 from indwell.sessions.conversation_restore import fold
 from indwell.sessions.records import Record, TurnEndRecord
 from indwell.sessions.storage.store import SessionStore
-from indwell.wiring.bounds.command_bounds import strength
 from support.fake_editor.buffer import Buffer, lines_range
 from support.fake_editor.editor import FakeEditor
 from support.hatching import Hatched, can_hatch, hatch

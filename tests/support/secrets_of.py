@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from indwell.service.secrets import OtherNames
+from indwell.bounds.secrets import OtherNames
 
 
 def names_in(*roots: Path) -> OtherNames:

@@ -16,7 +16,7 @@ import msgspec
 
 from indwell.agent.core.events import Event, TurnFinished
 from indwell.agent.core.feature import Feature
-from indwell.agent.core.parts import Parts, Rules, SessionClock, SessionModel, TurnLimits
+from indwell.agent.core.parts import Parts, SessionClock, SessionModel, TurnLimits
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
@@ -27,6 +27,7 @@ from indwell.agent.features.instructions import NOTHING, FoundInstructions, Inst
 from indwell.agent.features.review_news import ReviewNews
 from indwell.agent.features.time import time_feature
 from indwell.agent.loop.turn import run_turn
+from indwell.bounds.rules import Rules
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.pairing import problems
 from indwell.messages import Message, Reply, Request, Text, ToolCall, ToolResult, Usage

@@ -13,6 +13,7 @@ from typing import Any
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.features.checks.gate import CheckGate
+from indwell.bounds.secrets import OtherNames
 from indwell.lsp.editor.answering import Answering, Stillness
 from indwell.lsp.editor.client import Client
 from indwell.lsp.editor.showing import Showing
@@ -24,7 +25,6 @@ from indwell.lsp.prompts.diagnostics import EditorProblems
 from indwell.lsp.prompts.prompt_builder import Prompting
 from indwell.lsp.workspace.documents import Document, Documents, shown_name
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
-from indwell.service.secrets import OtherNames
 from indwell.service.turns.queue import Ticket
 from indwell.settings.model import Mode, Settings
 from indwell.wiring.service import Composition

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from indwell.bounds.secrets import OtherNames
 from indwell.context.attachments import Listing, Selection
 from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import one_line
 from indwell.policy.paths import matches_any
-from indwell.service.secrets import OtherNames
 from indwell.settings.model import Settings
 from indwell.tools.searching.patterns import SearchPlace
 from indwell.tools.searching.ripgrep import listen

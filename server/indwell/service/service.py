@@ -18,6 +18,7 @@ from indwell.agent.core.prompt import CONTINUE, NOTHING, Prompt, is_blank
 from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import Board
 from indwell.agent.requests.request_blocks import no_pictures_words
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SessionError, UserError
 from indwell.messages import Effort
 from indwell.service.chores import Chores, close_all
@@ -26,7 +27,6 @@ from indwell.service.endpoint.connecting import Connecting
 from indwell.service.endpoint.editor_models import EditorModels
 from indwell.service.endpoint.first_run import FirstRun
 from indwell.service.endpoint.model_list import offered_models
-from indwell.service.folder_trust import FolderTrust
 from indwell.service.front_door import FrontDoor
 from indwell.service.sessions.open_sessions import OpenSessions, SessionFactory
 from indwell.service.sessions.plan_commands import PlanCommands

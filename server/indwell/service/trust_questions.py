@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import UserError
 from indwell.policy.trust import STAY, TRUST, TrustStanding, is_unchanged, restricted_words
-from indwell.service.folder_trust import FolderTrust
 from indwell.service.front_door import FrontDoor
 from indwell.settings.model import Settings
 from indwell.workspace.executable_files import instruction_files

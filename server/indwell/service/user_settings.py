@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError, ToolError
 from indwell.files.reading import why_foreign
 from indwell.providers.catalogue import title_of
 from indwell.providers.endpoint import NO_EXTRAS, OPENAI_URL, Extras
-from indwell.service.folder_trust import FolderTrust
 from indwell.service.stored_keys import extras_of, foreign_key_notice, is_foreign_key, key_store
 from indwell.settings.credentials import origin_of
 from indwell.settings.endpoints import in_force

@@ -9,22 +9,27 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from indwell.agent.core.parts import ChangeTracking, CompactionChoice, Log, Parts, Rules, TurnLimits
+from indwell.agent.core.parts import ChangeTracking, CompactionChoice, Log, Parts, TurnLimits
 from indwell.agent.core.session import Session
 from indwell.agent.features.instructions import Instructions
 from indwell.agent.features.skills import Shelf
-from indwell.agent.git.entries import GitEntries
-from indwell.agent.git.note import GitNote
+from indwell.bounds.command_bounds import (
+    BoundsNow,
+    notice_of,
+    strength,
+)
+from indwell.bounds.current_rules import CurrentRules, rules_of
+from indwell.bounds.folder_trust import FolderTrust
+from indwell.bounds.git.entries import GitEntries
+from indwell.bounds.git.note import GitNote
+from indwell.bounds.secrets import Secrecy, SecretPlaces
 from indwell.context.compaction.presets import PRESETS
 from indwell.errors import SessionError
 from indwell.files.private import scratch_folder
 from indwell.policy.approvals import Approver
-from indwell.policy.paths import is_beneath, matches_any
 from indwell.policy.rules import aimless
 from indwell.review.ledger import ReviewLedger
 from indwell.sandbox.confinement import Strength
-from indwell.service.folder_trust import FolderTrust
-from indwell.service.secrets import Secrecy, SecretPlaces
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.spending import SpendingLedger
 from indwell.sessions.storage.store import SessionStore, folder_name
@@ -33,14 +38,6 @@ from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
 from indwell.settings.permission_rules import RuleBook
 from indwell.tools.commands.bash import Shell
-from indwell.wiring.bounds.command_bounds import (
-    BoundsNow,
-    notice_of,
-    policy_now,
-    rules_of,
-    strength,
-)
-from indwell.wiring.bounds.home_view import homes, is_private
 from indwell.wiring.conversation import (
     first_conversation,
     model_notice,
@@ -231,7 +228,9 @@ def make_session(
     companion = companion_of(place.id, approver, settings, root, environment)
     instructions = ProjectInstructions(workspace, settings, trust)
     own = (str(state.resolve()), str(user_file().parent.resolve()))
-    bounds = BoundsNow(workspace, settings, trust, shelf, own=own, quarantine=state / "quarantine")
+    bounds = BoundsNow(
+        workspace, settings, trust, lambda: shelf.readable, own=own, quarantine=state / "quarantine"
+    )
     given = FeatureInputs(
         Instructions(instructions.own, instructions.of_folders),
         shelf,
@@ -255,33 +254,18 @@ def make_session(
         GitNote(state / "git" / folder_name(root)),
         lambda: any(one.is_covered for one in boards.background.running),
     )
-    opened = [one for one in homes() if any(map(one.is_relative_to, workspace.roots))]
-
-    def rules_now() -> Rules:
-        now, roots = settings(), workspace.roots  # one snapshot
-        return Rules(
-            policy_now(
-                now,
-                rules.granted,
-                trust,
-                roots,
-                own=own,
-                readable=(*map(str, readable), *map(str, shelf.readable)),
-                in_git=git.in_git,
-                git_unchecked=git.unchecked,
-            ),
-            hidden=lambda path: (
-                matches_any(path, now.deny)
-                or is_private(root / path, roots, opened)
-                or (is_beneath(str(root / path), own) and not shelf.may_read(root / path))
-                or secret.is_other_name(root / path)
-            ),
-            confine=bounds.snapshot(now, roots),
-            is_private=lambda path: is_private(path, roots, opened),
-            secret_files=secret.look,
-            repositories=secret.repositories,
-        )
-
+    rules_now = CurrentRules(
+        workspace,
+        settings,
+        granted=rules,
+        trust=trust,
+        git=git,
+        bounds=bounds,
+        secret=secret,
+        own=own,
+        readable=lambda: (*readable, *shelf.readable),
+        may_read=shelf.may_read,
+    )
     parts = Parts(
         model=session_model(model),
         limits=TurnLimits(

@@ -67,12 +67,12 @@ def warm_up(settings: Settings) -> None:
 
     Nothing here uses the network, and nothing is lost if a prompt comes first: it does the rest.
     """
+    from indwell.bounds.command_bounds import strength
     from indwell.policy.commands.judge import judge
     from indwell.policy.commands.path_rules import Situation
     from indwell.providers import client, facts, retry
     from indwell.tools.commands.bash import Shell
     from indwell.wiring import compose
-    from indwell.wiring.bounds.command_bounds import strength
     from indwell.wiring.features import standard_tools
 
     del compose, retry  # their import is all that it needs

@@ -19,6 +19,7 @@ from indwell.agent.restore import (
     recalled,
     unknown_words,
 )
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.context import conversation as talk
 from indwell.context.conversation import counted
 from indwell.context.injections import inject
@@ -27,7 +28,6 @@ from indwell.errors import SessionError, UserError
 from indwell.messages import Message, ToolResult
 from indwell.policy.approvals import Approver
 from indwell.review.ledger import ReviewLedger
-from indwell.service.folder_trust import FolderTrust
 from indwell.service.sessions.inherited_task import take_again
 from indwell.service.sessions.stored_sessions import uncollected
 from indwell.sessions.branches import lived

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Protocol
 
 from indwell.agent.core.session import Resumed, Session
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.context.memory import Scope
 from indwell.policy.approvals import Approver
 from indwell.review.ledger import ReviewLedger
 from indwell.service.endpoint.editor_models import NO_EDITOR, EditorModels
-from indwell.service.folder_trust import FolderTrust
 from indwell.service.front_door import FrontDoor
 from indwell.service.service import Service
 from indwell.service.stored_keys import hold_keys

@@ -21,12 +21,12 @@ from indwell.agent.features.subagents.definition import (
     workspace_catalogue,
 )
 from indwell.agent.features.subagents.feature import Subagents
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import ToolError
 from indwell.files.append_log import AppendLog, list_names
 from indwell.files.private import read_own
 from indwell.files.reading import read_bytes
 from indwell.prompt.system import EXPLORE
-from indwell.service.folder_trust import FolderTrust
 from indwell.sessions.log_lines import FORMAT
 from indwell.sessions.records import SessionStarted
 from indwell.sessions.storage.store import AGENTS

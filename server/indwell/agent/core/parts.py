@@ -7,30 +7,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-import msgspec
-
 from indwell.agent.core.budget import Budgets, Ledger, MemoryLedger
 from indwell.agent.core.session_features import Features
-from indwell.agent.git.entries import GitEntries
+from indwell.bounds.git.entries import GitEntries
+from indwell.bounds.rules import Rules
 from indwell.context.compaction.presets import DEFAULT, Preset
 from indwell.context.compaction.step import TokenRates
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
-from indwell.policy.call_facts import Policy
-from indwell.policy.rules import Widening
 from indwell.prompt.reminders import Surroundings
 from indwell.providers.base import Provider
 from indwell.review.checkpoints.coverage import Coverage
 from indwell.review.ledger import ReviewLedger
-from indwell.sandbox.confinement import Confinement
 from indwell.sessions.records import Record
-from indwell.settings.model import Mode
 from indwell.tools.base import ToolTable
 from indwell.workspace.base import Workspace
 
@@ -105,55 +100,6 @@ def stands_in_for_none() -> None:
 def no_other_model(name: str) -> None:
     """Find no other model, so that the session's own does all work."""
     del name
-
-
-def lies_in_no_home(_path: Path) -> bool:
-    """No path is private, because the workspace is not a home folder."""
-    return False
-
-
-def unconfined(widening: Widening) -> None:
-    """No sandbox; for tools that start no process."""
-    del widening
-
-
-def hides_everything(_path: str) -> bool:
-    """Every path is hidden from the model."""
-    return True
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """The rules of one moment. A decision, and the call that it allows, use one snapshot.
-
-    The functions answer by the settings and the trust of the moment. Facts of
-    the disk are read when a function is called.
-
-    Attributes:
-        policy: The mode, the user's rules and the folders that they are about.
-        hidden: Does a deny rule keep this displayed path from the model?
-        confine: The sandbox of a command with the given widening; None without a sandbox.
-        is_private: Does this path lie in the home folder, which is the workspace, where programs
-            keep keys and tokens?
-        secret_files: Names in the workspace that lead to secret files, absolute; blocks.
-        repositories: Folders with git settings that nobody was asked about, absolute; blocks.
-    """
-
-    policy: Policy
-    hidden: Callable[[str], bool] = hides_everything
-    confine: Callable[[Widening], Confinement | None] = unconfined
-    is_private: Callable[[Path], bool] = lies_in_no_home
-    secret_files: Callable[[], tuple[str, ...]] = tuple
-    repositories: Callable[[], tuple[str, ...]] = tuple
-
-    @property
-    def mode(self) -> Mode:
-        """How much the user wants to be asked."""
-        return self.policy.mode
-
-    def in_mode(self, mode: Mode) -> Rules:
-        """The same rules in another mode."""
-        return replace(self, policy=msgspec.structs.replace(self.policy, mode=mode))
 
 
 async def holds_nothing() -> None:

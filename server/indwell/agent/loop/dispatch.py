@@ -171,7 +171,7 @@ async def _run_one(
             await command_begins(session, call, permit)
             async with apart(session, call):
                 permit = await check_still_permitted(session, permit)
-                outcome = await call.run(_context(session, use, emit, permit))
+                outcome = await call.run(_context(session, use, call, emit, permit))
             new = await command_ended(session, call, permit)
         outcome = await report(session, use, new, outcome, emit)
         remember(session, call, permit.widening, outcome)
@@ -206,12 +206,14 @@ def _previewing(session: Session, use: ToolUse, call: Call) -> Previewing:
     async def preview(permit: Permit) -> Preview:
         if call.preview is None:
             return Preview()
-        return await call.preview(_context(session, use, lambda _: None, permit))
+        return await call.preview(_context(session, use, call, lambda _: None, permit))
 
     return preview
 
 
-def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> ToolContext:
+def _context(
+    session: Session, use: ToolUse, call: Call, emit: Listener, permit: Permit
+) -> ToolContext:
     return ToolContext(
         workspace=recorded(session, use, permit),
         seen=session.seen,
@@ -222,7 +224,7 @@ def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> 
         takes_pictures=session.conversation.config.takes_pictures,
         most_chars=_room(session),
         judged=permit.judged,
-        confinement=permit.rules.confine(permit.widening),
+        confinement=permit.rules.confine(permit.widening) if call.effect == "run" else None,
         unasked=permit.widening.reads_only,
         hide=session.parts.secrets.hide,
         chosen=permit.chosen,

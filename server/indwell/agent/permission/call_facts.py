@@ -10,21 +10,21 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.core.parts import Rules
 from indwell.agent.core.session import Session
+from indwell.bounds.rules import Rules
+from indwell.bounds.secrets import folders_above, other_names
 from indwell.errors import ToolError
 from indwell.files.beneath import locate
-from indwell.files.listing import exists, has_other_names, is_file, names_of_file, same_file
+from indwell.files.listing import exists, has_other_names, is_file
 from indwell.files.reading import read_bytes
 from indwell.policy.call_facts import NO_FILE, CallFacts
 from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.file_rules import MOST_SCRIPTS, Bound, bound_files
 from indwell.policy.guarded_paths import BARE, is_obeyed_by_git
-from indwell.policy.paths import is_at_root_unknown, matches_any
+from indwell.policy.paths import is_at_root_unknown
 from indwell.sandbox.environment import program_within
 from indwell.tools.base import ToolFacts
-from indwell.workspace.paths import display as escaped
 from indwell.workspace.paths import parse
 
 SCRIPT_LIMIT_B = 1 << 20  # of a script that a permission is bound to; scripts are smaller
@@ -202,41 +202,3 @@ def _program_digest(path: Path, roots: Sequence[Path]) -> str:
             return NO_FILE
         data = os.fsencode(end)
     return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-def other_names(
-    paths: Sequence[Path], roots: Sequence[Path], secret: Sequence[str]
-) -> tuple[Path, ...]:
-    """Hard links in a file's folder and those above, and to secret files anywhere; blocks.
-
-    Args:
-        paths: Resolved paths of files with several names.
-        roots: The workspace roots.
-        secret: Absolute paths in the workspace that lead to secret files.
-    """
-    hidden = tuple(map(Path, secret))
-    found: list[Path] = []
-    for path in paths:
-        found += names_of_file(path, folders_above(path, roots))
-        found += (one for one in hidden if same_file(path, one))
-    return tuple(found)
-
-
-def denied_name(
-    path: Path, roots: Sequence[Path], secret: Sequence[str], deny: tuple[str, ...]
-) -> str:
-    """The hard link of a file that one of the globs ``deny`` matches, for people; else empty.
-
-    Blocks; see ``other_names``.
-    """
-    for other in other_names([path], roots, secret):
-        shown = escaped(other, roots)
-        if any(matches_any(one, deny) for one in (shown, other.as_posix())):
-            return shown
-    return ""
-
-
-def folders_above(path: Path, roots: Sequence[Path]) -> list[Path]:
-    """The folders of the workspace that contain a path."""
-    inside = [root for root in roots if path.is_relative_to(root)]
-    return [one for one in path.parents if any(map(one.is_relative_to, inside))]

@@ -18,9 +18,9 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from indwell.agent.core.events import Listener, PermissionAnswered, PermissionAsked
-from indwell.agent.core.parts import Rules
 from indwell.agent.core.session import Session
 from indwell.agent.permission.call_facts import call_facts, with_scripts
+from indwell.bounds.rules import Rules
 from indwell.errors import ToolError
 from indwell.policy.approvals import Chosen, Question, Reply
 from indwell.policy.call_facts import BY_ANSWER, Allow, Ask, CallFacts, Decision, Deny, Policy
@@ -325,7 +325,9 @@ def _same_rules(session: Session, before: Rules) -> bool:
         now = session.parts.rules().policy
     except Exception:  # noqa: BLE001 - the evaluation that follows logs the error, and denies
         return False
-    return now == msgspec.structs.replace(before.policy, secret_files=(), repositories=())
+    return now is before.policy or now == msgspec.structs.replace(
+        before.policy, secret_files=(), repositories=()
+    )
 
 
 async def _by_policy(

@@ -21,9 +21,9 @@ import msgspec
 
 from indwell.agent.core.events import Listener, Notice
 from indwell.agent.core.session import Session
-from indwell.agent.git.note import GitEntry
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.decision import Permit, put_question
+from indwell.bounds.git.note import GitEntry
 from indwell.errors import EditMayCome
 from indwell.files.listing import file_mark
 from indwell.messages import ToolUse

@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from indwell.bounds.command_bounds import home_words, state_words, strength
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.cli.doctor.check import DoctorFinding, Findings
 from indwell.errors import SettingsError
 from indwell.policy.approvals import short_line
 from indwell.providers.endpoint import State
-from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
 from indwell.settings.permission_rules import RuleBook
 from indwell.skills.skill import MOST_LISTED, ranked
-from indwell.wiring.bounds.command_bounds import home_words, state_words, strength
 from indwell.wiring.project.commands import hooks_of
 from indwell.wiring.project.skills import skills_here
 from indwell.wiring.subagents import find_agents

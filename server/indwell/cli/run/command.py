@@ -18,7 +18,7 @@ from indwell.agent.compaction.fit import COMPACT, is_compact, no_command
 from indwell.agent.core import events
 from indwell.agent.core.prompt import Prompt, taken_words
 from indwell.agent.core.session import Session
-from indwell.agent.permission.call_facts import denied_name
+from indwell.bounds.secrets import SecretPlaces, denied_name
 from indwell.cli import DONE, FAILED, LIMITED, USAGE, code_of_stop
 from indwell.cli.run.grammar import RunLimits, RunOptions
 from indwell.cli.run.session import LeanModels, carrying_out, rewound, session_of, tell_rewound
@@ -36,7 +36,6 @@ from indwell.policy.approvals import Approver
 from indwell.policy.paths import matches_any
 from indwell.sandbox.environment import own_environment
 from indwell.service.endpoint.connect import address_place
-from indwell.service.secrets import SecretPlaces
 from indwell.service.service import Service
 from indwell.service.sessions.inherited_task import naming_new_session
 from indwell.service.sessions.stored_sessions import gone_words, sweep_now

@@ -15,6 +15,9 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
+from indwell.bounds.command_bounds import strength
+from indwell.bounds.folder_trust import FolderTrust
+from indwell.bounds.secrets import SecretPlaces
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.errors import SessionError, SettingsError, ToolError, UserError
@@ -25,8 +28,6 @@ from indwell.policy.call_facts import Policy
 from indwell.policy.decide import Explanation, explain_command
 from indwell.policy.paths import is_beneath
 from indwell.policy.rules import PatternRules
-from indwell.service.folder_trust import FolderTrust
-from indwell.service.secrets import SecretPlaces
 from indwell.service.user_settings import read_settings
 from indwell.sessions import log_lines
 from indwell.sessions.audit_trail import REFUSALS, Act, acts
@@ -38,7 +39,6 @@ from indwell.settings.model import Mode, Settings
 from indwell.settings.paths import state_folder
 from indwell.settings.permission_rules import RuleBook
 from indwell.settings.values import convert
-from indwell.wiring.bounds.command_bounds import strength
 
 
 class PermissionsOutput(msgspec.Struct, frozen=True):

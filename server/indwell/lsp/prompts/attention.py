@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from indwell.bounds.secrets import OtherNames
 from indwell.context.attachments import OpenedFile, Problem, Selection
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.wire import sync
 from indwell.lsp.workspace.documents import Document, Documents, name_in
 from indwell.policy.paths import matches_any
 from indwell.service.mentions import is_chat
-from indwell.service.secrets import OtherNames
 from indwell.settings.model import Settings
 
 OURS = "indwell"  # their source

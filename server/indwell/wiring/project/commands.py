@@ -9,11 +9,11 @@ from pathlib import Path
 
 from indwell.agent.features.checks.gate import CheckCommand, CheckGate, CheckSettings
 from indwell.agent.features.hooks.book import FoundHook, HookBook, MatchingHooks
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError, ToolError
 from indwell.files.listing import is_file, mark_of
 from indwell.files.reading import read_bytes, why_foreign
 from indwell.sandbox.environment import program_on_path
-from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import workspace_file
 from indwell.settings.load import WORKSPACE_FILE, workspace_table
 from indwell.settings.model import Settings

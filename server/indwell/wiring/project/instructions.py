@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from indwell.agent.features.instructions import NOTHING, FoundInstructions, Instruction
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError, ToolError
 from indwell.files.listing import exists, has_other_names
 from indwell.files.reading import read_bytes
 from indwell.policy.paths import is_inside, matches_any
 from indwell.prompt.reminders import FILE_NAME, LIMIT
-from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.settings.paths import read_user_file, user_file
 from indwell.workspace.base import Workspace

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from indwell import skills as package
 from indwell.agent.features.skills import Content, FoundSkills, Shelf
+from indwell.bounds.folder_trust import UNREADABLE, FolderTrust
 from indwell.errors import ToolError, UserError
 from indwell.files.listing import list_folder
 from indwell.files.reading import read_bytes, why_foreign
@@ -15,7 +16,6 @@ from indwell.files.watch.file_watch import FolderWatch
 from indwell.files.watch.tree import names_in
 from indwell.policy.approvals import one_line
 from indwell.policy.paths import is_beneath
-from indwell.service.folder_trust import UNREADABLE, FolderTrust
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
 from indwell.skills.front_matter import BadFrontMatter

@@ -23,7 +23,6 @@ from indwell.agent.core.parts import (
     Log,
     OtherModel,
     Parts,
-    Rules,
     TurnLimits,
     has_no_fallback,
 )
@@ -33,6 +32,7 @@ from indwell.agent.features.subagents.definition import Definition
 from indwell.agent.loop.rounds import fitting_words, run_rounds
 from indwell.agent.requests.request_blocks import gathered
 from indwell.agent.requests.spending import OverBudget
+from indwell.bounds.rules import Rules
 from indwell.context import conversation as talk
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.injections import inject

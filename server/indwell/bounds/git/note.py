@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.agent.git.store import FileStamp, Store
+from indwell.bounds.git.store import FileStamp, Store
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names, make_private_folder
 from indwell.files.private import read_own, remove_own, rename_own, replace_own, write_private

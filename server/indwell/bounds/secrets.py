@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from indwell.agent.permission.call_facts import denied_name
-from indwell.files.listing import linked_mark
+from indwell.files.listing import linked_mark, names_of_file, same_file
 from indwell.files.watch.tree import FoundChanges, Tree, found_at, listings_of
 from indwell.policy.guarded_paths import SHUT, kind_of, ordinary_of
-from indwell.policy.paths import is_beneath
+from indwell.policy.paths import is_beneath, matches_any
 from indwell.secrets import Hider, secrets_of
 from indwell.settings.model import Settings
 from indwell.workspace.git.repository import nested
+from indwell.workspace.paths import display as escaped
 
 FRESH_S = 1.0  # how long a result counts within a search, which asks for every file
 
@@ -103,6 +103,44 @@ class SecretPlaces:
 
 def _links(found: Sequence[FoundChanges]) -> Iterator[FoundChanges]:
     return (one for one in found if one.leads_to)
+
+
+def other_names(
+    paths: Sequence[Path], roots: Sequence[Path], secret: Sequence[str]
+) -> tuple[Path, ...]:
+    """Hard links in a file's folder and those above, and to secret files anywhere; blocks.
+
+    Args:
+        paths: Resolved paths of files with several names.
+        roots: The workspace roots.
+        secret: Absolute paths in the workspace that lead to secret files.
+    """
+    hidden = tuple(map(Path, secret))
+    found: list[Path] = []
+    for path in paths:
+        found += names_of_file(path, folders_above(path, roots))
+        found += (one for one in hidden if same_file(path, one))
+    return tuple(found)
+
+
+def denied_name(
+    path: Path, roots: Sequence[Path], secret: Sequence[str], deny: tuple[str, ...]
+) -> str:
+    """The hard link of a file that one of the globs ``deny`` matches, for people; else empty.
+
+    Blocks; see ``other_names``.
+    """
+    for other in other_names([path], roots, secret):
+        shown = escaped(other, roots)
+        if any(matches_any(one, deny) for one in (shown, other.as_posix())):
+            return shown
+    return ""
+
+
+def folders_above(path: Path, roots: Sequence[Path]) -> list[Path]:
+    """The folders of the workspace that contain a path."""
+    inside = [root for root in roots if path.is_relative_to(root)]
+    return [one for one in path.parents if any(map(one.is_relative_to, inside))]
 
 
 class _Looked(NamedTuple):

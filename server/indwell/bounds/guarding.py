@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.bounds.aftermath import GuardedLook, settle, without
+from indwell.bounds.git_guarding import GitGuard
 from indwell.files.quarantine import Quarantine, error_reason, named
 from indwell.files.stub_folders import is_stub
 from indwell.files.watch.installed_repositories import MOST_FOLDERS as MOST_INSTALLED
@@ -33,8 +35,6 @@ from indwell.policy.paths import is_at_root_unknown, is_installed, is_protected,
 from indwell.policy.protected_names import AT_ONCE
 from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.confinement import Guarded, Hear, Hold
-from indwell.wiring.bounds.aftermath import GuardedLook, settle, without
-from indwell.wiring.bounds.git_guarding import GitGuard
 
 _MOST_BEHIND_S = 0.5
 _TOO_FAST = (

@@ -10,19 +10,17 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from indwell.agent.features.skills import Shelf
+from indwell.bounds.folder_trust import FolderTrust
+from indwell.bounds.guarding import FolderGuard
+from indwell.bounds.home_view import HomeView, home_view, homes
 from indwell.files.private import NOWHERE, parted, remove_own_tree, scratch_folder
 from indwell.files.quarantine import Quarantine
-from indwell.policy.call_facts import Policy
-from indwell.policy.rules import PatternRules, Widening, globs_of
+from indwell.policy.rules import Widening, globs_of
 from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.confinement import Confinement, Guarded, Hear, Hold, Level, Strength, showing
 from indwell.sandbox.environment import own_installation
 from indwell.sandbox.gate import heed
-from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Mode, Settings
-from indwell.wiring.bounds.guarding import FolderGuard
-from indwell.wiring.bounds.home_view import HomeView, home_view, homes
 from indwell.workspace.base import Workspace
 
 __all__ = ["confiner", "strength"]
@@ -221,7 +219,7 @@ class BoundsNow:
         workspace: The workspace, with its folders.
         settings: Returns the current settings.
         trust: The trust in the folders.
-        shelf: The skills that a command may read.
+        readable: Returns folders beyond the workspace that a command may read.
         own: Indwell's own folders.
         quarantine: One of them, for files that a command created without permission.
     """
@@ -231,7 +229,7 @@ class BoundsNow:
         workspace: Workspace,
         settings: Callable[[], Settings],
         trust: FolderTrust,
-        shelf: Shelf,
+        readable: Callable[[], tuple[Path, ...]],
         *,
         own: tuple[str, ...],
         quarantine: Path,
@@ -239,7 +237,7 @@ class BoundsNow:
         self._workspace = workspace
         self._settings = settings
         self._trust = trust
-        self._shelf = shelf
+        self._readable = readable
         self._own = own
         self._quarantine = quarantine
         self._folders: tuple[tuple[Path, ...], tuple[str, ...]] | None = None
@@ -251,7 +249,7 @@ class BoundsNow:
         """Return the bounds of commands under these settings and the current trust."""
         now = self._trust.now(roots)
         folders = now.trusted, now.restricted
-        readable = self._shelf.readable
+        readable = self._readable()
 
         def confine(widening: Widening) -> Confinement | None:
             held = self._of(folders).under(settings, widening)
@@ -276,55 +274,6 @@ class BoundsNow:
         return confiner(
             trusted, self._settings, own=self._own, restricted=left, quarantine=self._quarantine
         )
-
-
-def policy_now(
-    settings: Settings,
-    granted: frozenset[str],
-    trust: FolderTrust,
-    roots: Sequence[Path],
-    *,
-    own: tuple[str, ...],
-    readable: tuple[str, ...],
-    in_git: tuple[str, ...] = (),
-    git_unchecked: tuple[str, ...] = (),
-) -> Policy:
-    """Return the policy of this moment.
-
-    Args:
-        settings: The current settings.
-        granted: Exact rules of the user's standing answers.
-        trust: The trust in the folders.
-        roots: The workspace's folders.
-        own: Absolute paths of Indwell's own folders.
-        readable: Folders beneath ``own`` that may still be read.
-        in_git: Protected files in git that the user has not agreed to, in words.
-        git_unchecked: Changes of git's data that could not be checked, in words.
-    """
-    now, held = trust.now(roots), strength()
-    return Policy(
-        mode=settings.mode,
-        deny=settings.deny,
-        granted=granted,
-        rules=rules_of(settings),
-        own=own,
-        readable=readable,
-        roots=tuple(map(str, now.trusted)),
-        restricted=now.restricted,
-        obeyed=(*now.obeyed, *map(str, own_installation(roots))),
-        writes_confined=held.level in {"S3", "S3m"},
-        sandbox=held.words,
-        asks_for_all=held.level == "S0",
-        harmless=settings.harmless_names,
-        repository_roots=now.repository_roots,
-        in_git=in_git,
-        git_unchecked=git_unchecked,
-    )
-
-
-def rules_of(settings: Settings) -> PatternRules:
-    """Return the rules in the settings."""
-    return PatternRules(settings.rules_allow, settings.rules_ask, settings.rules_deny)
 
 
 _HELD = "what reads, builds, tests and works on the folder's files runs without a question"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.bounds.git_guarding import SAMPLE, Copy
 from indwell.errors import ToolError
 from indwell.files.listing import exists
 from indwell.files.quarantine import (
@@ -39,7 +40,6 @@ from indwell.policy.guarded_paths import (
 )
 from indwell.policy.paths import is_at_root_unknown, is_protected
 from indwell.sandbox.gate import StandingPlant, close
-from indwell.wiring.bounds.git_guarding import SAMPLE, Copy
 from indwell.workspace.git.git_config import executing
 
 _MOST_B = 1 << 20

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.git.note import GitEntry, GitNote, KeptFile, RepositoryState
-from indwell.agent.git.store import NO_OBJECT, Store, UnreadableStore, faults, refs_of, store_of
+from indwell.bounds.git.note import GitEntry, GitNote, KeptFile, RepositoryState
+from indwell.bounds.git.store import NO_OBJECT, Store, UnreadableStore, faults, refs_of, store_of
 from indwell.errors import ToolError
 from indwell.files.reading import read_bytes
 from indwell.policy.paths import is_protected

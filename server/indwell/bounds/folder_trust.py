@@ -17,6 +17,7 @@ from indwell.errors import SettingsError, ToolError
 from indwell.policy.approvals import one_line
 from indwell.policy.paths import is_inside
 from indwell.policy.trust import TrustStanding, is_unchanged, nearest
+from indwell.sandbox.environment import own_installation
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, trusted_folders
 from indwell.settings.trust_store import Answers, TrustStore
@@ -36,7 +37,7 @@ class TrustNow(NamedTuple):
         trusted: The trusted folders, in which commands may write.
         restricted: The untrusted folders, as written and as resolved. Includes folders below the
             trusted ones that the user wants to stay restricted (real paths).
-        obeyed: The files that git runs or obeys there, absolute.
+        obeyed: The files that git runs or obeys there, and our own installation, absolute.
         repository_roots: The folders below that hold repositories, absolute.
     """
 
@@ -192,10 +193,13 @@ class FolderTrust:
 
 
 def _git_of(root: Path) -> GitPlaces:
+    """What git runs or obeys in a folder, and our own installation, if it is there."""
     try:
-        return git_places(root)
+        places = git_places(root)
     except UNREADABLE:
         return GitPlaces(obeyed=(str(root),))  # the whole folder: each change is asked about
+    obeyed = (*places.obeyed, *map(str, own_installation([root])))
+    return msgspec.structs.replace(places, obeyed=obeyed)
 
 
 def standing_of(root: Path, answers: Mapping[str, FolderAnswer]) -> TrustStanding:

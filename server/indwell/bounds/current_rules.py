@@ -1,0 +1,142 @@
+"""Takes snapshots of the rules, by all that they follow from.
+
+That is the user's settings and answers, the trust in the folders, the changes of git's data that
+wait for the user, and the sandbox of this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from indwell.bounds.command_bounds import BoundsNow
+from indwell.bounds.folder_trust import FolderTrust, TrustNow
+from indwell.bounds.git.entries import GitEntries
+from indwell.bounds.git.note import GitEntry
+from indwell.bounds.home_view import homes, is_private
+from indwell.bounds.rules import Rules
+from indwell.bounds.secrets import SecretPlaces
+from indwell.policy.call_facts import Policy
+from indwell.policy.paths import is_beneath, matches_any
+from indwell.policy.rules import PatternRules
+from indwell.sandbox.confine.strength import strength
+from indwell.sandbox.confinement import Strength
+from indwell.settings.model import Settings
+from indwell.settings.permission_rules import RuleBook
+from indwell.workspace.base import Workspace
+
+
+class _Sources(msgspec.Struct, frozen=True):
+    """All that the rules follow from; equal sources give the same rules."""
+
+    settings: Settings
+    roots: tuple[Path, ...]
+    granted: frozenset[str]
+    trust: TrustNow
+    waiting: tuple[GitEntry, ...]
+    readable: tuple[Path, ...]
+    strength: Strength
+
+
+class CurrentRules:
+    """Takes snapshots of the rules of a session, in proportion to what changed since the last one.
+
+    Args:
+        workspace: The workspace, with its folders.
+        settings: Returns the current settings.
+        granted: The user's standing answers.
+        trust: The trust in the folders.
+        git: Changes of git's data that wait for the user.
+        bounds: The bounds of commands.
+        secret: The secret files.
+        own: Absolute paths of Indwell's own folders.
+        readable: Returns the folders beneath ``own`` that may still be read.
+        may_read: Whether a path beneath ``own`` may be read by a search.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Callable[[], Settings],
+        *,
+        granted: RuleBook,
+        trust: FolderTrust,
+        git: GitEntries,
+        bounds: BoundsNow,
+        secret: SecretPlaces,
+        own: tuple[str, ...],
+        readable: Callable[[], tuple[Path, ...]],
+        may_read: Callable[[Path], bool],
+    ) -> None:
+        self._workspace = workspace
+        self._settings = settings
+        self._granted = granted
+        self._trust = trust
+        self._git = git
+        self._bounds = bounds
+        self._secret = secret
+        self._own = own
+        self._readable = readable
+        self._may_read = may_read
+        self._opened = [one for one in homes() if any(map(one.is_relative_to, workspace.roots))]
+        self._last: tuple[_Sources, Rules] | None = None
+
+    def __call__(self) -> Rules:
+        """Return the rules of this moment."""
+        roots = self._workspace.roots
+        now = _Sources(
+            self._settings(),
+            roots,
+            self._granted.granted,
+            self._trust.now(roots),
+            self._git.waiting,
+            self._readable(),
+            strength(),
+        )
+        if self._last is None or self._last[0] != now:
+            self._last = now, self._rules(now)
+        return self._last[1]
+
+    def _rules(self, now: _Sources) -> Rules:
+        settings, roots, root = now.settings, now.roots, now.roots[0]
+        return Rules(
+            self._policy(now),
+            hidden=lambda path: (
+                matches_any(path, settings.deny)
+                or is_private(root / path, roots, self._opened)
+                or (is_beneath(str(root / path), self._own) and not self._may_read(root / path))
+                or self._secret.is_other_name(root / path)
+            ),
+            confine=self._bounds.snapshot(settings, roots),
+            is_private=lambda path: is_private(path, roots, self._opened),
+            secret_files=self._secret.look,
+            repositories=self._secret.repositories,
+        )
+
+    def _policy(self, now: _Sources) -> Policy:
+        settings, trust, held = now.settings, now.trust, now.strength
+        return Policy(
+            mode=settings.mode,
+            deny=settings.deny,
+            granted=now.granted,
+            rules=rules_of(settings),
+            own=self._own,
+            readable=tuple(map(str, now.readable)),
+            roots=tuple(map(str, trust.trusted)),
+            restricted=trust.restricted,
+            obeyed=trust.obeyed,
+            writes_confined=held.level in {"S3", "S3m"},
+            sandbox=held.words,
+            asks_for_all=held.level == "S0",
+            harmless=settings.harmless_names,
+            repository_roots=trust.repository_roots,
+            in_git=self._git.in_git,
+            git_unchecked=self._git.unchecked,
+        )
+
+
+def rules_of(settings: Settings) -> PatternRules:
+    """Return the rules in the settings."""
+    return PatternRules(settings.rules_allow, settings.rules_ask, settings.rules_deny)

@@ -1,0 +1,63 @@
+"""The rules of one moment: the policy, the hidden paths and the bounds of commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from indwell.policy.call_facts import Policy
+from indwell.policy.rules import Widening
+from indwell.sandbox.confinement import Confinement
+from indwell.settings.model import Mode
+
+
+def lies_in_no_home(_path: Path) -> bool:
+    """No path is private, because the workspace is not a home folder."""
+    return False
+
+
+def unconfined(widening: Widening) -> None:
+    """No sandbox; for tools that start no process."""
+    del widening
+
+
+def hides_everything(_path: str) -> bool:
+    """Every path is hidden from the model."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one moment. A decision, and the call that it allows, use one snapshot.
+
+    The functions answer by the settings and the trust of the moment. Facts of
+    the disk are read when a function is called.
+
+    Attributes:
+        policy: The mode, the user's rules and the folders that they are about.
+        hidden: Does a deny rule keep this displayed path from the model?
+        confine: The sandbox of a command with the given widening; None without a sandbox.
+        is_private: Does this path lie in the home folder, which is the workspace, where programs
+            keep keys and tokens?
+        secret_files: Names in the workspace that lead to secret files, absolute; blocks.
+        repositories: Folders with git settings that nobody was asked about, absolute; blocks.
+    """
+
+    policy: Policy
+    hidden: Callable[[str], bool] = hides_everything
+    confine: Callable[[Widening], Confinement | None] = unconfined
+    is_private: Callable[[Path], bool] = lies_in_no_home
+    secret_files: Callable[[], tuple[str, ...]] = tuple
+    repositories: Callable[[], tuple[str, ...]] = tuple
+
+    @property
+    def mode(self) -> Mode:
+        """How much the user wants to be asked."""
+        return self.policy.mode
+
+    def in_mode(self, mode: Mode) -> Rules:
+        """The same rules in another mode."""
+        return replace(self, policy=msgspec.structs.replace(self.policy, mode=mode))

@@ -1,1 +1,0 @@
-"""The bounds of a command: what the sandbox shows, guards and puts back."""
