@@ -1,12 +1,18 @@
-"""Captures a program's output from pipes: keeps its beginning and end in bounded memory."""
+"""Captures a program's output from pipes: keeps its beginning and end in bounded memory.
+
+On Windows the event loop reads only pipes that were opened for overlapped input. And there a
+program writes the code page of its console, or UTF-8: output is decoded line by line.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import os
+import sys
 from collections.abc import AsyncIterator, Callable
-from typing import TypeAlias
+from typing import IO, TypeAlias
 
 _FIRST_B = 1 << 20  # shown and examined closely, so it is read in small pieces (3 ms each)
 _FIRST_READ_B = 1 << 14
@@ -110,19 +116,43 @@ class End:
             os.close(self.number)
 
 
+if sys.platform == "win32":
+    import msvcrt
+    from asyncio import windows_utils
+
+    def _pipe_to_read() -> tuple[windows_utils.PipeHandle, int]:
+        """Return a pipe: our end for the event loop, and the number of the child's end."""
+        ours, theirs = windows_utils.pipe(overlapped=(True, False))
+        return windows_utils.PipeHandle(ours), msvcrt.open_osfhandle(theirs, os.O_NOINHERIT)
+
+    def _pipe_to_write() -> tuple[int, windows_utils.PipeHandle]:
+        theirs, ours = windows_utils.pipe(overlapped=(False, True), duplex=True)
+        number = msvcrt.open_osfhandle(theirs, os.O_RDONLY | os.O_NOINHERIT)
+        return number, windows_utils.PipeHandle(ours)
+
+else:
+
+    def _pipe_to_read() -> tuple[IO[bytes], int]:
+        """Return a pipe: our end for the event loop, and the number of the child's end."""
+        reading, writing = os.pipe()
+        return os.fdopen(reading, "rb", buffering=0), writing
+
+    def _pipe_to_write() -> tuple[int, IO[bytes]]:
+        reading, writing = os.pipe()
+        return reading, os.fdopen(writing, "wb", buffering=0)
+
+
 @contextlib.asynccontextmanager
 async def pipe_into(capture: Capture) -> AsyncIterator[End]:
     """Open a pipe into ``capture``.
 
     Not asyncio's own pipes: with them, waiting for a process also waits for anyone who holds them.
     """
-    reading, writing = os.pipe()
+    reading, writing = _pipe_to_read()
     end = End(writing)
     loop = asyncio.get_running_loop()
     try:
-        transport, _ = await loop.connect_read_pipe(
-            lambda: capture, os.fdopen(reading, "rb", buffering=0)
-        )
+        transport, _ = await loop.connect_read_pipe(lambda: capture, reading)
         try:
             yield end
         finally:
@@ -148,13 +178,11 @@ async def pipe_from(data: bytes) -> AsyncIterator[End]:
     if not data:
         yield End(asyncio.subprocess.DEVNULL)
         return
-    reading, writing = os.pipe()
+    reading, writing = _pipe_to_write()
     end = End(reading)
     loop = asyncio.get_running_loop()
     try:
-        transport, feeding = await loop.connect_write_pipe(
-            _Feeding, os.fdopen(writing, "wb", buffering=0)
-        )
+        transport, feeding = await loop.connect_write_pipe(_Feeding, writing)
         try:
             transport.write(data)  # kept in memory until it is read
             transport.write_eof()
@@ -164,3 +192,81 @@ async def pipe_from(data: bytes) -> AsyncIterator[End]:
                 transport.abort()
     finally:
         end.let_go()
+
+
+_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_MOST_HELD_B = 3  # of a UTF-8 character that has not arrived as a whole
+
+
+class ConsoleDecoder(codecs.IncrementalDecoder):
+    """Decodes the output of Windows' programs: UTF-16 after a BOM, else each line by itself.
+
+    A line is UTF-8 if it is valid as that, else it is in the code page: the programs of one command
+    may differ. Bytes that are invalid in both become replacement characters.
+
+    Args:
+        code_page: A codec's name, such as ``oem``.
+    """
+
+    def __init__(self, code_page: str) -> None:
+        super().__init__("replace")
+        self._code_page = code_page
+        self._held = b""
+        self._wide: codecs.IncrementalDecoder | None = None
+        self._is_first = True
+
+    def decode(self, data: bytes, final: bool = False) -> str:  # type: ignore[override] # noqa: FBT001, FBT002 - as codecs have it
+        """Decode the next bytes; half a character waits for the rest."""
+        data, self._held = self._held + bytes(data), b""
+        if self._is_first and len(data) < len(_BOMS[0]) and not final:
+            self._held = data
+            return ""
+        if self._is_first and data.startswith(_BOMS):
+            self._wide = codecs.getincrementaldecoder("utf-16")("replace")
+        self._is_first = False
+        if self._wide is not None:
+            return self._wide.decode(data, final)
+        *lines, rest = data.split(b"\n")
+        return "".join([*(f"{self._text(one)}\n" for one in lines), self._last(rest, final)])
+
+    def _last(self, data: bytes, final: bool) -> str:  # noqa: FBT001 - as above
+        """Decode a line that has not ended."""
+        if not final:
+            for n_held in range(1, min(_MOST_HELD_B, len(data)) + 1):
+                if _is_cut(data[-n_held:]):
+                    data, self._held = data[:-n_held], data[-n_held:]
+                    break
+        return self._text(data)
+
+    def _text(self, line: bytes) -> str:
+        try:
+            return line.decode()
+        except UnicodeDecodeError:
+            return line.decode(self._code_page, "replace")
+
+
+def _is_cut(data: bytes) -> bool:
+    """Is it the beginning of one UTF-8 character?"""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start == 0 and error.reason == "unexpected end of data"
+    return False
+
+
+if sys.platform == "win32":
+
+    def output_decoder() -> codecs.IncrementalDecoder:
+        """Return a decoder for a program's output; its console has the code page of the system."""
+        return ConsoleDecoder("oem")
+
+else:
+
+    def output_decoder() -> codecs.IncrementalDecoder:
+        """Return a decoder for a program's output: UTF-8, with invalid bytes replaced."""
+        return codecs.getincrementaldecoder("utf-8")("replace")
+
+
+def output_text(data: bytes) -> str:
+    """Decode a program's whole output."""
+    return output_decoder().decode(data, final=True)

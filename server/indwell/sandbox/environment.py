@@ -20,6 +20,11 @@ from indwell.own_path import lies_in, own_path
 from indwell.sandbox.leftovers import prepare
 from indwell.secrets import is_proxy, is_secret
 
+_OF_WINDOWS = (
+    *("HOMEDRIVE", "HOMEPATH", "USERNAME", "PUBLIC", "ALLUSERSPROFILE", "OS"),
+    *("PROGRAMFILES(X86)", "PROGRAMW6432", "COMMONPROGRAMFILES", "COMMONPROGRAMFILES(X86)"),
+    *("NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE"),
+)
 ALLOWED = frozenset(
     [
         *("HOME", "USER", "LOGNAME", "SHELL", "TZ", "TMPDIR"),
@@ -29,6 +34,7 @@ ALLOWED = frozenset(
         *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"),
         *("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "TEMP", "TMP"),
         *("USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES", "PROGRAMDATA"),
+        *(_OF_WINDOWS if sys.platform == "win32" else ()),
     ]
 )
 """Variables that toolchains need. Excluded are proxies, whose addresses hold passwords, sockets
@@ -51,14 +57,44 @@ FIXED: Mapping[str, str] = {
     "GIT_CONFIG_VALUE_0": "false",
     "GIT_CONFIG_KEY_1": "safe.bareRepository",
     "GIT_CONFIG_VALUE_1": "explicit",
+    # Else Python writes the ANSI code page into a pipe, which nothing says.
+    **({"PYTHONIOENCODING": "utf-8"} if sys.platform == "win32" else {}),
 }
 """The same in every run and for every user: nothing waits for a person, a pager or an editor, and
 messages are English (PRC-04, PRC-14). ``CI`` is never set: with it, build tools treat warnings as
 errors and test runners write no snapshots. Git starts no program that a repository names for a mere
 ``git status``, and ignores folders that only look like repositories (TRU-17).
 """
-if sys.platform != "win32":
+_OURS = str(Path(sys.executable).parent)  # where packages install their programs
+
+if sys.platform == "win32":
+    # As an environment has it, or an installation; there python.exe is one folder further up.
+    _OURS += os.pathsep + str(Path(sys.executable).parent / "Scripts")
+    _STARTABLE = (".com", ".exe", ".bat", ".cmd")  # PATHEXT also names scripts of other programs
+
+    def program_in(name: str, path: str) -> str | None:
+        """Find a program by a bare name in the folders of ``path``; never in the current folder.
+
+        ``shutil.which`` looks there first (Python 3.11), and so would Windows.
+        """
+        if not name or any(one in name for one in '\\/:*?"<>|'):
+            return None
+        given = os.environ.get("PATHEXT", "").lower().split(os.pathsep)
+        endings = [one for one in given if one in _STARTABLE] or [*_STARTABLE]
+        is_whole = name.lower().endswith(tuple(endings))
+        for folder in path.split(os.pathsep):
+            for ending in ("", *endings) if is_whole else endings:
+                place = os.path.join(folder, name + ending)  # noqa: PTH118 - a text, for the system
+                if Path(folder).is_absolute() and Path(place).is_file():
+                    return place
+        return None
+
+else:
     import resource
+
+    def program_in(name: str, path: str) -> str | None:
+        """Find a program by its name in the folders of ``path``."""
+        return shutil.which(name, path=path)
 
 
 def clean_environment(
@@ -101,7 +137,7 @@ def find_program(name: str, never_in: Sequence[Path] = ()) -> Path | None:
         name: The program's name.
         never_in: Workspace folders whose programs are not used.
     """
-    beside = shutil.which(name, path=str(Path(sys.executable).parent))
+    beside = program_in(name, _OURS)
     return Path(beside) if beside else _on_path(name, never_in)
 
 
@@ -115,13 +151,13 @@ def commands_path() -> str:
 
 def program_within(name: str, folders: Sequence[Path]) -> Path | None:
     """Find the file in ``folders`` that our shell would run by this bare name; None if none."""
-    found = shutil.which(name, path=commands_path())
+    found = program_in(name, commands_path())
     return Path(found) if found and lies_in(found, folders) else None
 
 
 def program_on_path(name: str) -> Path | None:
     """Find the file anywhere that our shell would run by this bare name; None if none."""
-    found = shutil.which(name, path=commands_path())
+    found = program_in(name, commands_path())
     return Path(found) if found else None
 
 
@@ -145,7 +181,7 @@ def own_installation(roots: Iterable[Path]) -> tuple[Path, ...]:
 def _on_path(name: str, never_in: Sequence[Path]) -> Path | None:
     own_path.settle()
     for entry in clean_environment(os.environ)["PATH"].split(os.pathsep):
-        found = shutil.which(name, path=entry) if entry else None
+        found = program_in(name, entry) if entry else None
         if found and not lies_in(found, never_in):
             return Path(found)
     return None
@@ -185,25 +221,32 @@ def take_out(is_secret: Callable[[str], bool], is_needed: Callable[[str], bool])
     return taken
 
 
-def _places(name: str) -> list[tuple[int, int]]:
-    """Find a variable's value in memory: addresses, with lengths in bytes."""
-    if sys.platform == "win32":
+if sys.platform == "win32":
+
+    def _places(name: str) -> list[tuple[int, int]]:
+        """Find nothing: other programs of this user read our memory in any case."""
+        del name
         return []
-    library = ctypes.CDLL(None)
-    if sys.platform == "darwin":
-        library._NSGetEnviron.restype = ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p))  # noqa: SLF001 -- its name
-        entries = library._NSGetEnviron().contents  # noqa: SLF001 -- its name
-    else:
-        entries = ctypes.POINTER(ctypes.c_void_p).in_dll(library, "environ")
-    beginning = os.fsencode(name) + b"="
-    places, at = [], 0
-    while entries and (address := entries[at]):
-        entry = ctypes.string_at(address)
-        if entry.startswith(beginning):
-            n_name = len(beginning)
-            places.append((address + n_name, len(entry) - n_name))
-        at += 1
-    return places
+
+else:
+
+    def _places(name: str) -> list[tuple[int, int]]:
+        """Find a variable's value in memory: addresses, with lengths in bytes."""
+        library = ctypes.CDLL(None)
+        if sys.platform == "darwin":
+            library._NSGetEnviron.restype = ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p))  # noqa: SLF001 -- its name
+            entries = library._NSGetEnviron().contents  # noqa: SLF001 -- its name
+        else:
+            entries = ctypes.POINTER(ctypes.c_void_p).in_dll(library, "environ")
+        beginning = os.fsencode(name) + b"="
+        places, at = [], 0
+        while entries and (address := entries[at]):
+            entry = ctypes.string_at(address)
+            if entry.startswith(beginning):
+                n_name = len(beginning)
+                places.append((address + n_name, len(entry) - n_name))
+            at += 1
+        return places
 
 
 def own_environment() -> Mapping[str, str]:

@@ -100,9 +100,7 @@ class Guard:
             ended(shell.pid)
 
     def _tell(self) -> None:
-        if sys.platform == "win32":
-            return
-        if self._shell is None and self._runs:
+        if self._shell is None and self._runs and sys.platform != "win32":  # there are jobs
             self._start()
         self._write(_line(self._runs.items()))
 
@@ -121,7 +119,8 @@ class Guard:
     def _start(self) -> None:
         """Start the shell; without one (no ``sh``, no memory) programs run unguarded."""
         reading, writing = os.pipe()
-        os.set_blocking(writing, False)
+        if sys.platform != "win32":
+            os.set_blocking(writing, False)
         try:
             self._shell = subprocess.Popen(  # noqa: S603 - our own words
                 ["/bin/sh", "-c", _SCRIPT],

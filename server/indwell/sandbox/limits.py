@@ -21,23 +21,22 @@ from pathlib import Path
 import msgspec
 
 from indwell.sandbox.guard import guard
-from indwell.sandbox.leftovers import (
-    IS_LINUX,
-    Run,
-    ahead_of_others,
-    bury,
-    descendants,
-    end_descendants,
-    signal_group,
-)
-from indwell.sandbox.processes import children, machine_ram_b, n_tasks, processes, ram_b
+from indwell.sandbox.leftovers import Run, end_descendants, kill
 
-if sys.platform != "win32":
+if sys.platform == "win32":
+    import win32api
+
+    from indwell.sandbox.leftovers import jobs
+else:
     import resource
+
+    from indwell.sandbox.leftovers.posix import IS_LINUX, ahead_of_others, bury, descendants
+    from indwell.sandbox.processes import children, machine_ram_b, n_tasks, processes, ram_b
 
 _LOCKS = 10  # RLIMIT_LOCKS, which Linux ignores since 2.4.25; Python has no name for it
 _GRACE_CPU_S = 5  # between the catchable signal and KILL
 _DISK_SHARE = 0.8
+_NO_QUOTA = 0xC0000044  # STATUS_QUOTA_EXCEEDED: how a job ends a process for its time
 _OOM_SCORE = 500  # of 1,000: the kernel kills a command before the editor and us
 
 
@@ -61,51 +60,59 @@ class CommandLimits(msgspec.Struct, frozen=True):
     n_files: int = 65_536
 
 
-def shell_prefix(limits: CommandLimits, mark: str, cwd: Path, timeout_s: float | None) -> str:
-    """Shell text that sets the limits for itself and its children; joins with it on one line."""
-    if sys.platform == "win32":
-        return ""
-    cpu_s = limits.cpu_s
-    if timeout_s is not None:
-        cpu_s = cpu_s or int(timeout_s * (os.cpu_count() or 1)) + 1
-    settings = [
-        "ulimit -c 0",
-        *((f"ulimit -St {cpu_s}", f"ulimit -Ht {cpu_s + _GRACE_CPU_S}") if cpu_s else ()),
-        f"ulimit -f {_file_b(limits.file_b, cwd) >> 10}",
-        *_number("n", resource.RLIMIT_NOFILE, limits.n_files),
-    ]
-    if sys.platform.startswith("linux"):
-        if resource.getrlimit(_LOCKS)[1] == resource.RLIM_INFINITY:  # not inside a run of ours
-            settings.insert(0, f"ulimit -x {mark}")
-        # The kernel counts all processes and threads of the user, at most those of the machine. It
-        # does so for everyone but root; for root, `watch` counts.
-        now = n_tasks()
-        settings += _number("u", resource.RLIMIT_NPROC, now + limits.n_processes) if now else []
-        settings.append(f"echo {_OOM_SCORE} >/proc/self/oom_score_adj")
-    return f"{{ {'; '.join(settings)}; }} 2>/dev/null; "
+if sys.platform == "win32":
 
-
-def overrun(exit_code: int, limits: CommandLimits, timeout_s: float | None) -> str:
-    """Say which kernel limit an exit code points to; empty for none."""
-    if sys.platform == "win32":
+    def shell_prefix(limits: CommandLimits, mark: str, cwd: Path, timeout_s: float | None) -> str:
+        """Return nothing: the job holds the limits (``limit_run``)."""
+        del limits, mark, cwd, timeout_s
         return ""
-    number = -exit_code if exit_code < 0 else exit_code - 128
-    if number == signal.SIGXCPU:
+
+    def overrun(exit_code: int, limits: CommandLimits, timeout_s: float | None) -> str:
+        """Say which limit of the job an exit code points to; empty for none."""
         cpu_s = limits.cpu_s or (timeout_s or 0) * (os.cpu_count() or 1)
-        return f"over {cpu_s:,.0f} s of processor time"
-    if number == signal.SIGXFSZ:
-        return f"a file of over {limits.file_b / 1e6:,.0f} MB, or most of what is free on the disk"
-    return ""
+        is_over = exit_code == _NO_QUOTA
+        return f"over {cpu_s:,.0f} s of processor time" if is_over else ""
 
+else:
 
-def _number(letter: str, which: int, wanted: int) -> list[str]:
-    """Set both limits; a tighter soft limit stays, and a hard limit is never raised."""
-    if sys.platform == "win32":
-        return []
-    soft, hard = resource.getrlimit(which)
-    tight = [wanted, *(one for one in (soft, hard) if one != resource.RLIM_INFINITY)]
-    hardest = min(wanted, hard) if hard != resource.RLIM_INFINITY else wanted
-    return [f"ulimit -S{letter} {min(tight)}", f"ulimit -H{letter} {hardest}"]
+    def shell_prefix(limits: CommandLimits, mark: str, cwd: Path, timeout_s: float | None) -> str:
+        """Shell text that sets the limits for itself and its children; stays on their line."""
+        cpu_s = limits.cpu_s
+        if timeout_s is not None:
+            cpu_s = cpu_s or int(timeout_s * (os.cpu_count() or 1)) + 1
+        settings = [
+            "ulimit -c 0",
+            *((f"ulimit -St {cpu_s}", f"ulimit -Ht {cpu_s + _GRACE_CPU_S}") if cpu_s else ()),
+            f"ulimit -f {_file_b(limits.file_b, cwd) >> 10}",
+            *_number("n", resource.RLIMIT_NOFILE, limits.n_files),
+        ]
+        if sys.platform.startswith("linux"):
+            if resource.getrlimit(_LOCKS)[1] == resource.RLIM_INFINITY:  # not inside a run of ours
+                settings.insert(0, f"ulimit -x {mark}")
+            # The kernel counts all processes and threads of the user, at most those of the machine.
+            # It does so for everyone but root; for root, `watch` counts.
+            now = n_tasks()
+            settings += _number("u", resource.RLIMIT_NPROC, now + limits.n_processes) if now else []
+            settings.append(f"echo {_OOM_SCORE} >/proc/self/oom_score_adj")
+        return f"{{ {'; '.join(settings)}; }} 2>/dev/null; "
+
+    def overrun(exit_code: int, limits: CommandLimits, timeout_s: float | None) -> str:
+        """Say which kernel limit an exit code points to; empty for none."""
+        number = -exit_code if exit_code < 0 else exit_code - 128
+        if number == signal.SIGXCPU:
+            cpu_s = limits.cpu_s or (timeout_s or 0) * (os.cpu_count() or 1)
+            return f"over {cpu_s:,.0f} s of processor time"
+        if number == signal.SIGXFSZ:
+            file_mb = limits.file_b / 1e6
+            return f"a file of over {file_mb:,.0f} MB, or most of what is free on the disk"
+        return ""
+
+    def _number(letter: str, which: int, wanted: int) -> list[str]:
+        """Set both limits; a tighter soft limit stays, and a hard limit is never raised."""
+        soft, hard = resource.getrlimit(which)
+        tight = [wanted, *(one for one in (soft, hard) if one != resource.RLIM_INFINITY)]
+        hardest = min(wanted, hard) if hard != resource.RLIM_INFINITY else wanted
+        return [f"ulimit -S{letter} {min(tight)}", f"ulimit -H{letter} {hardest}"]
 
 
 def _file_b(wanted: int, cwd: Path) -> int:
@@ -122,48 +129,105 @@ _SHARE = 0.8  # of the machine's memory, for one command
 _IDLE = 20  # pause before the next measurement, in durations of the last
 
 
-class LimitWatch:
-    """Watches the totals of one run.
+if sys.platform == "win32":
+    _SLACK = 1.1  # times the limit: there the job refuses memory, before that the watch ends it
 
-    Args:
-        pid: The started program.
-        run: Its run.
-        limits: Its limits.
-    """
+    def limit_run(run: Run, limits: CommandLimits | None, timeout_s: float | None) -> None:
+        """Let the job hold the limits before the program starts; a job limits no file sizes."""
+        if limits is None:
+            return
+        cpu_s = limits.cpu_s
+        if timeout_s is not None:
+            cpu_s = cpu_s or int(timeout_s * (os.cpu_count() or 1)) + 1
+        held = {
+            "processes": limits.n_processes,
+            "memory_b": int(_most_b(limits) * _SLACK),
+            "cpu_s": (cpu_s or 0) + _GRACE_CPU_S if cpu_s else 0,
+        }
+        jobs.set_limits(run.job, held)
 
-    def __init__(self, pid: int, run: Run, limits: CommandLimits) -> None:
-        self.overrun = ""  # the exceeded limit in words, once the run is ended for it
-        self._pid = pid
-        self._run = run
-        self._most_b = limits.ram_b or int(machine_ram_b()[0] * _SHARE)
-        self._most_processes = limits.n_processes
+    def _most_b(limits: CommandLimits) -> int:
+        return limits.ram_b or int(win32api.GlobalMemoryStatusEx()["TotalPhys"] * _SHARE)
 
-    async def until_too_much(self) -> None:
-        """Wait until the run exceeds its total limits, and end it; may never return."""
-        before = n_tasks()
-        pause_s = LOOK_S
-        while IS_LINUX and not self.overrun:
-            await asyncio.sleep(pause_s)
-            guard.renew()
-            if len(children() or ()) > _MANY:
-                await asyncio.to_thread(bury, self._run)
-            is_full = 0 < self._most_b <= machine_ram_b()[1]
-            if is_full or n_tasks() - before >= self._most_processes:
-                began = time.monotonic()
-                # End it in this same thread: a growing bomb starves the event loop.
-                await asyncio.to_thread(self._end_excess)
-                pause_s = max(LOOK_S, _IDLE * (time.monotonic() - began))
-        if not IS_LINUX:
-            await asyncio.get_running_loop().create_future()
+    class LimitWatch:
+        """Watches the totals of one run.
 
-    def _end_excess(self) -> None:
-        with ahead_of_others():
-            young = tuple(processes(self._run.began))
-            own = descendants(self._pid, self._run, young) | {self._pid}
-            if sum(one.n_threads for one in young if one.pid in own) >= self._most_processes:
-                self.overrun = f"over {self._most_processes:,} processes and threads"
-            elif sum(map(ram_b, own)) >= self._most_b:
-                self.overrun = f"over {self._most_b / 1e6:,.0f} MB of memory"
-            if self.overrun:
-                signal_group(self._pid, "SIGKILL")
-                end_descendants(self._pid, self._run)
+        Args:
+            pid: The started program.
+            run: Its run.
+            limits: Its limits.
+        """
+
+        def __init__(self, pid: int, run: Run, limits: CommandLimits) -> None:
+            self.overrun = ""  # the exceeded limit in words, once the run is ended for it
+            self._pid = pid
+            self._run = run
+            self._most_b = _most_b(limits)
+            self._most_processes = limits.n_processes
+
+        async def until_too_much(self) -> None:
+            """Wait until the run exceeds its total limits, and end it; may never return."""
+            while not self.overrun:
+                await asyncio.sleep(LOOK_S)
+                told = win32api.GlobalMemoryStatusEx()
+                is_full = told["TotalPhys"] - told["AvailPhys"] >= self._most_b
+                if is_full and await asyncio.to_thread(self._memory_b) >= self._most_b:
+                    self.overrun = f"over {self._most_b / 1e6:,.0f} MB of memory"
+                elif jobs.n_active(self._run) >= self._most_processes:
+                    self.overrun = f"over {self._most_processes:,} processes"
+            kill(self._pid, self._run)
+
+        def _memory_b(self) -> int:
+            return sum(map(jobs.memory_b, jobs.process_ids(self._run)))
+
+else:
+
+    def limit_run(run: Run, limits: CommandLimits | None, timeout_s: float | None) -> None:
+        """Do nothing: ``shell_prefix`` has the limits."""
+        del run, limits, timeout_s
+
+    class LimitWatch:
+        """Watches the totals of one run.
+
+        Args:
+            pid: The started program.
+            run: Its run.
+            limits: Its limits.
+        """
+
+        def __init__(self, pid: int, run: Run, limits: CommandLimits) -> None:
+            self.overrun = ""  # the exceeded limit in words, once the run is ended for it
+            self._pid = pid
+            self._run = run
+            self._most_b = limits.ram_b or int(machine_ram_b()[0] * _SHARE)
+            self._most_processes = limits.n_processes
+
+        async def until_too_much(self) -> None:
+            """Wait until the run exceeds its total limits, and end it; may never return."""
+            before = n_tasks()
+            pause_s = LOOK_S
+            while IS_LINUX and not self.overrun:
+                await asyncio.sleep(pause_s)
+                guard.renew()
+                if len(children() or ()) > _MANY:
+                    await asyncio.to_thread(bury, self._run)
+                is_full = 0 < self._most_b <= machine_ram_b()[1]
+                if is_full or n_tasks() - before >= self._most_processes:
+                    began = time.monotonic()
+                    # End it in this same thread: a growing bomb starves the event loop.
+                    await asyncio.to_thread(self._end_excess)
+                    pause_s = max(LOOK_S, _IDLE * (time.monotonic() - began))
+            if not IS_LINUX:
+                await asyncio.get_running_loop().create_future()
+
+        def _end_excess(self) -> None:
+            with ahead_of_others():
+                young = tuple(processes(self._run.began))
+                own = descendants(self._pid, self._run, young) | {self._pid}
+                if sum(one.n_threads for one in young if one.pid in own) >= self._most_processes:
+                    self.overrun = f"over {self._most_processes:,} processes and threads"
+                elif sum(map(ram_b, own)) >= self._most_b:
+                    self.overrun = f"over {self._most_b / 1e6:,.0f} MB of memory"
+                if self.overrun:
+                    kill(self._pid, self._run)
+                    end_descendants(self._pid, self._run)

@@ -5,6 +5,7 @@ These files are opened by plain paths: only the kernel puts anything into /proc.
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 from collections.abc import Iterator
@@ -111,7 +112,7 @@ def ram_b(pid: int) -> int:
     if kilobytes:
         return sum(map(int, kilobytes)) << 10
     pages = _read(f"/proc/{pid}/statm").split()
-    return int(pages[1]) * os.sysconf("SC_PAGE_SIZE") if len(pages) > 1 else 0
+    return int(pages[1]) * mmap.PAGESIZE if len(pages) > 1 else 0
 
 
 def n_tasks() -> int:
@@ -145,7 +146,7 @@ def _read(path: str) -> bytes:
     """Read a kernel file; empty if it is gone or not readable for us."""
     pieces: list[bytes] = []
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     except OSError:
         return b""
     try:

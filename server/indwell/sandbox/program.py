@@ -12,34 +12,34 @@ import contextlib
 import errno
 import os
 import secrets
-import signal
 import time
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.sandbox.capture import Capture, OnChunk, pipe_from, pipe_into
-from indwell.sandbox.environment import clean_environment, raw
+from indwell.sandbox.capture import Capture, OnChunk, output_text, pipe_from, pipe_into
+from indwell.sandbox.environment import clean_environment
 from indwell.sandbox.guard import guard
 from indwell.sandbox.leftovers import (
     LeftoverRun,
     Pause,
     Run,
+    adopt,
+    ask_to_end,
     end_descendants,
     end_wrapped,
     ended,
+    kill,
     running,
-    signal_group,
-    signal_wrapped,
-    waited_for,
 )
-from indwell.sandbox.limits import CommandLimits, LimitWatch
+from indwell.sandbox.limits import CommandLimits, LimitWatch, limit_run
 from indwell.sandbox.processes import MARK
+from indwell.sandbox.starting import Starter, start_plainly
 
 
 class Pool:
@@ -78,34 +78,6 @@ KILL_WAIT_S = 5.0  # a process in an uninterruptible wait (a dead network drive)
 DEFAULT_LIMIT_B = 96_000
 
 T = TypeVar("T")
-
-
-class StartedProgram(Protocol):
-    """A running program; asyncio's process is one."""
-
-    @property
-    def pid(self) -> int:
-        """Its process id, also the id of its session and group."""
-
-    async def wait(self) -> int:
-        """Wait for its end; returns its exit code, negative for a signal."""
-
-
-class Starter(Protocol):
-    """Starts a program; ``start_plainly`` is one implementation."""
-
-    def __call__(
-        self,
-        argv: Sequence[str],
-        *,
-        cwd: Path,
-        env: Mapping[str, str],
-        stdin: int,
-        stdout: int,
-        stderr: int,
-        pass_fds: tuple[int, ...],
-    ) -> Coroutine[None, None, StartedProgram]:
-        """Start it."""
 
 
 def new_mark() -> str:
@@ -175,6 +147,7 @@ async def run_program(
         _guarded(mark or new_mark(), alone=alone) as run,
     ):
         began = time.monotonic()
+        limit_run(run, limits, timeout_s)
         starting = (start or start_plainly)(
             argv,
             cwd=cwd,
@@ -185,7 +158,7 @@ async def run_program(
             pass_fds=tuple(pass_fds),
         )
         process, is_cancelled = await _in_peace(starting)
-        waited_for(process.pid)
+        adopt(process.pid, run)
         guard.watch(run.mark, process.pid)
         if pause:
             pause.begin(process.pid, run)
@@ -225,7 +198,7 @@ async def run_program(
                 ended(process.pid)
     overrun = watch.overrun if watch else ""
     return Finished(
-        exit_code=-signal.SIGKILL if done.cancelled() else done.result(),
+        exit_code=-9 if done.cancelled() else done.result(),
         head=output.head,
         tail=output.tail,
         cut_b=output.cut_b,
@@ -250,37 +223,6 @@ async def _guarded(mark: str, *, alone: bool) -> AsyncIterator[Run]:
             yield run
         finally:
             guard.forget(mark)
-
-
-async def start_plainly(
-    argv: Sequence[str],
-    *,
-    cwd: Path,
-    env: Mapping[str, str],
-    stdin: int,
-    stdout: int,
-    stderr: int,
-    pass_fds: tuple[int, ...],
-) -> asyncio.subprocess.Process:
-    """Start a program in a session of its own.
-
-    Raises:
-        ToolError: The program or ``cwd`` cannot be used.
-    """
-    try:
-        return await asyncio.create_subprocess_exec(
-            *map(raw, argv),
-            cwd=raw(str(cwd)),
-            env={raw(name): raw(value) for name, value in env.items()},
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            pass_fds=pass_fds,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:  # ValueError: a NUL byte or a lone surrogate
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise ToolError(f"{argv[0]!r} could not be started in {str(cwd)!r}: {reason}") from error
 
 
 async def _wait(
@@ -309,15 +251,11 @@ async def _stop(
     alone: bool,
     is_wrapped: bool,
 ) -> None:
-    """End a program and all that it started: TERM, a grace period, KILL."""
-    if grace_s and is_wrapped:
-        await asyncio.to_thread(signal_wrapped, pid, run, "SIGTERM")
-    elif grace_s:
-        signal_group(pid, "SIGTERM")
-    if grace_s:
+    """End a program and all that it started: ask it to end, wait a grace period, kill it."""
+    if grace_s and await ask_to_end(pid, run, grace_s, is_wrapped=is_wrapped):
         await asyncio.wait({ended}, timeout=grace_s)
     if not ended.done():
-        signal_group(pid, "SIGKILL")
+        kill(pid, run)
     await _end_rest(pid, run, alone=alone)
     await asyncio.wait({ended}, timeout=KILL_WAIT_S)
 
@@ -380,11 +318,11 @@ class Finished(msgspec.Struct, frozen=True):
     def output(self) -> str:
         """The output as text, with undecodable bytes replaced and the gap marked."""
         if not self.cut_b:
-            return self.head.decode("utf-8", "replace")
+            return output_text(self.head)
         return (
-            f"{self.head.decode('utf-8', 'replace')}\n"
+            f"{output_text(self.head)}\n"
             f"[… {self.cut_b:,} bytes left out …]\n"
-            f"{self.tail.decode('utf-8', 'replace')}"
+            f"{output_text(self.tail)}"
         )
 
 

@@ -37,12 +37,11 @@ from indwell.sandbox.program import (
     TIMEOUT_GRACE_S,
     Finished,
     Pool,
-    Starter,
     new_mark,
     run_program,
     shortages,
-    start_plainly,
 )
+from indwell.sandbox.starting import Starter, start_plainly
 
 _MOST_LINES, _MOST_NAMES = 20, 3  # lines that are searched, and names that are shown
 

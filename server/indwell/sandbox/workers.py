@@ -95,12 +95,11 @@ def _own_package_findable() -> Iterator[None]:
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
     """Delay Ctrl-C until the block ends; processes started in it inherit the block."""
-    mask = getattr(signal, "pthread_sigmask", None)
-    if mask is None:
+    if sys.platform == "win32":
         yield
-        return
-    before = mask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        mask(signal.SIG_SETMASK, before)
+    else:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -20,7 +20,7 @@ import msgspec
 
 from indwell.errors import UserError
 from indwell.files.atomic import write_atomic
-from indwell.sandbox.program import start_plainly
+from indwell.sandbox.starting import start_conversation
 from indwell.workspace.text import document_lines
 
 START_TIMEOUT_S = 30.0  # a cold import from a slow disk
@@ -86,14 +86,11 @@ class DemoClient:
         Raises:
             UserError: The server does not start or does not answer.
         """
-        self._process = await start_plainly(
+        self._process = await start_conversation(
             command,
             cwd=Path.cwd(),
             env=environment,
-            stdin=PIPE,
-            stdout=PIPE,
             stderr=sys.__stderr__.fileno() if sys.__stderr__ else asyncio.subprocess.DEVNULL,
-            pass_fds=(),
         )
         self._reading = asyncio.create_task(self._read())
         folder = {"uri": self._root.as_uri(), "name": self._root.name}

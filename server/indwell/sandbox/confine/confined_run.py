@@ -33,7 +33,8 @@ from indwell.sandbox.confine.strength import host, strength
 from indwell.sandbox.confinement import Confinement, looked_up
 from indwell.sandbox.gate import close_until_settled
 from indwell.sandbox.guard import guard
-from indwell.sandbox.program import Starter, is_shortage, start_plainly
+from indwell.sandbox.program import is_shortage
+from indwell.sandbox.starting import Starter, start_plainly
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import signal
 import time
@@ -10,6 +9,7 @@ from collections.abc import Callable
 
 from indwell.lazy_pattern import lazy_pattern
 from indwell.sandbox import Finished
+from indwell.sandbox.capture import output_decoder
 from indwell.tools.truncate import TextEnds, cut_output, plain, without_escapes
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
@@ -37,7 +37,7 @@ class CommandOutput:
     def __init__(self, on_output: Callable[[str], None]) -> None:
         self._on_output = on_output
         self._kept = bytearray()
-        self._decoder = _decoder()
+        self._decoder = output_decoder()
         self._room = LIVE_CHARS
 
     def feed(self, data: bytes) -> None:
@@ -85,16 +85,12 @@ def _from_a_blank(data: bytes) -> bytes:
 
 def _shown(data: bytes | bytearray) -> str:
     """Return text as a terminal shows it, pausing for the event loop between the pieces."""
-    decoder, screen = _decoder(), Screen()
+    decoder, screen = output_decoder(), Screen()
     for start in range(0, len(data), _PIECE_B):
         screen.feed(decoder.decode(data[start : start + _PIECE_B]))
         time.sleep(0)  # releases the interpreter, which this thread otherwise holds for 5 ms
     screen.feed(decoder.decode(b"", final=True))
     return screen.finish()
-
-
-def _decoder() -> codecs.IncrementalDecoder:
-    return codecs.getincrementaldecoder("utf-8")("replace")
 
 
 class Screen:

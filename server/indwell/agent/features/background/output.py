@@ -9,10 +9,10 @@ a busy thread delays the event loop. A command that writes faster waits.
 from __future__ import annotations
 
 import asyncio
-import codecs
 from collections.abc import Awaitable, Callable
 
 from indwell.lazy_pattern import lazy_pattern
+from indwell.sandbox.capture import output_decoder
 from indwell.secrets import open_key
 from indwell.tools.truncate import OUTPUT_LIMIT, OUTPUT_TAIL, plain
 
@@ -76,7 +76,7 @@ class Output:
         self._n_lost = 0
         self._is_losing = False  # until the next line begins
         self._news = News()
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._decoder = output_decoder()
         self._taking = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._has_room: asyncio.Future[None] | None = None

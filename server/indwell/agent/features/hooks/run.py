@@ -51,6 +51,7 @@ from indwell.policy.approvals import short_line
 from indwell.policy.rules import Widening
 from indwell.review.hunk import Actor
 from indwell.sandbox import Finished, spawn
+from indwell.sandbox.capture import output_text
 from indwell.tools.truncate import without_escapes
 
 KEPT_B = 400_000  # bytes of each of a hook's streams
@@ -281,7 +282,7 @@ async def _outcome(session: Session, timeout_s: float, finished: Finished) -> Ho
         return HookOutcome(problem=f"it took longer than {timeout_s:g} s, and was ended")
     if finished.overrun:
         return HookOutcome(problem=f"it used {finished.overrun}, and was ended")
-    errors = finished.errors.decode("utf-8", "replace")
+    errors = output_text(finished.errors)
     outcome = outcome_of(
         finished.exit_code, without_escapes(finished.output), without_escapes(errors)
     )

@@ -1,4 +1,4 @@
-"""Ends or pauses a program with everything it started, even outside its process group.
+"""Ends or pauses a program with everything it started, even outside its process group: POSIX.
 
 Each run has a random mark, which its descendants inherit twice: in the environment, and as a
 resource limit without effect. A group signal misses children with a session of their own, and their
@@ -17,6 +17,7 @@ A command that creates files faster than they can be checked is paused meanwhile
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ctypes
 import functools
@@ -33,6 +34,8 @@ import msgspec
 
 from indwell.sandbox.processes import Process, children, has_words, is_marked, process_of, processes
 
+assert sys.platform != "win32"
+
 _DYING_S = 0.003
 _QUIET = 3  # empty scans of /proc in a row, where a single one is no proof
 SEARCH_S = 5.0  # limit for what forks during the search; a bomb of 200 is gone in less than one
@@ -40,8 +43,6 @@ SEARCH_S = 5.0  # limit for what forks during the search; a bomb of 200 is gone 
 
 def signal_group(pid: int, name: str) -> bool:
     """Send a signal, such as ``SIGTERM``, to a process group; False if it is empty."""
-    if sys.platform == "win32":
-        return False
     try:
         os.killpg(pid, getattr(signal, name))
     except ProcessLookupError:
@@ -51,12 +52,33 @@ def signal_group(pid: int, name: str) -> bool:
     return True
 
 
-def signal_wrapped(pid: int, run: Run, name: str) -> None:
-    """Send a signal to the program in a sandbox, not to the sandbox's own group.
+async def ask_to_end(pid: int, run: Run, grace_s: float, *, is_wrapped: bool) -> bool:
+    """Send TERM to a program; tells whether to wait for its end.
 
-    The target is the group of the sandbox's child. That child leads a session and, as the first of
-    its namespace, ignores every signal but KILL. Blocks.
+    In a sandbox the target is the group of the sandbox's child, not the sandbox's own group. That
+    child leads a session and, as the first of its namespace, ignores every signal but KILL.
+
+    Args:
+        pid: The started program.
+        run: Its run.
+        grace_s: Seconds that the caller waits afterwards.
+        is_wrapped: The program runs in a sandbox.
     """
+    del grace_s
+    if is_wrapped:
+        await asyncio.to_thread(_signal_wrapped, pid, run, "SIGTERM")
+    else:
+        signal_group(pid, "SIGTERM")
+    return True
+
+
+def kill(pid: int, run: Run) -> None:
+    """Kill the process group of a program; ``end_descendants`` finds the others."""
+    del run
+    signal_group(pid, "SIGKILL")
+
+
+def _signal_wrapped(pid: int, run: Run, name: str) -> None:
     for one in processes(run.began) if IS_LINUX else ():
         if one.parent == pid and one.session == one.pid:
             signal_group(one.pid, name)
@@ -290,6 +312,12 @@ def over(run: Run) -> None:
     _going_on.discard(run)
 
 
+def adopt(pid: int, run: Run) -> None:
+    """Take a program that was just started into its run."""
+    del run
+    waited_for(pid)
+
+
 def waited_for(pid: int) -> None:
     """Note that someone else reaps this child of ours."""
     _started.add(pid)
@@ -385,8 +413,6 @@ class Pause:
         Returns:
             Whether that succeeded; False if processes appear faster than they can be stopped.
         """
-        if sys.platform == "win32":
-            return not is_still
         with self._lock:
             if is_still:
                 self._wanted_by.add(who)

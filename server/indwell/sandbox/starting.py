@@ -1,0 +1,244 @@
+"""Starts a program: in a session of its own (POSIX), or in a hidden console of its own (Windows).
+
+Windows passes one text to a program, which takes it apart itself. ``subprocess`` quotes it for most
+programs. A batch file (``.cmd``, ``.bat``: how npm and others install their programs) is read by
+``cmd.exe`` by rules of its own, so it gets a command line of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import subprocess
+import sys
+import threading
+from collections.abc import Coroutine, Mapping, Sequence
+from pathlib import Path, PureWindowsPath
+from typing import Protocol
+
+from indwell.errors import ToolError
+from indwell.sandbox.environment import program_in, raw
+
+
+class StartedProgram(Protocol):
+    """A running program; asyncio's process is one."""
+
+    @property
+    def pid(self) -> int:
+        """Its process id, also the id of its session and group."""
+
+    async def wait(self) -> int:
+        """Wait for its end; returns its exit code, negative for a signal."""
+
+
+class Starter(Protocol):
+    """Starts a program; ``start_plainly`` is one implementation.
+
+    On Windows the program is suspended, and ``leftovers.adopt`` lets it run.
+    """
+
+    def __call__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: int,
+        stdout: int,
+        stderr: int,
+        pass_fds: tuple[int, ...],
+    ) -> Coroutine[None, None, StartedProgram]:
+        """Start it."""
+
+
+if sys.platform == "win32":
+    import win32api
+
+    HIDDEN = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
+    _CREATE_SUSPENDED = 0x4  # processthreadsapi.h; `subprocess` has no name for it
+
+    class _Started:
+        """A program and the thread that waits for its end."""
+
+        def __init__(self, process: subprocess.Popen[bytes]) -> None:
+            self.pid = process.pid
+            self._process = process
+
+        async def wait(self) -> int:
+            """Wait for its end; returns its exit code."""
+            loop = asyncio.get_running_loop()
+            code: asyncio.Future[int] = loop.create_future()
+
+            def tell(found: int) -> None:
+                if not code.done():
+                    code.set_result(found)
+
+            def wait() -> None:
+                found = self._process.wait()
+                try:
+                    loop.call_soon_threadsafe(tell, found)
+                except RuntimeError:
+                    return  # the event loop has ended, so nobody waits
+
+            # Not a thread of the pool: there are few of them, and a server runs for days.
+            threading.Thread(target=wait, daemon=True, name="indwell-wait").start()
+            return await code
+
+    async def start_plainly(
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: int,
+        stdout: int,
+        stderr: int,
+        pass_fds: tuple[int, ...],
+    ) -> StartedProgram:
+        """Start a program, suspended, in a process group and a hidden console of its own.
+
+        Raises:
+            ToolError: The program or ``cwd`` cannot be used.
+        """
+        assert not pass_fds, "Windows passes no descriptors under their numbers"
+
+        def start() -> subprocess.Popen[bytes]:
+            shell = str(Path(win32api.GetSystemDirectory()) / "cmd.exe")
+            program, *words = argv
+            # Windows would look in the current folder first, which is a folder of the workspace.
+            if not Path(program).is_absolute():
+                program = program_in(program, env.get("PATH", "")) or program
+            if not Path(program).is_absolute():
+                raise FileNotFoundError(errno.ENOENT, "it was not found on PATH")
+            is_batch = is_batch_file(program)
+            words = [program, *words]
+            return subprocess.Popen(  # noqa: S603 - it is judged, asked for and held
+                batch_command_line(words, shell) if is_batch else words,
+                executable=shell if is_batch else program,
+                cwd=str(cwd),
+                env={**env},
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                creationflags=HIDDEN | _CREATE_SUSPENDED,
+            )
+
+        try:
+            return _Started(await asyncio.to_thread(start))
+        except (OSError, ValueError) as error:  # ValueError: a NUL byte, or a batch file's argument
+            raise _not_started(argv, cwd, error) from error
+
+else:
+    HIDDEN = 0
+
+    async def start_plainly(
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: int,
+        stdout: int,
+        stderr: int,
+        pass_fds: tuple[int, ...],
+    ) -> StartedProgram:
+        """Start a program in a session of its own.
+
+        Raises:
+            ToolError: The program or ``cwd`` cannot be used.
+        """
+        try:
+            return await asyncio.create_subprocess_exec(
+                *map(raw, argv),
+                cwd=raw(str(cwd)),
+                env={raw(name): raw(value) for name, value in env.items()},
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=pass_fds,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:  # ValueError: a NUL byte or a lone surrogate
+            raise _not_started(argv, cwd, error) from error
+
+
+async def start_conversation(
+    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stderr: int
+) -> asyncio.subprocess.Process:
+    """Start a program of ours that talks over its stdin and stdout, and ends when stdin does.
+
+    Raises:
+        ToolError: The program or ``cwd`` cannot be used.
+    """
+    try:
+        return await asyncio.create_subprocess_exec(
+            *map(raw, argv),
+            cwd=raw(str(cwd)),
+            env={raw(name): raw(value) for name, value in env.items()},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=stderr,
+            start_new_session=True,
+            creationflags=HIDDEN,
+        )
+    except (OSError, ValueError) as error:
+        raise _not_started(argv, cwd, error) from error
+
+
+def _not_started(argv: Sequence[str], cwd: Path, error: OSError | ValueError) -> ToolError:
+    reason = error.strerror if isinstance(error, OSError) else error
+    return ToolError(f"{argv[0]!r} could not be started in {str(cwd)!r}: {reason}")
+
+
+_PLAIN = frozenset(r"#$*+-./:?@\_")  # with letters and digits: need no quotes in a batch file
+_NO_EXPANSION = "%%cd:~,%"  # before a percent sign: nothing of the current folder's name
+
+
+def is_batch_file(program: str) -> bool:
+    """Would Windows run this file through ``cmd.exe``? It ignores dots and blanks at the end."""
+    name = PureWindowsPath(program).name.rstrip(". ").lower()
+    return name.endswith((".bat", ".cmd"))
+
+
+def batch_command_line(argv: Sequence[str], shell: str) -> str:
+    r"""Return the command line with which ``cmd.exe`` runs a batch file with exactly these words.
+
+    ``cmd.exe`` reads the line twice: once for itself, and once for the batch file's ``%*``. Within
+    double quotes only ``%`` and ``"`` act. A doubled quote stays inside the quotes, also for the
+    program behind the batch file; a variable between percent signs cannot be escaped, so an empty
+    part of ``%cd%`` is put in between ("BatBadBut", CVE-2024-24576; the rules are those of Rust's
+    standard library).
+
+    Args:
+        argv: The batch file and its arguments.
+        shell: The path of ``cmd.exe``.
+
+    Raises:
+        ValueError: A word cannot be passed on: it has a line break or a NUL.
+    """
+    script, *words = argv
+    if '"' in script or script.endswith("\\"):
+        raise ValueError(f"{script!r} is no name of a batch file")
+    for word in argv:
+        if any(one in word for one in "\r\n\0"):
+            raise ValueError("a batch file takes no argument with a line break or a NUL")
+    line = " ".join([_batch_word(script, must_quote=True), *map(_batch_word, words)])
+    return f'{subprocess.list2cmdline([shell])} /e:ON /v:OFF /d /s /c "{line}"'
+
+
+def _batch_word(word: str, *, must_quote: bool = False) -> str:
+    must_quote = must_quote or not word or word.endswith("\\")
+    must_quote |= any(not _is_plain(one) for one in word)
+    text, n_backslashes = "", 0
+    for one in word:
+        if one == '"':
+            text += "\\" * n_backslashes + '"'
+        elif one == "%":
+            text += _NO_EXPANSION
+        n_backslashes = n_backslashes + 1 if one == "\\" else 0
+        text += one
+    return f'"{text}{chr(92) * n_backslashes}"' if must_quote else text
+
+
+def _is_plain(char: str) -> bool:
+    if char.isascii():
+        return char.isalnum() or char in _PLAIN
+    return not "\x80" <= char <= "\x9f"  # control characters
