@@ -9,18 +9,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
-import sys
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+from indwell.lsp.wire.editor_process import parent_watch, watch_signals
 from indwell.lsp.wire.framing import Framer, framed
 from indwell.lsp.wire.language_server import Server
+from indwell.lsp.wire.line_writer import LineWriter
 from indwell.lsp.wire.routing import Routing
-from indwell.lsp.wire.stdio import READ_B, OpenLine, make_nonblocking
+from indwell.lsp.wire.stdio import READ_B, OpenLine
 
 _log = logging.getLogger(__name__)
 
@@ -31,15 +30,12 @@ EXIT_S = 1.0  # then the process ends, even if threads are still running
 MOST_STARVED = 20  # callbacks without memory; a reader without memory is called again at once
 NO_MEMORY = b"indwell: there is no memory left; the server ends\n"
 
-_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
-
 STALLED_S = 0.4  # without a byte inside a body; then its length is looked at (LSP-03)
 DROP_AT_B = 1024 * 1024  # waiting bytes from which on deltas are left out
 LIMIT_B = 32 * 1024 * 1024  # waiting bytes at which an editor that reads nothing counts as gone
 GONE_S = 5.0  # without taking a byte, while so much is waiting
 HARD_LIMIT_B = 8 * LIMIT_B  # however fast the editor reads: memory ends somewhere
 _BATCH = 64  # buffers per system call
-POLL_S = 2.0  # if the system does not report it
 
 
 def serve_line(open_line: OpenLine, server: Server, stop: Callable[[], Awaitable[None]]) -> int:
@@ -60,13 +56,12 @@ def serve_line(open_line: OpenLine, server: Server, stop: Callable[[], Awaitable
 
 async def _serve(open_line: OpenLine, server: Server, stop: Callable[[], Awaitable[None]]) -> int:
     line = open_line.line
-    make_nonblocking(line.write_fd)
     asyncio.get_running_loop().set_exception_handler(_Starving())
     outgoing = Outgoing(line.write_fd, lambda reason: routing.give_up(reason))  # noqa: PLW0108 - made below
     routing = Routing(server, outgoing.send)
     server.send = outgoing.send
     incoming = Incoming(line.read_fd, open_line.framer, routing)
-    _watch_signals(routing)
+    watch_signals(routing.give_up)
     async with parent_watch(open_line.opened.process_id) as gone:
         orphaned = asyncio.create_task(_leave_when(gone, routing))
         routing.receive(open_line.rest)
@@ -103,18 +98,6 @@ class _Starving:
 async def _leave_when(gone: asyncio.Event, routing: Routing) -> None:
     await gone.wait()
     routing.give_up("the editor's process has ended")
-
-
-def _watch_signals(routing: Routing) -> None:
-    loop = asyncio.get_running_loop()
-    for name in _SIGNALS:
-        number = getattr(signal, name, None)
-        if number is None:
-            continue
-        try:
-            loop.add_signal_handler(number, routing.give_up, f"ended by {name}", 128 + number)
-        except (NotImplementedError, RuntimeError, ValueError):
-            return  # not on this system, or not in the main thread
 
 
 async def _within(seconds: float, what: str, work: Awaitable[None]) -> None:
@@ -209,12 +192,12 @@ class Outgoing:
     """Frames on their way to a file descriptor.
 
     Args:
-        fd: Where to; non-blocking if it is a pipe or a socket.
+        fd: Where to.
         on_lost: Called once, with the reason, when nothing can be sent any more.
     """
 
     def __init__(self, fd: int, on_lost: Callable[[str], None]) -> None:
-        self._fd = fd
+        self._line = LineWriter(fd)
         self._on_lost = on_lost
         self._waiting: deque[bytes] = deque()
         self._waiting_b = 0
@@ -257,7 +240,7 @@ class Outgoing:
         while self._waiting:
             batch = [self._waiting[n] for n in range(min(_BATCH, len(self._waiting)))]
             try:
-                n_written = os.writev(self._fd, batch)
+                n_written = self._line.write(batch)
             except BlockingIOError:
                 break
             except OSError as error:
@@ -266,7 +249,7 @@ class Outgoing:
             self._sent(n_written)
         if self._waiting and not self._watched:
             self._watched = True
-            asyncio.get_running_loop().add_writer(self._fd, self._write)
+            self._line.watch(self._write)
         elif not self._waiting:
             self._unwatch()
 
@@ -283,61 +266,9 @@ class Outgoing:
     def _unwatch(self) -> None:
         if self._watched:
             self._watched = False
-            asyncio.get_running_loop().remove_writer(self._fd)
+            self._line.unwatch()
 
     def _lose(self, reason: str) -> None:
         if not self._lost:
             self.close()
             self._on_lost(reason)
-
-
-@asynccontextmanager
-async def parent_watch(process_id: int | None) -> AsyncIterator[asyncio.Event]:
-    """While this runs, the event says that the process has ended.
-
-    A process that is not visible, as from inside a container, is not watched: the end of stdin has
-    to suffice.
-    """
-    gone = asyncio.Event()
-    if process_id is None or process_id <= 1 or sys.platform == "win32":
-        yield gone
-        return
-    if not hasattr(os, "pidfd_open"):
-        poll = asyncio.create_task(_poll(process_id, gone))
-        try:
-            yield gone
-        finally:
-            poll.cancel()
-        return
-    try:
-        fd = os.pidfd_open(process_id)
-    except (OSError, OverflowError) as error:
-        _log.warning("the editor's process %s is not watched: %s", process_id, error)
-        yield gone
-        return
-    loop = asyncio.get_running_loop()
-
-    def ended() -> None:
-        loop.remove_reader(fd)
-        gone.set()
-
-    loop.add_reader(fd, ended)
-    try:
-        yield gone
-    finally:
-        loop.remove_reader(fd)
-        os.close(fd)
-
-
-async def _poll(process_id: int, gone: asyncio.Event) -> None:
-    while True:
-        try:
-            os.kill(process_id, 0)
-        except ProcessLookupError:
-            gone.set()
-            return
-        except OverflowError:
-            return  # no process has such a number
-        except PermissionError:
-            pass  # the process of another user, so it is alive
-        await asyncio.sleep(POLL_S)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import select
-import stat
 import sys
 import time
 from collections.abc import Callable
@@ -57,6 +56,7 @@ def claim_stdio() -> StdioTransport:
         ) from error
     for fd in line:
         os.set_inheritable(fd, False)  # noqa: FBT003 - as the function is
+        _keep_bytes(fd)
     nothing, nobody = os.pipe()
     os.close(nobody)  # reading gives the end of the file
     os.dup2(nothing, 0)
@@ -105,18 +105,18 @@ def open_line(
     return OpenLine(line, opening.opened, framer, opening.rest)
 
 
-def make_nonblocking(fd: int) -> None:
-    """Make writes return at once, if the descriptor is a pipe or socket that only we use.
+if sys.platform == "win32":
+    import msvcrt
 
-    A terminal or a file is shared with other programs, which do not expect that; writes to these do
-    not block long.
-    """
-    mode = os.fstat(fd).st_mode
-    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
-        return
-    ours, errors = os.fstat(fd), os.fstat(2)
-    if (ours.st_dev, ours.st_ino) != (errors.st_dev, errors.st_ino):
-        os.set_blocking(fd, False)
+    def _keep_bytes(fd: int) -> None:
+        """Let the descriptor pass bytes on as they are: no line ends are translated."""
+        msvcrt.setmode(fd, os.O_BINARY)
+
+else:
+
+    def _keep_bytes(fd: int) -> None:
+        """Do nothing: only Windows translates line ends."""
+        del fd
 
 
 def _write_all(fd: int, data: bytes) -> None:
