@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 
 from indwell.sandbox import CommandLimits, spawn
-from indwell.sandbox.processes import ram_b
+from indwell.sandbox.leftovers.processes import ram_b
 
 NOBODY = 65_534
 

@@ -10,7 +10,7 @@ import pytest
 
 from indwell.sandbox import spawn
 from indwell.sandbox.leftovers import LeftoverRun, end_descendants, running
-from indwell.sandbox.processes import children, process_of
+from indwell.sandbox.leftovers.processes import children, process_of
 from indwell.sandbox.program import new_mark
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds escaped children in /proc")

@@ -31,7 +31,13 @@ else:
     import resource
 
     from indwell.sandbox.leftovers.posix import IS_LINUX, ahead_of_others, bury, descendants
-    from indwell.sandbox.processes import children, machine_ram_b, n_tasks, processes, ram_b
+    from indwell.sandbox.leftovers.processes import (
+        children,
+        machine_ram_b,
+        n_tasks,
+        processes,
+        ram_b,
+    )
 
 _LOCKS = 10  # RLIMIT_LOCKS, which Linux ignores since 2.4.25; Python has no name for it
 _GRACE_CPU_S = 5  # between the catchable signal and KILL

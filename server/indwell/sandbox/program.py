@@ -37,8 +37,8 @@ from indwell.sandbox.leftovers import (
     kill,
     running,
 )
+from indwell.sandbox.leftovers.processes import MARK
 from indwell.sandbox.limits import CommandLimits, LimitWatch, limit_run
-from indwell.sandbox.processes import MARK
 from indwell.sandbox.starting import Starter, start_plainly
 
 

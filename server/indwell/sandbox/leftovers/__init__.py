@@ -17,6 +17,7 @@ if sys.platform == "win32":
         kill,
         prepare,
         running,
+        signal_group,
         waited_for,
     )
 else:
@@ -32,6 +33,7 @@ else:
         kill,
         prepare,
         running,
+        signal_group,
         waited_for,
     )
 
@@ -47,5 +49,6 @@ __all__ = [
     "kill",
     "prepare",
     "running",
+    "signal_group",
     "waited_for",
 ]

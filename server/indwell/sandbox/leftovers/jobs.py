@@ -172,6 +172,11 @@ if sys.platform == "win32":
         del run, is_wrapped
         return grace_s >= HELPER_S and await asyncio.to_thread(_send_break, pid)
 
+    def signal_group(pid: int, name: str) -> bool:
+        """Return False: Windows has no signals, and groups only for CTRL_BREAK."""
+        del pid, name
+        return False
+
     def kill(pid: int, run: Run) -> None:
         """Kill a program with everything it started."""
         del pid

@@ -32,7 +32,14 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from indwell.sandbox.processes import Process, children, has_words, is_marked, process_of, processes
+from indwell.sandbox.leftovers.processes import (
+    Process,
+    children,
+    has_words,
+    is_marked,
+    process_of,
+    processes,
+)
 
 assert sys.platform != "win32"
 
