@@ -18,7 +18,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support.hatching import close_nests
-from support.platforms import IS_WINDOWS, expect_failures
 from support.strays import strays
 
 PACKAGE = str(Path(__file__).resolve().parents[1] / "server" / "indwell") + os.sep
@@ -62,12 +61,6 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """On Windows, know the tests that fail for now."""
-    if IS_WINDOWS:
-        expect_failures(items)
 
 
 def _caller(frame: FrameType | None) -> str | None:
