@@ -31,7 +31,7 @@ import msgspec
 import openai
 from instant_endpoint import TURNS
 
-from indwell.agent.core.parts import Parts, SessionModel, TurnLimits
+from indwell.agent.core.session_parts import Parts, SessionModel, TurnLimits
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.core.budget import MemoryLedger
-from indwell.agent.core.parts import Log
+from indwell.agent.core.session_parts import Log
 from indwell.errors import SessionError
 from indwell.messages import Reply, Request
 from indwell.sessions.records import Intent, MessageRecord, Record

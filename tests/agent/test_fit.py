@@ -12,7 +12,7 @@ import pytest
 from indwell.agent.compaction.fit import _keep, make_compact
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.events import Compacted, Notice
-from indwell.agent.core.parts import CompactionWish, OtherModel
+from indwell.agent.core.session_parts import CompactionWish, OtherModel
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import CompactionStep, SpilledText, TokenRates
 from indwell.errors import ContextOverflow, ServerFault, SessionError

@@ -11,7 +11,7 @@ import pytest
 
 from indwell.agent.core import events
 from indwell.agent.core.budget import Budgets
-from indwell.agent.core.parts import OtherModel
+from indwell.agent.core.session_parts import OtherModel
 from indwell.agent.features.subagents.child import SubagentLimits
 from indwell.agent.restore import past_of, recalled
 from indwell.messages import Reply, Request

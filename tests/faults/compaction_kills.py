@@ -31,9 +31,9 @@ from statistics import median
 import msgspec
 
 from indwell.agent.compaction.fit import fit
-from indwell.agent.core.parts import Log
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import TurnState
+from indwell.agent.core.session_parts import Log
 from indwell.agent.loop.turn import run_turn
 from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.context import conversation as talk

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from indwell.agent.core.parts import Log
+from indwell.agent.core.session_parts import Log
 from indwell.errors import SessionError
 from indwell.service.service import Service
 from indwell.sessions.log_lines import LogReading

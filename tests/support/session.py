@@ -16,7 +16,7 @@ import msgspec
 
 from indwell.agent.core.events import Event, TurnFinished
 from indwell.agent.core.feature import Feature
-from indwell.agent.core.parts import Parts, SessionClock, SessionModel, TurnLimits
+from indwell.agent.core.session_parts import Parts, SessionClock, SessionModel, TurnLimits
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from indwell.agent.compaction.fit import make_compact
-from indwell.agent.core.parts import CompactionWish
 from indwell.agent.core.session import Session
+from indwell.agent.core.session_parts import CompactionWish
 from indwell.agent.features.subagents.child import OwnTools, SubagentLimits
 from indwell.agent.features.subagents.definition import Definition
 from indwell.agent.features.subagents.feature import Subagents, make_agent

@@ -15,7 +15,7 @@ from indwell.agent.features.questions import CLOSED, UserQuestion
 from indwell.agent.features.questions import Answer as UserAnswer
 from indwell.errors import UserError
 from indwell.lsp.editor.client import Client
-from indwell.lsp.editor.model_line import EditorModelLine
+from indwell.lsp.editor.editor_model_connection import EditorModelConnection
 from indwell.lsp.editor.progress import TurnProgress
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.lsprotocol_types import types
@@ -226,7 +226,7 @@ class EditorDoor:
         documents: What the editor has open.
 
     Attributes:
-        line: The line to the client's own models.
+        model_connection: The connection to the client's own models.
         listeners: Each hears every event, with the id of its session.
     """
 
@@ -235,7 +235,7 @@ class EditorDoor:
     def __init__(self, client: Client, documents: Documents) -> None:
         self._client = client
         self._documents = documents
-        self.line = EditorModelLine(client)
+        self.model_connection = EditorModelConnection(client)
         self._progress: dict[str, TurnProgress] = {}  # of the running turns, by session
         self.listeners: list[Callable[[str, Event], None]] = []
 
@@ -260,9 +260,9 @@ class EditorDoor:
         return self._client.features.has("events")
 
     @property
-    def models(self) -> EditorModelLine | None:
-        """The line to the client's own models, if it has any to offer."""
-        return self.line if self._client.features.has("models") else None
+    def models(self) -> EditorModelConnection | None:
+        """The connection to the client's own models, if it has any to offer."""
+        return self.model_connection if self._client.features.has("models") else None
 
     def tell(self, words: str) -> None:
         """Show a message."""

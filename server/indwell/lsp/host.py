@@ -16,7 +16,7 @@ from indwell.agent.features.checks.gate import CheckGate
 from indwell.bounds.secrets import OtherNames
 from indwell.lsp.editor.answering import Answering, Stillness
 from indwell.lsp.editor.client import Client
-from indwell.lsp.editor.showing import Showing
+from indwell.lsp.editor.turn_display import TurnDisplay
 from indwell.lsp.front_door import EditorDoor
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.lsprotocol_types import types
@@ -44,7 +44,7 @@ class Host:
         self.documents = Documents()
         self.door = EditorDoor(client, self.documents)
         self.service = service = composition.service(self.door)
-        self.line = self.door.line
+        self.model_connection = self.door.model_connection
         self.sessions = service.sessions
         self.turns = service.turns
         self.review = service.review
@@ -53,7 +53,7 @@ class Host:
         self.attention = Attention(self.documents, monotonic, self.display, names)
         self.problems = EditorProblems(client, self.documents, lambda: self.settings)
         self.prompting = Prompting(self.documents, self.attention, lambda: self.settings)
-        self.showing = Showing(client, lambda: self.settings)
+        self.turn_display = TurnDisplay(client, lambda: self.settings)
         self.answering = Answering(client, self.chores)
         self.stillness = Stillness(
             monotonic,
@@ -125,7 +125,9 @@ class Host:
         """
         await self.service.check_prompt(params.text, params.session)
         prompt = await self.prompting.with_attached(params, self.service.workspace)
-        return await self.service.prompt(prompt, params.session, params.mode, self.showing.nothing)
+        return await self.service.prompt(
+            prompt, params.session, params.mode, self.turn_display.nothing
+        )
 
     async def steer(
         self, params: protocol.SteerParams, *, numbered: bool = False
@@ -151,7 +153,7 @@ class Host:
         Raises:
             UserError: The turn cannot begin.
         """
-        on_end = self.showing.nothing if is_shown else self.showing.summary
+        on_end = self.turn_display.nothing if is_shown else self.turn_display.summary
         ticket = self.service.begin(prompt, session, on_end, mode)
         self.chores.begin(self.tell_error(ticket))
         return ticket
@@ -169,4 +171,6 @@ class Host:
     def _offer(self, ticket: Ticket) -> None:
         """After a turn, offer what the user can do about its failure or held prompts."""
         service = self.service
-        self.chores.begin(self.showing.afterwards(ticket, self.turns, service.again, service.anew))
+        self.chores.begin(
+            self.turn_display.afterwards(ticket, self.turns, service.again, service.anew)
+        )

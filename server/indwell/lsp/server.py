@@ -222,7 +222,7 @@ def _commands(server: Server, host: Host, chats: Chats) -> None:
     @server.command("indwell.mode")
     def mode(arguments: protocol.ModeArguments) -> None:
         host.service.set_mode(arguments.mode, arguments.session)
-        host.showing.mode(arguments.mode)
+        host.turn_display.mode(arguments.mode)
 
     @server.command("indwell.effort")
     def effort(arguments: protocol.EffortArguments) -> None:
@@ -240,11 +240,11 @@ def _session_commands(server: Server, host: Host) -> None:
 
     @server.command("indwell.compact")
     async def compact() -> protocol.StartedResult:
-        return answers.started(host.service.compact(host.showing.summary))
+        return answers.started(host.service.compact(host.turn_display.summary))
 
     @server.command("indwell.continue")
     async def go_on() -> protocol.StartedResult:
-        return answers.started(host.service.go_on(host.showing.summary))
+        return answers.started(host.service.go_on(host.turn_display.summary))
 
     @server.command("indwell.commands")
     async def commands() -> None:

@@ -106,8 +106,8 @@ class EditorRefusal(Exception):
         self.code = code
 
 
-class ModelLine(Protocol):
-    """The way to the editor's models."""
+class ModelConnection(Protocol):
+    """The connection to the editor's models."""
 
     async def models(self) -> tuple[EditorModel, ...] | None:
         """Ask which models there are; None if the editor does not answer in time."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from indwell.agent.core.events import Event
 from indwell.policy.approvals import Approver
-from indwell.providers.base import ModelLine
+from indwell.providers.base import ModelConnection
 from indwell.settings.model import Settings
 
 
@@ -51,7 +51,7 @@ class FrontDoor(Protocol):
         ...
 
     @property
-    def models(self) -> ModelLine | None:
+    def models(self) -> ModelConnection | None:
         """See the class."""
         ...
 

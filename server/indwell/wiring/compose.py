@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from indwell.agent.core.parts import ChangeTracking, CompactionChoice, Log, Parts, TurnLimits
+from indwell.agent.core.session_parts import ChangeTracking, CompactionChoice, Log, Parts, TurnLimits
 from indwell.agent.core.session import Session
 from indwell.agent.features.instructions import Instructions
 from indwell.agent.features.skills import Shelf

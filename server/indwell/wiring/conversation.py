@@ -11,8 +11,8 @@ from functools import partial
 import msgspec
 
 from indwell.agent.core.budget import Budgets
-from indwell.agent.core.parts import FellBack, SessionModel, has_no_fallback
 from indwell.agent.core.session import Session
+from indwell.agent.core.session_parts import FellBack, SessionModel, has_no_fallback
 from indwell.agent.features.skills import Shelf
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.request.assemble import without_pictures

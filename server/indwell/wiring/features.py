@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from indwell.agent.compaction.fit import make_compact
-from indwell.agent.core.parts import CompactionWish
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
+from indwell.agent.core.session_parts import CompactionWish
 from indwell.agent.features.attachments import attachments_feature
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import background_feature

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from indwell.agent.core.budget import Budgets
-from indwell.agent.core.parts import (
+from indwell.agent.core.session_parts import (
     OtherModel,
     holds_nothing,
     no_other_model,
@@ -25,7 +25,7 @@ from indwell.providers.endpoint import LEAST_SECRET
 from indwell.providers.pricing import Prices
 from indwell.providers.wires.dialect import Dialect, WireName
 from indwell.service.endpoint.editor_models import NO_EDITOR, EditorModels
-from indwell.service.endpoint.learned import keep_wire, learned_wire
+from indwell.service.endpoint.learned_wires import keep_wire, learned_wire
 from indwell.service.endpoint.model_list import ask_for_facts, facts_of
 from indwell.service.stored_keys import extras_of, key_store, with_stored_key
 from indwell.settings.credentials import origin_of
@@ -337,7 +337,7 @@ def _editor_client(
     from indwell.service.endpoint.editor_client import EditorClient
 
     client = EditorClient(
-        editor.need_line(settings.model),
+        editor.need_connection(settings.model),
         timeout_s=settings.stall_timeout_s,
         first_s=settings.first_token_timeout_s or FIRST_S,
         dialect=partial(dialect_of, settings),

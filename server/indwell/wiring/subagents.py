@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from indwell.agent.compaction.fit import make_compact
-from indwell.agent.core.parts import CompactionWish, Log
 from indwell.agent.core.session import Session
+from indwell.agent.core.session_parts import CompactionWish, Log
 from indwell.agent.features.subagents.child import OwnTools, SubagentLimits
 from indwell.agent.features.subagents.definition import (
     Definition,

@@ -20,9 +20,9 @@ from indwell.agent.compaction.summary import summary_step
 from indwell.agent.core import events
 from indwell.agent.core.events import Listener
 from indwell.agent.core.feature import Moment
-from indwell.agent.core.parts import CompactionWish
 from indwell.agent.core.prompt import CONTINUE
 from indwell.agent.core.session import Session, TurnState
+from indwell.agent.core.session_parts import CompactionWish
 from indwell.agent.requests.request_blocks import update_tools
 from indwell.context import conversation as talk
 from indwell.context.compaction.digesting.lines import forget

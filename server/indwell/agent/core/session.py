@@ -16,7 +16,6 @@ import msgspec
 
 from indwell.agent.core.events import Listener
 from indwell.agent.core.feature import Moment
-from indwell.agent.core.parts import Parts
 from indwell.agent.core.prompt import (
     MOST_WAITING,
     MOST_WAITING_CHARACTERS,
@@ -24,6 +23,7 @@ from indwell.agent.core.prompt import (
     is_blank,
     taken_words,
 )
+from indwell.agent.core.session_parts import Parts
 from indwell.context.compaction.ladder import Restraint
 from indwell.context.compaction.step import CompactionStep, NothingPays
 from indwell.context.conversation import Conversation, Tally, prompt_tokens

@@ -20,8 +20,8 @@ import msgspec
 
 from indwell.agent.compaction.summary import summary_step
 from indwell.agent.core.events import usage_words
-from indwell.agent.core.parts import OtherModel
 from indwell.agent.core.session import Session, TurnState
+from indwell.agent.core.session_parts import OtherModel
 from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.cli.terminal.output import cost_words
 from indwell.context.compaction.presets import Preset

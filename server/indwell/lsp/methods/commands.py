@@ -141,10 +141,10 @@ async def run_task(host: Host, task: Task, arguments: protocol.TaskArguments) ->
     await host.prompting.look(document)
     prompt = host.prompting.task(task, document, arguments, words)
     is_answer = task in {"explain", "ask"}
-    shown = host.showing.answer if is_answer else host.showing.summary
+    shown = host.turn_display.answer if is_answer else host.turn_display.summary
     ticket = host.turns.submit(host.service.waiting(prompt), shown)
     if ticket.waiting in host.turns.queue.waiting:
-        host.showing.queued(host.turns.queue)
+        host.turn_display.queued(host.turns.queue)
         if not arguments.wait:
             host.chores.begin(host.tell_error(ticket))
         return ticket

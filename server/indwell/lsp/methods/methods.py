@@ -267,7 +267,7 @@ def _models(server: Server, host: Host) -> None:
 
     @server.feature("indwell/modelPieces")
     def model_pieces(params: status.ModelPiecesParams) -> None:
-        host.line.take(params)
+        host.model_connection.take(params)
 
     @server.feature("indwell/setModel")
     async def set_model(params: views.SetModelParams) -> views.SetModelResult:

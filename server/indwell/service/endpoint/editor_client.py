@@ -1,4 +1,4 @@
-"""A provider that asks the editor's own models, over the editor's line.
+"""A provider that asks the editor's own models, over the editor's connection.
 
 What comes back is an endpoint's reply like any other: it is read within the limits of a stream.
 """
@@ -26,7 +26,7 @@ from indwell.errors import (
 )
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Reply, Request
-from indwell.providers.base import EditorRefusal, ModelLine, Sending, StreamEvent
+from indwell.providers.base import EditorRefusal, ModelConnection, Sending, StreamEvent
 from indwell.providers.http.faults import without_advice
 from indwell.providers.http.refusals import EndpointRefusal, error_of, quote
 from indwell.providers.wires.dialect import MAX_WORDS, Dialect
@@ -40,10 +40,10 @@ AT_ONCE = 200  # pieces of a reply between two turns of others on the event loop
 
 
 class EditorClient:
-    """A ``Provider``: the models of the editor, over the editor's own line.
+    """A ``Provider``: the models of the editor, over the editor's own connection.
 
     Args:
-        line: The way to the editor.
+        connection: The connection to the editor.
         timeout_s: Seconds without a new piece after which the reply counts as stalled.
         first_s: Seconds until a reply must begin; the user may have to give consent first.
         dialect: Returns the dialect of a model.
@@ -51,13 +51,13 @@ class EditorClient:
 
     def __init__(
         self,
-        line: ModelLine,
+        connection: ModelConnection,
         *,
         timeout_s: float,
         first_s: float,
         dialect: Callable[[str], Dialect],
     ) -> None:
-        self._line = line
+        self._connection = connection
         self._timeout_s = timeout_s
         self._first_s = first_s
         self._dialect_of = dialect
@@ -104,7 +104,7 @@ class EditorClient:
         on_event(Sending(msgspec.json.encode(dialect).decode(), body.digest))
         now = asyncio.get_running_loop().time
         until = now() + self._first_s
-        async with aclosing(self._line.answer(body.joined())) as batches:
+        async with aclosing(self._connection.answer(body.joined())) as batches:
             while True:
                 batch = await self._next(batches, until, begun=reply.n_characters > 0)
                 if batch is None:

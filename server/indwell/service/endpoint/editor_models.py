@@ -1,6 +1,6 @@
-"""The editor's own language models: which there are, and the line to them.
+"""The editor's own language models: the list of them, and the connection to them.
 
-The front door has the line. What comes over it counts as an endpoint's reply: it is data, within
+The front door has the connection. Its data counts as an endpoint's reply: untrusted, and within
 limits. No address and no key is involved.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from indwell.errors import SettingsError
-from indwell.providers.base import EditorModel, ModelLine
+from indwell.providers.base import EditorModel, ModelConnection
 from indwell.providers.models import OfferedModel
 from indwell.settings.endpoints import split_name
 
@@ -27,18 +27,18 @@ class EditorModels:
     """The models of the editor, as last told; asked for again once they have changed.
 
     Args:
-        line: Returns the way to the editor; None if it offers no models.
+        connection: Returns the connection; None if the editor offers no models.
     """
 
-    def __init__(self, line: Callable[[], ModelLine | None] = lambda: None) -> None:
-        self._line = line
+    def __init__(self, connection: Callable[[], ModelConnection | None] = lambda: None) -> None:
+        self._connection = connection
         self._known: tuple[EditorModel, ...] | None = None
         self._asking: asyncio.Task[tuple[EditorModel, ...] | None] | None = None
 
     @property
-    def line(self) -> ModelLine | None:
-        """The way to the editor; None if it offers no models."""
-        return self._line()
+    def connection(self) -> ModelConnection | None:
+        """The connection to the editor; None if it offers no models."""
+        return self._connection()
 
     def forget(self) -> None:
         """The editor has other models now."""
@@ -47,11 +47,11 @@ class EditorModels:
 
     async def look(self) -> tuple[EditorModel, ...]:
         """Return the models; none if the editor offers none, or does not say."""
-        line = self.line
-        if self._known is not None or line is None:
+        connection = self.connection
+        if self._known is not None or connection is None:
             return self._known or ()
         if self._asking is None:
-            self._asking = asyncio.create_task(self._ask(line))
+            self._asking = asyncio.create_task(self._ask(connection))
         return await asyncio.shield(self._asking) or ()
 
     async def offered(self) -> tuple[OfferedModel, ...]:
@@ -65,19 +65,19 @@ class EditorModels:
         """Return a model that the editor has told; None if it has not told it."""
         return next((one for one in self._known or () if one.name == name), None)
 
-    def need_line(self, name: str) -> ModelLine:
-        """Return the way to the editor, for the model of this name.
+    def need_connection(self, name: str) -> ModelConnection:
+        """Return the connection, for the model of this name.
 
         Raises:
             SettingsError: The editor offers no models.
         """
-        line = self.line
-        if line is None:
+        connection = self.connection
+        if connection is None:
             raise SettingsError(
                 f"{name!r} is a model of VS Code's own, which only the Indwell extension of VS Code"
                 " can ask; choose another model"
             )
-        return line
+        return connection
 
     def check(self, name: str) -> EditorModel:
         """Return a model that the editor offers, once ``look`` has asked for them.
@@ -85,7 +85,7 @@ class EditorModels:
         Raises:
             SettingsError: The editor does not offer it.
         """
-        self.need_line(name)
+        self.need_connection(name)
         bare, _ = split_name(name, {})
         if self._known is None:
             raise SettingsError(
@@ -100,8 +100,8 @@ class EditorModels:
             )
         return found
 
-    async def _ask(self, line: ModelLine) -> tuple[EditorModel, ...] | None:
-        found = await line.models()
+    async def _ask(self, connection: ModelConnection) -> tuple[EditorModel, ...] | None:
+        found = await connection.models()
         usable = None if found is None else _usable(found)
         if self._asking is asyncio.current_task():  # else they have changed meanwhile
             self._asking, self._known = None, usable

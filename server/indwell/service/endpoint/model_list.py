@@ -72,7 +72,7 @@ async def offered_models(
     if not found and problem is not None:
         if not is_editors(settings.model):
             raise problem
-        editor.need_line(settings.model)
+        editor.need_connection(settings.model)
     return tuple(found)
 
 

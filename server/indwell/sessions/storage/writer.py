@@ -204,7 +204,7 @@ class LogWriter:
 
 
 class MemoryLog:
-    """An in-memory log where no folder is writable; implements ``agent.core.parts.Log``.
+    """An in-memory log where no folder is writable; implements ``agent.core.session_parts.Log``.
 
     The caller must tell the user that the session is not saved.
     """

@@ -18,7 +18,9 @@ import msgspec
 from indwell.agent.core.budget import Budgets, MemoryLedger
 from indwell.agent.core.events import Listener
 from indwell.agent.core.feature import Moment
-from indwell.agent.core.parts import (
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.session import AskedUser, Helping, Session, TurnState
+from indwell.agent.core.session_parts import (
     CompactionWish,
     Log,
     OtherModel,
@@ -26,8 +28,6 @@ from indwell.agent.core.parts import (
     TurnLimits,
     has_no_fallback,
 )
-from indwell.agent.core.prompt import Prompt
-from indwell.agent.core.session import AskedUser, Helping, Session, TurnState
 from indwell.agent.features.subagents.definition import Definition
 from indwell.agent.loop.rounds import fitting_words, run_rounds
 from indwell.agent.requests.request_blocks import gathered

@@ -20,9 +20,9 @@ from msgspec import Meta
 from indwell.agent.core import events
 from indwell.agent.core.events import Listener
 from indwell.agent.core.feature import Feature, Moment, Reminder
-from indwell.agent.core.parts import Log, OtherModel
 from indwell.agent.core.prompt import is_blank
 from indwell.agent.core.session import Helping, Session, TurnState
+from indwell.agent.core.session_parts import Log, OtherModel
 from indwell.agent.features.subagents.child import (
     OwnTools,
     SubagentLimits,

@@ -1,4 +1,4 @@
-"""Shows turns in an editor without a panel: their ends, answers, the queue, and offers."""
+"""Shows turns in an editor without a panel: how they end, answers, the queue, and offers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ Retry = Callable[[Ticket, OnEnd], None]
 Anew = Callable[[Ticket, OnEnd], Awaitable[None]]
 
 
-class Showing:
+class TurnDisplay:
     """Shows messages, documents and offers; nothing if the client shows events itself.
 
     Args:

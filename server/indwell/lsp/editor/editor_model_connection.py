@@ -1,4 +1,4 @@
-"""The line to the editor's own language models: asks for the list, and for replies in pieces."""
+"""The connection to the editor's own language models: asks for the list and for replies."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class _CompleteParams(msgspec.Struct, frozen=True):
     request: msgspec.Raw
 
 
-class EditorModelLine:
-    """Implements ``ModelLine`` by ``indwell/editorModels`` and ``indwell/complete``.
+class EditorModelConnection:
+    """Implements ``ModelConnection`` by ``indwell/editorModels`` and ``indwell/complete``.
 
     Args:
         client: The editor.

@@ -11,7 +11,7 @@ import pytest
 from indwell.agent.core.events import TurnFinished
 from indwell.agent.core.prompt import Prompt
 from indwell.errors import RequestRejected, Unreachable, UserError
-from indwell.lsp.editor.showing import AnswerDocument, Showing
+from indwell.lsp.editor.turn_display import AnswerDocument, TurnDisplay
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.service.chores import Chores
 from indwell.service.sessions.stored_sessions import StoredSessions, Unsent
@@ -70,8 +70,8 @@ async def afterwards(
     screen: Screen, line: Line, end: TurnFinished | UserError, *, by_prompt: bool = False
 ) -> list[WaitingPrompt]:
     """Which prompts are sent again after a turn that ended so."""
-    showing = Showing(screen, Settings)
-    ticket = Ticket(ONE, showing.nothing if by_prompt else showing.summary)
+    display = TurnDisplay(screen, Settings)
+    ticket = Ticket(ONE, display.nothing if by_prompt else display.summary)
     if isinstance(end, UserError):
         ticket.error = end
     else:
@@ -82,7 +82,7 @@ async def afterwards(
         screen.shown.append("(a new session)")
         again.append(one.waiting)
 
-    await showing.afterwards(ticket, line, lambda one, _on_end: again.append(one.waiting), anew)
+    await display.afterwards(ticket, line, lambda one, _on_end: again.append(one.waiting), anew)
     return again
 
 
@@ -162,7 +162,7 @@ async def test_what_was_never_sent_is_reported_with_its_place(tmp_path) -> None:
     [("done", ""), ("cancelled", "the previous turn was stopped"), ("limit", "m"), ("budget", "m")],
 )
 def test_only_after_a_good_end_the_next_begins_by_itself(ending, reason) -> None:
-    ticket = Ticket(ONE, Showing(Screen(), Settings).nothing)
+    ticket = Ticket(ONE, TurnDisplay(Screen(), Settings).nothing)
     ticket.finished = msgspec.structs.replace(FAILED, ending=ending, message="m")
     assert why_held(ticket) == reason
 
@@ -185,7 +185,7 @@ async def test_where_no_document_can_be_shown_an_answer_is_a_short_harmless_mess
         for answer in ("\x1b[2Jhi\u202e\nthere", "x" * 1_000_000):
             screen = Screen()
             done = msgspec.structs.replace(FAILED, ending="done", answer=answer)
-            await Showing(screen, Settings).answer(world.session, done)
+            await TurnDisplay(screen, Settings).answer(world.session, done)
             (shown,) = screen.shown
             if len(answer) < 100:
                 assert shown == "\\u001b[2Jhi\\u202e\nthere"
@@ -206,7 +206,7 @@ async def test_an_answer_is_shown_also_where_a_sentence_says_that_no_file_was_ch
         retryable=False,
     )
     async with a_world(tmp_path, []) as world:
-        await Showing(screen, Settings).summary(world.session, finished)
+        await TurnDisplay(screen, Settings).summary(world.session, finished)
     answer, sentence = screen.shown
     assert "Nothing is wrong there." in answer
     assert sentence.startswith("Indwell: no file was changed")
