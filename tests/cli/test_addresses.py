@@ -73,4 +73,4 @@ async def test_https_to_a_port_that_speaks_plain_http_is_reported() -> None:
         port = server.sockets[0].getsockname()[1]
         (step,) = (await look(f"https://127.0.0.1:{port}/v1", None)).steps
     assert (step.name, step.state) == ("reachable", "fail")
-    assert step.mend == f"it speaks plain HTTP: write http://127.0.0.1:{port}/v1"
+    assert step.fix == f"it speaks plain HTTP: write http://127.0.0.1:{port}/v1"

@@ -1,4 +1,4 @@
-"""The doctor: what works, what does not, how to mend it; and a report that gives nothing away."""
+"""The doctor: what works, what does not, how to fix it; and a report that gives nothing away."""
 
 from __future__ import annotations
 
@@ -93,12 +93,12 @@ async def test_a_broken_settings_file_and_a_state_folder_of_stone_fail(home) -> 
     ended = await doctor(home, "--offline", "--json", INDWELL_STATE=str(home.folder / "stone"))
     found = states(ended)
     assert (ended.code, found["settings"], found["state folder"]) == (1, "fail", "fail")
-    mends = {one["name"]: one["mend"] for one in json.loads(ended.stdout)["findings"]}
+    fixes = {one["name"]: one["fix"] for one in json.loads(ended.stdout)["findings"]}
     path = home.config / "indwell" / "config.toml"
-    assert mends["settings"].startswith(
+    assert fixes["settings"].startswith(
         f"correct that line of {path}; until then Indwell does not run"
     )
-    assert (found["key"], mends["key"]) == ("skipped", "")
+    assert (found["key"], fixes["key"]) == ("skipped", "")
 
 
 @pytest.mark.parametrize(("told", "is_assumed"), [({}, True), ({"max_model_len": 40_000}, False)])
@@ -127,8 +127,8 @@ async def test_an_endpoint_that_hangs_does_not_hang_the_doctor(tmp_path) -> None
         found = await endpoint_findings(variables, store, look_s=0.2, talk_s=30)
         await hanging.gone.wait()
     sentence = f"{hanging.base_url} did not answer in time"
-    mend = "check that the server runs on this machine, and its port"
-    assert found == (DoctorFinding("reachable", "fail", sentence, mend),)
+    fix = "check that the server runs on this machine, and its port"
+    assert found == (DoctorFinding("reachable", "fail", sentence, fix),)
 
 
 async def test_a_report_holds_no_key_no_name_and_no_home(home) -> None:
@@ -216,8 +216,8 @@ async def test_an_editor_whose_configuration_names_indwell_is_told_apart(tmp_pat
     (tmp_path / ".config/nvim/lsp").mkdir(parents=True)
     (tmp_path / ".config/nvim/lsp/indwell.lua").write_text("return { cmd = { 'indwell' } }")
     after = {one.name: one for one in await editors(tmp_path)}
-    assert (before["Neovim"].state, before["Neovim"].mend) == (
+    assert (before["Neovim"].state, before["Neovim"].fix) == (
         "skipped",
         "`indwell setup nvim` says how",
     )
-    assert (after["Neovim"].state, after["Neovim"].mend) == ("ok", "")
+    assert (after["Neovim"].state, after["Neovim"].fix) == ("ok", "")

@@ -13,7 +13,7 @@ OLDER = "`indwell setup nvim-older"
 
 
 @pytest.mark.parametrize(
-    ("version", "name", "state", "mend"),
+    ("version", "name", "state", "fix"),
     [
         ("NVIM v0.9.5", "", "skipped", f"{OLDER}` says how"),
         ("NVIM v0.11.4", "", "skipped", "`indwell setup nvim` says how"),
@@ -23,10 +23,10 @@ OLDER = "`indwell setup nvim-older"
         ("its version is not known", "nvim", "ok", ""),
     ],
 )
-def test_an_older_one_is_led_to_its_own_configuration(version, name, state, mend) -> None:
+def test_an_older_one_is_led_to_its_own_configuration(version, name, state, fix) -> None:
     ours = [CONFIGURATIONS[name].text().encode()] if name else []
     found = finding_of(NEOVIM, version, ours)
     assert found.state == state
-    assert found.mend.startswith(mend)
-    assert bool(found.mend) == bool(mend)
-    assert not found.mend or found.mend.split("`")[1].split()[2] in KNOWN
+    assert found.fix.startswith(fix)
+    assert bool(found.fix) == bool(fix)
+    assert not found.fix or found.fix.split("`")[1].split()[2] in KNOWN

@@ -57,7 +57,7 @@ def test_an_unknown_folder_is_restricted_and_how_to_trust_it_is_reported(home) -
     (finding,) = trust({"INDWELL_STATE": str(home.state)}, home.folder / "new")
     assert finding.state == "skipped"
     assert "restricted" in finding.sentence
-    assert "indwell trust" in finding.mend
+    assert "indwell trust" in finding.fix
 
 
 async def test_rules_and_standing_answers_are_counted_and_a_broken_file_is_reported(home) -> None:
@@ -65,10 +65,10 @@ async def test_rules_and_standing_answers_are_counted_and_a_broken_file_is_repor
     path = home.state / "permissions" / f"{folder_name(home.workspace.resolve())}.json"
     path.parent.mkdir(parents=True)
     path.write_text('["bash in .: make"]')
-    state, sentence, mend = await allowed(home)
+    state, sentence, fix = await allowed(home)
     assert state == "ok"
     assert sentence == "1 always allowed here, 2 by `rules_allow`, 1 denied by `rules_deny`"
-    lists, _, stand = mend.partition("; ")
+    lists, _, stand = fix.partition("; ")
     assert lists == "`indwell permissions` lists what is always allowed"
     assert stand.startswith("your rules are in "), "which that command does not list"
     assert stand.endswith("config.toml")
@@ -88,7 +88,7 @@ async def allowed(home: Home) -> tuple[str, str, str]:
     )
     findings = json.loads(ended.stdout)["findings"]
     (one,) = (one for one in findings if one["name"] == "allowed")
-    return one["state"], one["sentence"], one["mend"]
+    return one["state"], one["sentence"], one["fix"]
 
 
 def test_the_described_effect_of_the_sandbox_depends_on_mode_and_trust() -> None:
@@ -106,7 +106,7 @@ def test_a_store_that_cannot_be_used_is_to_be_repaired_and_how_is_reported(home)
     path.chmod(0o666)
     (finding,) = trust({"INDWELL_STATE": str(home.state)}, home.workspace)
     assert (finding.state, f"chmod go-w {path}" in finding.sentence) == ("warn", True)
-    assert "indwell trust" not in finding.mend
+    assert "indwell trust" not in finding.fix
 
 
 async def test_a_relative_folder_to_be_trusted_is_a_fault_of_the_settings(home) -> None:

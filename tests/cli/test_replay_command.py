@@ -123,7 +123,7 @@ async def test_damaged_lines_are_reported_with_their_numbers_and_the_rest_is_rep
         "bad: line 4 holds no message and was left out",
     ]
     table = await replay(home, path, "--preset", "none")
-    assert "mended: bad: line 2 is no JSON object" in table.stdout
+    assert "repaired: bad: line 2 is no JSON object" in table.stdout
 
 
 async def test_of_a_packed_file_that_is_cut_off_what_is_there_is_replayed(home) -> None:

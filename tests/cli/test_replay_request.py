@@ -93,7 +93,7 @@ async def test_requests_before_and_after_a_compaction_and_a_repair_are_made_agai
         session.compact(step, _spliced(session.conversation, step))
         await world.turn("and now")
         broken = session.conversation.messages[:-1]
-        session.mend(broken, ("the last reply was taken away",))
+        session.repair(broken, ("the last reply was taken away",))
         await world.turn("once more")
         records = await world.records()
     prefix = Prefixed(("You are a test.",), "", AT, session.conversation.tools)

@@ -105,4 +105,4 @@ def test_the_doctor_says_which_skills_count_and_why_others_do_not(
 
     assert first.sentence == f"{0 if words else 1} yours, 0 of this folder, 3 of Indwell"
     assert [one.state for one in others] == (["warn"] if words else [])
-    assert all(words in one.sentence and one.mend for one in others)
+    assert all(words in one.sentence and one.fix for one in others)

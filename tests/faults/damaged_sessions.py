@@ -3,7 +3,7 @@
 Each variant takes a recorded session of the shared data and does one to six things to it: lines
 lost, swapped, repeated or torn, rubbish in them, results before their calls, ids used twice, roles
 and types that are none. A foreign record is then imported, and our own log of the same session read
-back. Whatever was done: nothing raises, what comes out may be sent, what was mended is told, and
+back. Whatever was done: nothing raises, what comes out may be sent, repairs are reported, and
 reading it again tells the same.
 
     PYTHONPATH=server:tests python tests/faults/damaged_sessions.py [VARIANTS [SEED]]
@@ -55,7 +55,7 @@ def damaged(n_variants: int, seed: int) -> Counter[str]:
     """Try so many variants, half of them foreign and half of our own; what was seen.
 
     Raises:
-        AssertionError: One was not readable, not sendable, or mended without a word.
+        AssertionError: One was not readable, not sendable, or repaired without a word.
     """
     dice = random.Random(seed)
     records = whole_sessions()
@@ -99,7 +99,7 @@ def _foreign(record: dict[str, Any], dice: random.Random, seen: Counter[str]) ->
         _rubbish(file, dice)
     for one in recorded_sessions(file, name="damaged"):
         assert problems(one.messages) == ()
-        assert one.notes or calls_are_whole(entries), "mended without a word"
+        assert one.notes or calls_are_whole(entries), "repaired without a word"
         log = b"".join(map(log_lines.encode, imported_records(one, source="damaged", at=AT)))
         reading = log_lines.decode(log)
         assert reading.notices == ()
@@ -108,7 +108,7 @@ def _foreign(record: dict[str, Any], dice: random.Random, seen: Counter[str]) ->
         assert (past.notes, past.open_calls) == ((), ())
         told = {item.what for item in reading.records if isinstance(item, Repaired)}
         assert told >= {note.encode("utf-8", "replace").decode() for note in one.notes}
-        seen["foreign, told of" if one.notes else "foreign, nothing to mend"] += 1
+        seen["foreign, told of" if one.notes else "foreign, nothing to repair"] += 1
 
 
 def _own(record: dict[str, Any], dice: random.Random, seen: Counter[str]) -> None:
@@ -124,12 +124,12 @@ def _own(record: dict[str, Any], dice: random.Random, seen: Counter[str]) -> Non
     past = past_of(reading.records, is_damaged=bool(reading.damage))
     messages = sendable(past.messages, past.open_calls)
     assert problems(messages) == ()
-    if past.mended:
-        assert past.notes or _noted(reading.records), "mended without a word"
-    written = [*repairs(past.notes, past.mended, past.n_live, at=AT)]
+    if past.splices:
+        assert past.notes or _noted(reading.records), "repaired without a word"
+    written = [*repairs(past.notes, past.splices, past.n_live, at=AT)]
     again = past_of((*reading.records, *written), is_damaged=bool(reading.damage))
     assert (again.messages, again.notes, again.open_calls) == (past.messages, (), past.open_calls)
-    seen["own, mended" if past.mended else "own, nothing to mend"] += 1
+    seen["own, repaired" if past.splices else "own, nothing to repair"] += 1
 
 
 def calls_are_whole(entries: Entries) -> bool:

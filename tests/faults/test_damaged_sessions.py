@@ -14,5 +14,5 @@ N_VARIANTS = 150
 @pytest.mark.skipif(not SESSIONS.is_dir(), reason="no shared sessions beside the project")
 def test_a_damaged_session_is_read_repaired_and_sendable_and_its_repairs_are_reported() -> None:
     seen = damaged(N_VARIANTS, random.SystemRandom().randrange(10**6))
-    assert seen["foreign, told of"] + seen["foreign, nothing to mend"] >= N_VARIANTS // 2
-    assert seen["own, mended"] > N_VARIANTS // 8
+    assert seen["foreign, told of"] + seen["foreign, nothing to repair"] >= N_VARIANTS // 2
+    assert seen["own, repaired"] > N_VARIANTS // 8

@@ -110,10 +110,10 @@ def test_an_older_repair_without_splices_reads_as_it_did() -> None:
 def test_a_repair_found_on_loading_is_written_down_so_that_the_next_fold_says_the_same() -> None:
     past = past_of((MessageRecord(model("no beginning"), AT), *SAID))
     assert past.messages[0].role == "user"
-    assert past.mended
-    noted = Repaired(past.notes[0], AT, past.mended, past.n_live)
+    assert past.splices
+    noted = Repaired(past.notes[0], AT, past.splices, past.n_live)
     again = past_of((MessageRecord(model("no beginning"), AT), *SAID, noted))
-    assert (again.messages, again.mended, again.notes) == (past.messages, (), ())
+    assert (again.messages, again.splices, again.notes) == (past.messages, (), ())
     assert again.history == past.history
 
 
@@ -176,11 +176,11 @@ def _act(session: Session, name: str, number: int, data: st.DataObject) -> None:
         case "mend":
             messages, notes = repair(now.messages)
             if notes:
-                session.mend(messages, notes)
+                session.repair(messages, notes)
         case "blind":
             after = without_pictures(now)
             if after is not now:
-                session.mend(after.messages, ("pictures were left out",))
+                session.repair(after.messages, ("pictures were left out",))
         case _:
             pass
 

@@ -64,7 +64,7 @@ class Past(msgspec.Struct, frozen=True):
         messages: The messages of the conversation, paired except for the calls in ``open_calls``.
         history: The originals of the compacted messages.
         notes: Repairs of the messages that the log does not note yet.
-        mended: The repairs as splices of the log's messages; the log gets them, too.
+        splices: The repairs as splices of the log's messages; the log gets them, too.
         n_live: Number of messages in the log before the repairs.
         open_calls: Calls of the last reply without results.
         turns: The number of the last turn.
@@ -90,7 +90,7 @@ class Past(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...] = ()
     history: History = History()
     notes: tuple[str, ...] = ()
-    mended: tuple[MessageSplice, ...] = ()
+    splices: tuple[MessageSplice, ...] = ()
     n_live: int = 0
     open_calls: tuple[OpenCall, ...] = ()
     turns: int = 0
@@ -147,15 +147,15 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
     branch = lived(records)
     told = folded(branch)
     messages, notes = _paired(told.messages)
-    mended = rewritten(told.messages, messages) if messages is not told.messages else ()
-    _, history = spliced(told.messages, told.history, mended)
+    splices = rewritten(told.messages, messages) if messages is not told.messages else ()
+    _, history = spliced(told.messages, told.history, splices)
     begun = _begun(branch)
     noted = {record.what for record in records if isinstance(record, Repaired)}
     return Past(
         messages=messages,
         history=history,
         notes=tuple(note for note in (*told.notices, *notes) if note not in noted),
-        mended=mended,
+        splices=splices,
         n_live=len(told.messages),
         open_calls=tuple(
             OpenCall(use, is_damaged or use.id in begun) for use in _unanswered(messages)
@@ -225,10 +225,10 @@ def _paired(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[s
     open_uses = _unanswered(messages)
     if not open_uses:
         return repair(messages)
-    # Give the last calls results for now, so that ``repair`` mends only what is before them.
+    # Give the last calls results for now, so that ``repair`` repairs only what is before them.
     blocks = tuple(tool_result(use, UNKNOWN, is_error=True) for use in open_uses)
-    mended, notes = repair((*messages, Message("user", blocks, messages[-1].turn)))
-    return mended[:-1], notes
+    repaired, notes = repair((*messages, Message("user", blocks, messages[-1].turn)))
+    return repaired[:-1], notes
 
 
 def _is_broken_off(records: Sequence[Record]) -> bool:

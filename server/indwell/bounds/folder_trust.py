@@ -177,7 +177,7 @@ class FolderTrust:
         except SettingsError as error:
             kept = Answers(problem=str(error))
         if kept.problem and folder not in self._here:
-            return TrustStanding(folder, "restricted", kept.problem, remedy="mend that file")
+            return TrustStanding(folder, "restricted", kept.problem, remedy="fix that file")
         answers = {**kept.folders, **self._here}
         self._said_no = tuple(one for one, said in answers.items() if not said.trusted)
         try:

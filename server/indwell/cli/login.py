@@ -448,15 +448,15 @@ def show_step(console: Console, step: EndpointStep) -> None:
     encoding = console.encoding.lower()
     marks = MARKS if encoding.startswith("utf") else PLAIN_MARKS
     say(console, f"{marks[step.state]} {step.sentence}")
-    if step.mend and step.state in {"fail", "warn"}:
-        say(console, f"  → {step.mend}" if marks is MARKS else f"  {step.mend}")
+    if step.fix and step.state in {"fail", "warn"}:
+        say(console, f"  → {step.fix}" if marks is MARKS else f"  {step.fix}")
 
 
 def _for_command_line(step: EndpointStep) -> EndpointStep:
     """The step with the option that fixes it; editors get the same step without options."""
-    if step.mend != NAME_ONE:
+    if step.fix != NAME_ONE:
         return step
-    return msgspec.structs.replace(step, mend=f"{NAME_ONE} with --model")
+    return msgspec.structs.replace(step, fix=f"{NAME_ONE} with --model")
 
 
 def _wait(console: Console, words: str) -> None:

@@ -78,15 +78,15 @@ def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str,
     if asked:
         notes.append(f"{len(asked)} call(s) without a result marked as interrupted")
         repaired.append(_results_message(asked, {}, messages[-1].turn))
-    mended = _merged([message for message in repaired if message.blocks])
-    if mended and mended[0].role != "user":
-        turn = mended[0].turn
+    whole = _merged([message for message in repaired if message.blocks])
+    if whole and whole[0].role != "user":
+        turn = whole[0].turn
         lost = inject(
             "reminder", "The beginning of this conversation could not be read.", turn=turn
         )
-        mended.insert(0, Message("user", (lost,), turn))
+        whole.insert(0, Message("user", (lost,), turn))
         notes.append("the conversation began with a reply; what came before it is missing")
-    return tuple(mended), tuple(notes) or ("messages or results did not stand where they belong",)
+    return tuple(whole), tuple(notes) or ("messages or results did not stand where they belong",)
 
 
 def interrupted_result(use: ToolUse, why: str = INTERRUPTED) -> ToolResult:

@@ -119,18 +119,18 @@ class EndpointStep(msgspec.Struct, frozen=True):
         name: ``reachable``, ``key``, ``models``, ``streaming``, ``tools``, ``stored``.
         state: Its result.
         sentence: The observation, in plain words.
-        mend: What to do about it; empty if nothing has to be done.
+        fix: What to do about it; empty if nothing has to be done.
     """
 
     name: str
     state: State
     sentence: str
-    mend: str = ""
+    fix: str = ""
 
     @property
     def words(self) -> str:
         """The result in words, with what the user can do."""
-        return f"{self.sentence}; {self.mend}" if self.mend else self.sentence
+        return f"{self.sentence}; {self.fix}" if self.fix else self.sentence
 
 
 class LocalServer(msgspec.Struct, frozen=True):

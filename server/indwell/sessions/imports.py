@@ -92,12 +92,12 @@ def recorded(record: Mapping[str, Any], *, name: str = "") -> Recorded:
         reading.take(index, entry)
     if record["messages"] and not reading.has_words:
         reading.notes.append("it has no words of a user")
-    messages, mended = repair(reading.messages)
+    messages, repairs = repair(reading.messages)
     return Recorded(
         id=str(record.get("id") or name),
         messages=messages,
         system="\n\n".join(reading.system),
-        notes=(*reading.notes, *mended),
+        notes=(*reading.notes, *repairs),
         times_s=times_of(record["messages"], messages),
     )
 

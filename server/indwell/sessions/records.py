@@ -494,6 +494,6 @@ def repairs(
     notes: Sequence[str], splices: tuple[MessageSplice, ...], live: int, *, at: str
 ) -> tuple[Repaired, ...]:
     """Build the records of one repair: one for each note, the first with the splices."""
-    first = notes[0] if notes else "mended as before"
+    first = notes[0] if notes else "repaired as before"
     head = Repaired(first, at, splices, live if splices else 0)
     return (head, *(Repaired(note, at) for note in notes[1:])) if notes or splices else ()

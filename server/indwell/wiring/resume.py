@@ -211,7 +211,7 @@ def _write_down(
     log, at = session.parts.log, session.timestamp()
     if not is_known or (past.prefix is not None and not past.prefix.specs):
         log.append(session.prefix)
-    for record in repairs(past.notes, past.mended, past.n_live, at=at):
+    for record in repairs(past.notes, past.splices, past.n_live, at=at):
         log.append(record)
     if answers:
         turn = past.messages[-1].turn

@@ -278,7 +278,7 @@ class Session:
             self.parts.log.append(MessageRecord(message=message, at=at))
         self.conversation = conversation
 
-    def mend(self, messages: tuple[Message, ...], notes: tuple[str, ...]) -> None:
+    def repair(self, messages: tuple[Message, ...], notes: tuple[str, ...]) -> None:
         """Continue with repaired messages; the append-only log says what was repaired (H24)."""
         now = self.conversation
         splices = rewritten(now.messages, messages)

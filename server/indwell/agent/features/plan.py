@@ -333,4 +333,4 @@ def written_plan(plan: Plan) -> str:
     except ToolError as error:
         if not exists(path):
             return plan.text
-        raise UserError(f"the plan's document cannot be read ({error}); mend it") from error
+        raise UserError(f"the plan's document cannot be read ({error}); fix it") from error

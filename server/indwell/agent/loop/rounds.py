@@ -292,7 +292,7 @@ def repair_conversation(session: Session, turn: int, emit: Listener) -> None:
         return
     messages, notes = repair(now.messages)
     if notes:
-        session.mend(messages, notes)
+        session.repair(messages, notes)
         what = f"the conversation was repaired before it was sent: {'; '.join(notes)}"
         emit(events.Notice(turn, "warning", what))
 
@@ -315,7 +315,7 @@ def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:
     if after is before:
         return False
     what = "pictures were left out, because the endpoint refused them"
-    session.mend(after.messages, (what,))
+    session.repair(after.messages, (what,))
     emit(events.Notice(turn, "warning", what))
     return True
 

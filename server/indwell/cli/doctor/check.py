@@ -21,13 +21,13 @@ class DoctorFinding(msgspec.Struct, frozen=True):
         name: What was checked, in one or two words.
         state: ``ok``, ``warn`` (works with a limitation), ``fail`` (does not work), ``skipped``.
         sentence: The result in words; never a key.
-        mend: How to fix it; empty if nothing needs fixing.
+        fix: How to fix it; empty if nothing needs fixing.
     """
 
     name: str
     state: State
     sentence: str
-    mend: str = ""
+    fix: str = ""
 
 
 Findings: TypeAlias = tuple[DoctorFinding, ...]

@@ -92,8 +92,8 @@ def report(findings: Findings, private: Private) -> str:
     """The findings as Markdown, redacted."""
     lines = ["### indwell doctor", "", "| | what | found |", "|---|---|---|"]
     for one in findings:
-        mend = f" → {one.mend}" if one.mend else ""
-        found = redacted(f"{one.sentence}{mend}", private)
+        fix = f" → {one.fix}" if one.fix else ""
+        found = redacted(f"{one.sentence}{fix}", private)
         lines.append(f"| {one.state} | {redacted(one.name, private)} | {_cell(found)} |")
     return "\n".join(lines) + "\n"
 
@@ -186,7 +186,7 @@ def _plain(findings: Findings, environment: Mapping[str, str], store: KeyStore) 
     private = Private(secrets=_secrets(environment, store))
     return tuple(
         msgspec.structs.replace(
-            one, sentence=redacted(one.sentence, private), mend=redacted(one.mend, private)
+            one, sentence=redacted(one.sentence, private), fix=redacted(one.fix, private)
         )
         for one in findings
     )
@@ -199,8 +199,8 @@ def _show(findings: Findings) -> None:
     for one in findings:
         line = visible(f"{marks[one.state]} {one.name}: {one.sentence}")
         console.print(line, markup=False, soft_wrap=True)
-        if one.mend:
-            console.print(visible(f"    {arrow} {one.mend}"), markup=False, soft_wrap=True)
+        if one.fix:
+            console.print(visible(f"    {arrow} {one.fix}"), markup=False, soft_wrap=True)
     console.print(_sum(findings), markup=False, soft_wrap=True)
 
 
@@ -253,8 +253,8 @@ def proxies(environment: Mapping[str, str]) -> Findings:
             continue
         address = shown(value) or "(no address)"
         if urlsplit(value).scheme.startswith("socks"):
-            mend = "name an http proxy, or install the package socksio beside Indwell"
-            found.append(DoctorFinding("proxy", "warn", f"{name} is {address}", mend))
+            fix = "name an http proxy, or install the package socksio beside Indwell"
+            found.append(DoctorFinding("proxy", "warn", f"{name} is {address}", fix))
         else:
             found.append(DoctorFinding("proxy", "ok", f"{name} is {address}"))
     return tuple(found)
@@ -328,7 +328,7 @@ async def _other_endpoint(
     )
     bad = next((step for step in looked.steps if step.state != "ok"), None)
     if bad is not None:  # a model there may never be used, so the doctor does not fail
-        return DoctorFinding(called, "warn", bad.sentence, bad.mend)
+        return DoctorFinding(called, "warn", bad.sentence, bad.fix)
     return DoctorFinding(called, "ok", ", ".join(step.sentence for step in looked.steps))
 
 
@@ -372,12 +372,12 @@ def _window(chosen: Settings) -> tuple[EndpointStep, ...]:
     if facts.known or chosen.window is not None:
         return ()
     sentence = f"the window of {chosen.model!r} is not known; {facts.window:,} tokens are assumed"
-    mend = f"write window = … in {user_file()}"
-    return (EndpointStep("window", "warn", sentence, mend),)
+    fix = f"write window = … in {user_file()}"
+    return (EndpointStep("window", "warn", sentence, fix),)
 
 
 def _finding(step: EndpointStep) -> DoctorFinding:
-    return DoctorFinding(step.name, step.state, step.sentence, step.mend)
+    return DoctorFinding(step.name, step.state, step.sentence, step.fix)
 
 
 class PromptSizes(msgspec.Struct, frozen=True):

@@ -63,16 +63,16 @@ async def version_of(program: Path) -> str | None:
     return next(iter(ended.output.strip().splitlines()), "")[:100]
 
 
-async def _program(name: str, folder: Path, without: State, mend: str) -> DoctorFinding:
+async def _program(name: str, folder: Path, without: State, fix: str) -> DoctorFinding:
     path = await asyncio.to_thread(find_program, name, (folder,))
     if path is None and (there := await asyncio.to_thread(find_program, name)):
         words = f"{there} lies in the folder that the agent works in, so it is not used"
-        return DoctorFinding(name, without, words, mend)
+        return DoctorFinding(name, without, words, fix)
     if path is None:
-        return DoctorFinding(name, without, f"{name} is not on PATH", mend)
+        return DoctorFinding(name, without, f"{name} is not on PATH", fix)
     version = await version_of(path)
     if version is None:
-        return DoctorFinding(name, without, f"{path} does not run", mend)
+        return DoctorFinding(name, without, f"{path} does not run", fix)
     return DoctorFinding(name, "ok", f"{version}, {path}")
 
 
@@ -95,8 +95,8 @@ def versions() -> Findings:
     python = f"Indwell {__version__} on Python {platform.python_version()}, {system}"
     findings = [DoctorFinding("Indwell", "ok", python)]
     if missing:
-        mend = "reinstall Indwell into an environment of its own"
-        findings.append(DoctorFinding("packages", "fail", f"missing: {', '.join(missing)}", mend))
+        fix = "reinstall Indwell into an environment of its own"
+        findings.append(DoctorFinding("packages", "fail", f"missing: {', '.join(missing)}", fix))
     else:
         findings.append(DoctorFinding("packages", "ok", ", ".join(found)))
     return tuple(findings)
@@ -111,8 +111,8 @@ def text() -> Findings:
     }
     odd = [f"{what} is {name or 'unknown'}" for what, name in used.items() if not _is_utf8(name)]
     if odd:
-        mend = "set LANG=C.UTF-8, or another UTF-8 locale"
-        return (DoctorFinding("text", "warn", "not UTF-8: " + ", ".join(odd), mend),)
+        fix = "set LANG=C.UTF-8, or another UTF-8 locale"
+        return (DoctorFinding("text", "warn", "not UTF-8: " + ", ".join(odd), fix),)
     return (DoctorFinding("text", "ok", "everything is UTF-8"),)
 
 
@@ -132,8 +132,8 @@ def _open_files() -> Findings:
     if soft >= FEW_FILES:
         return (DoctorFinding("open files", "ok", f"up to {soft:,}"),)
     most = "more" if hard == resource.RLIM_INFINITY else f"up to {hard:,}"
-    mend = f"run `ulimit -n 1024` before the editor starts ({most} are allowed)"
-    return (DoctorFinding("open files", "warn", f"only {soft:,} files may be open at once", mend),)
+    fix = f"run `ulimit -n 1024` before the editor starts ({most} are allowed)"
+    return (DoctorFinding("open files", "warn", f"only {soft:,} files may be open at once", fix),)
 
 
 def _watches() -> Findings:

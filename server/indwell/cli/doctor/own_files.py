@@ -77,9 +77,9 @@ def state(environment: Mapping[str, str]) -> Findings:
             log.close()
             remove_own(probe)
     except OSError as error:
-        mend = "make it writable, or set INDWELL_STATE to a folder that is"
+        fix = "make it writable, or set INDWELL_STATE to a folder that is"
         sentence = f"{folder} cannot be written ({error.strerror})"
-        return (DoctorFinding("state folder", "fail", sentence, mend),)
+        return (DoctorFinding("state folder", "fail", sentence, fix),)
     free_b = shutil.disk_usage(folder).free
     room = f"{free_b / (1 << 30):.1f} GB free"
     if free_b < LITTLE_SPACE_B:
@@ -196,5 +196,5 @@ def _only_here(environment: Mapping[str, str], path: Path) -> Findings:
         f"{', '.join(names)} {be} set in this shell; an editor that was started from the desktop "
         "does not see that"
     )
-    mend = f"`indwell login` stores it for both, in {path} and the keyring"
-    return (DoctorFinding("shell", "warn", sentence, mend),)
+    fix = f"`indwell login` stores it for both, in {path} and the keyring"
+    return (DoctorFinding("shell", "warn", sentence, fix),)

@@ -65,8 +65,8 @@ def trust(environment: Mapping[str, str], folder: Path) -> Findings:
         f"instructions;  {standing.by}"
     )
     if "indwell trust" in standing.remedy:
-        mend = "`indwell trust` shows what trust would enable"
-        return (DoctorFinding("trust", "skipped", sentence, mend),)
+        fix = "`indwell trust` shows what trust would enable"
+        return (DoctorFinding("trust", "skipped", sentence, fix),)
     return (DoctorFinding("trust", "warn", sentence, standing.remedy),)
 
 
@@ -94,8 +94,8 @@ def permissions(environment: Mapping[str, str], folder: Path) -> Findings:
         )
     always = "`indwell permissions` lists what is always allowed" if kept.granted else ""
     rules = f"your rules are in {user_file()}" if len(kept.granted) < sum(found.values()) else ""
-    mend = "; ".join(filter(None, (always, rules)))
-    return (DoctorFinding("allowed", "ok", words, mend),)
+    fix = "; ".join(filter(None, (always, rules)))
+    return (DoctorFinding("allowed", "ok", words, fix),)
 
 
 def hooks(environment: Mapping[str, str], folder: Path) -> Findings:
@@ -154,9 +154,9 @@ def agents(environment: Mapping[str, str], folder: Path) -> Findings:
     chosen, trust = here
     found = find_agents((folder,), trust, chosen.deny)
     names = DoctorFinding("sub-agents", "ok", short_line(", ".join(found.known), _NAMES))
-    mend = "correct the file, or move it away"
+    fix = "correct the file, or move it away"
     problems = (
-        DoctorFinding("sub-agent", "warn", short_line(one, _SENTENCE), mend)
+        DoctorFinding("sub-agent", "warn", short_line(one, _SENTENCE), fix)
         for one in found.problems
     )
     return (names, *problems)

@@ -115,7 +115,7 @@ def print_table(report: ReplayReport, *, each: bool) -> None:
     lines = [f"cost in {unit}; includes summaries and lost text that was read again"]
     lines.append("`indwell replay --help` explains rows and presets")
     lines += _rules(report)
-    lines += [f"mended: {note}" for note in report.notes[:_NOTES]]
+    lines += [f"repaired: {note}" for note in report.notes[:_NOTES]]
     if len(report.notes) > _NOTES:
         lines.append(f"and {len(report.notes) - _NOTES} notes more")
     for line in lines:
@@ -310,7 +310,7 @@ def replay(wish: ReplayOptions) -> int:
     """
     read = [read_sessions(file) for file in wish.files]
     sessions = [one for found, _ in read for one in found]
-    notes = [note for _, mended in read for note in mended]
+    notes = [note for _, repairs in read for note in repairs]
     if not sessions:
         why = "".join(f"; {note}" for note in notes[:3])
         raise UserError(f"no conversation in {', '.join(wish.files)}{why}")

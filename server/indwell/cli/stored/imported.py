@@ -139,8 +139,8 @@ def import_sessions(files: Sequence[str], *, as_json: bool) -> int:
         sys.stdout.write(json_line({"imported": done, "failed": failed}) + "\n")
     else:
         for one in done:
-            mended = f"; {'; '.join(one.notes)}" if one.notes else ""
-            print(f"{one.session}\t{one.messages} messages\t{one.source}{mended}")
+            repairs = f"; {'; '.join(one.notes)}" if one.notes else ""
+            print(f"{one.session}\t{one.messages} messages\t{one.source}{repairs}")
     for sentence in (*notes, *(() if as_json else failed.values())):
         print(one_line(sentence), file=sys.stderr)
     return 1 if failed else 0

@@ -189,7 +189,7 @@ def login_result(outcome: LoginOutcome) -> views.LoginResult:
         model=outcome.model,
         message=outcome.message,
         steps=tuple(
-            views.StepRow(one.name, one.state, one.sentence, one.mend) for one in outcome.steps
+            views.StepRow(one.name, one.state, one.sentence, one.fix) for one in outcome.steps
         ),
         notes=outcome.notes,
         models=tuple(one.name for one in outcome.offered),

@@ -26,7 +26,7 @@ from indwell.providers.base import CallStarted, StreamEvent
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.layout import arguments_text, call_id, clean, joined
 from indwell.providers.wires.reply import GrowingReply
-from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, mended
+from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, joined_surrogates
 
 PATH = ""  # the requests go to the editor, not to an address
 NO_ANSWER = "[no answer]"
@@ -137,7 +137,7 @@ class EditorReply(GrowingReply):
         self.is_done, self.reason = True, "stop"
 
     def _call(self, chunk: Mapping[str, Any], events: list[StreamEvent]) -> None:
-        name = mended(_text(chunk, "name")[:NAME_LIMIT])
+        name = joined_surrogates(_text(chunk, "name")[:NAME_LIMIT])
         delta = CallDelta(self._n_calls, _text(chunk, "id"), name, _text(chunk, "arguments"))
         self._n_calls += 1
         if named := self._calls.add(delta):

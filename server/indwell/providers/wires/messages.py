@@ -39,7 +39,7 @@ from indwell.providers.wires.layout import (
     marked_part,
 )
 from indwell.providers.wires.reply import GrowingReply, count, place_of, thinking_tokens
-from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, GrowingText, mended
+from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, GrowingText, joined_surrogates
 
 PATH = "/messages"
 VERSION = "2023-06-01"  # the header `anthropic-version`
@@ -316,7 +316,7 @@ class MessagesReply(GrowingReply):
         thought = self._open.pop(place, None)
         if thought is not None and thought.signature:
             item = {"type": "thinking", "signature": thought.signature}
-            self._keep(mended(thought.text.joined), item, place)
+            self._keep(joined_surrogates(thought.text.joined), item, place)
 
     def _words(self, place: int, words: str, events: list[StreamEvent]) -> None:
         """Take words; a blank line parts them from words in front of thinking or a call."""
@@ -343,7 +343,9 @@ class MessagesReply(GrowingReply):
         self, place: int, id_: str, name: str, arguments: str, events: list[StreamEvent]
     ) -> None:
         index = place if place >= 0 else None
-        named = self._calls.add(CallDelta(index, id_, mended(name[:NAME_LIMIT]), arguments))
+        named = self._calls.add(
+            CallDelta(index, id_, joined_surrogates(name[:NAME_LIMIT]), arguments)
+        )
         if named:
             events.append(CallStarted(named))
 

@@ -31,7 +31,7 @@ from indwell.providers.wires.tool_calls import (
     CallDelta,
     GrowingText,
     is_json,
-    mended,
+    joined_surrogates,
 )
 from indwell.providers.wires.written_calls import (
     CALL_LIMIT,
@@ -370,7 +370,7 @@ class _TextPieces:
             words, self._half = self._half + piece, ""
             if "\ud800" <= words[-1] <= "\udbff":
                 words, self._half = words[:-1], words[-1]
-            words = mended(words)
+            words = joined_surrogates(words)
         if words:
             self._text.add(words)
         return words

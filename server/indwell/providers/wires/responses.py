@@ -36,7 +36,7 @@ from indwell.providers.wires.layout import (
     kept_reasoning,
 )
 from indwell.providers.wires.reply import GrowingReply, count, place_of, thinking_tokens
-from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, mended
+from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, joined_surrogates
 
 PATH = "/responses"
 LEAST_OUTPUT = 16  # tokens; a lower limit is refused
@@ -229,7 +229,7 @@ class ResponsesReply(GrowingReply):
             CallDelta(
                 index=place if place >= 0 else None,
                 id=id_ if isinstance(id_, str) else "",
-                name=mended(name[:NAME_LIMIT]) if isinstance(name, str) else "",
+                name=joined_surrogates(name[:NAME_LIMIT]) if isinstance(name, str) else "",
                 arguments=arguments if isinstance(arguments, str) else "",
             )
         )

@@ -51,7 +51,7 @@ class _Call:
 
     @property
     def arguments(self) -> str:
-        return mended(self.text.joined)
+        return joined_surrogates(self.text.joined)
 
     def take(self, piece: str) -> None:
         """Add a piece of the arguments."""
@@ -128,13 +128,13 @@ class CallAssembler:
             taken: Ids of calls in earlier replies; some servers restart their numbering each time.
         """
         seen = set(taken)
-        taken = {mended(call.id) for call in self._calls} | seen
+        taken = {joined_surrogates(call.id) for call in self._calls} | seen
         whole: list[ToolCall] = []
         for number, call in enumerate(self._in_order()):
             if not (call.id or call.name or call.text):
                 continue
             # Ids that differ only in characters that cannot be encoded are the same id elsewhere.
-            id_ = mended(call.id)
+            id_ = joined_surrogates(call.id)
             if not id_ or id_ in seen or len(id_) > self._id_limit:
                 id_ = _free_id(number, taken | seen)
             seen.add(id_)
@@ -196,7 +196,7 @@ class CallAssembler:
         return self._n_looked_at <= _LOOKED_AT and is_json(call.arguments)
 
 
-def mended(text: str) -> str:
+def joined_surrogates(text: str) -> str:
     """Join the surrogate pairs in ``text`` that were split between two pieces.
 
     A server that cuts by UTF-16 sends an emoji as two escapes in two pieces, and a half alone
@@ -234,7 +234,7 @@ def delta_of(piece: Mapping[str, Any]) -> CallDelta:
     return CallDelta(
         index=_index_of(index),
         id=id_ if isinstance(id_, str) else "",
-        name=mended(name[:NAME_LIMIT]) if isinstance(name, str) else "",
+        name=joined_surrogates(name[:NAME_LIMIT]) if isinstance(name, str) else "",
         arguments=arguments,
         extra=_extra_of(extra) if isinstance(extra, Mapping) else "",
     )

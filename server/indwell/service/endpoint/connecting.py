@@ -116,8 +116,8 @@ class Connecting:
             model = names[0]
         if model is None or model not in names:
             words = "no model was chosen" if names else f"{WHOSE} offers no model"
-            mend = "choose one" if names else "sign in to an extension that brings some"
-            step = EndpointStep("models", "fail", words, mend)
+            fix = "choose one" if names else "sign in to an extension that brings some"
+            step = EndpointStep("models", "fail", words, fix)
             message = f"{WHOSE} cannot be used yet; nothing was stored"
             return LoginOutcome(
                 ok=False,

@@ -33,7 +33,7 @@ TALK_S = 60.0  # a local model may have to be loaded first
 MAX_OUTPUT = 1_024  # tokens; a model that reasons needs some before it calls
 WORD = "ready"
 NAME_ONE = "name one"
-"""How a model that was not chosen is mended; the command line adds its option."""
+"""What to do if no model was chosen; the command line adds its option."""
 
 _TOOL = ToolSpec(
     name="report",
@@ -133,8 +133,8 @@ async def _talk(chat: Provider, model: str) -> tuple[EndpointStep, ...]:
         reply = await _ask(chat, _request(model, (_TOOL,)))
     except ToolsUnsupported as error:
         streaming = await _without_tools(chat, model)
-        mend = "choose a model that supports tool calls"
-        return (EndpointStep("tools", "fail", str(error), mend), streaming)
+        fix = "choose a model that supports tool calls"
+        return (EndpointStep("tools", "fail", str(error), fix), streaming)
     except NotAuthorised as error:
         return (EndpointStep("key", "fail", str(error), "check the key and its permissions"),)
     except IndwellError as error:
@@ -202,8 +202,8 @@ def _models_step(base_url: str, models: tuple[OfferedModel, ...]) -> EndpointSte
             number += " or more; only these are shown"
         return EndpointStep("models", "ok", f"it offers {number}")
     row = row_of(base_url)
-    mend = row.begin if row is not None and row.begin else "load a model there"
-    return EndpointStep("models", "fail", "it offers no model", mend)
+    fix = row.begin if row is not None and row.begin else "load a model there"
+    return EndpointStep("models", "fail", "it offers no model", fix)
 
 
 def _key_mend(base_url: str, key: str | None) -> str:

@@ -155,7 +155,7 @@ def _broken(turn: int, found: FoundHook, problem: str, emit: Listener) -> HookOu
     stops = is_closed(found.hook)
     effect = "so this was stopped" if stops else "so it was passed over"
     emit(Notice(turn, "warning", f"{found.name} does not work: {problem}; {effect}"))
-    words = f"it does not work: {problem}; mend that, or set its `if_broken`"
+    words = f"it does not work: {problem}; fix that, or set its `if_broken`"
     return HookOutcome(block=words if stops else "")
 
 
