@@ -1,7 +1,7 @@
-"""The known endpoints and their quirks: a row each, with its sources. Data.
+"""The known endpoints and their peculiarities: one row for each, with its sources. Only data.
 
-``docs/providers.md`` shows this table, and a test compares the two. For each row a test plays a
-stream in that dialect through the real SDK.
+``docs/providers.md`` shows this table, and a test compares the two. Another test plays a stream of
+each dialect through the real SDK.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Row(msgspec.Struct, frozen=True):
     """One endpoint.
 
     Attributes:
-        name: The name in a setting.
-        dialect: Its dialect.
-        streams: How its streams differ; every difference is accepted from all endpoints.
-        sources: Where that is documented.
-        hosts: Its hosts, with subdomains.
-        ports: Its default ports on this machine, the present one first.
+        name: The name that a setting gives it.
+        dialect: The differences of its requests and replies.
+        streams: How its streams differ, in words; every difference is accepted from all endpoints.
+        sources: The pages that document this.
+        hosts: Its hosts; their subdomains count, too.
+        ports: Its default ports on this machine, the current one first.
     """
 
     name: str
@@ -49,7 +49,8 @@ ROWS = (
             verbosity=True,
             phases=True,
         ),
-        "the reference: calls by index, a last chunk with usage and no choices, then [DONE]",
+        "The reference for all others. Each call has an index. The last chunk has the usage and "
+        "no choices, and then `[DONE]` follows.",
         ("https://platform.openai.com/docs/api-reference/chat/create",),
         hosts=(
             "api.openai.com",
@@ -59,8 +60,8 @@ ROWS = (
     Row(
         "openrouter",
         Dialect(),
-        "comments while it waits; errors as data with code and message, and finish_reason error; "
-        "reasoning in `reasoning` and `reasoning_details`",
+        "It sends comments while it waits. It sends an error as data with a code and a message, "
+        "and with the finish_reason error. Reasoning is in `reasoning` and `reasoning_details`.",
         (
             "https://openrouter.ai/docs/api-reference/streaming",
             "https://openrouter.ai/docs/api/reference/errors-and-debugging",
@@ -70,8 +71,9 @@ ROWS = (
     Row(
         "deepseek",
         Dialect(reasoning_back="reasoning_content"),
-        "reasoning in `reasoning_content`, refused with 400 if it does not come back; cached "
-        "tokens in `prompt_cache_hit_tokens`; finish_reason insufficient_system_resource",
+        "Reasoning is in `reasoning_content`, and must come back, or the endpoint answers 400. "
+        "Cached tokens are in `prompt_cache_hit_tokens`. It has the finish_reason "
+        "insufficient_system_resource.",
         (
             "https://api-docs.deepseek.com/guides/thinking_mode",
             _GITHUB + "abhigyanpatwari/GitNexus/issues/43",
@@ -81,8 +83,8 @@ ROWS = (
     Row(
         "qwen",
         Dialect(null_content=False),
-        "ids are empty in the later pieces of a call; reasoning in `reasoning_content`; usage "
-        "only if asked for, in a last chunk without choices",
+        "Later pieces of a call have an empty id. Reasoning is in `reasoning_content`. It sends "
+        "the usage only on request, in a last chunk without choices.",
         ("https://docs.qwencloud.com/developer-guides/text-generation/streaming",),
         hosts=(
             "dashscope.aliyuncs.com",
@@ -93,8 +95,9 @@ ROWS = (
     Row(
         "mistral",
         Dialect(usage_option=False, nine_ids=True, bridge=True),
-        "whole calls in one chunk; content in parts, with thinking among them; usage beside the "
-        "last choice; finish_reason model_length and error",
+        "A call comes whole in one chunk. Content comes in parts, and some of them are "
+        "thinking. The usage comes with the last choice. It has the finish_reasons model_length "
+        "and error.",
         (
             _GITHUB + "anomalyco/opencode/issues/1680",
             _GITHUB + "avante-corp/avante.nvim/pull/2695",
@@ -105,8 +108,8 @@ ROWS = (
     Row(
         "xai",
         Dialect(reasoning_apart=True),
-        "`completion_tokens` without the reasoning, which only `total_tokens` has; usage in every "
-        "chunk",
+        "`completion_tokens` does not count the reasoning; only `total_tokens` does. Every "
+        "chunk has the usage.",
         (
             _GITHUB + "vercel/ai/pull/12425",
             "https://docs.x.ai/docs/key-information/consumption-and-rate-limits",
@@ -116,8 +119,8 @@ ROWS = (
     Row(
         "gemini",
         Dialect(call_extras=True, reasoning_apart=True),
-        "calls without an index; `extra_content` with a thought signature that must come back; "
-        "finish_reason stop after calls",
+        "Calls have no index. `extra_content` has a thought signature, which must come back. "
+        "The finish_reason after calls is stop.",
         (
             _GITHUB + "open-webui/computer/issues/224",
             _GITHUB + "googleapis/python-genai/issues/2868",
@@ -128,8 +131,8 @@ ROWS = (
     Row(
         "anthropic",
         Dialect(wire="messages", cache_marks=True, cache_hours=True),
-        "messages: blocks by index, thinking with signatures, usage in the first and the last "
-        "event; chat completions there have no prompt cache and no reasoning",
+        "Messages: blocks have an index, thinking has signatures, and the first and the last "
+        "event have the usage. Its chat completions have no prompt cache and no reasoning.",
         (
             "https://platform.claude.com/docs/en/build-with-claude/streaming",
             "https://platform.claude.com/docs/en/api/openai-sdk",
@@ -139,8 +142,8 @@ ROWS = (
     Row(
         "litellm",
         Dialect(id_limit=65_536),
-        "Gemini's thought signatures inside the ids of calls, which must come back whole; all "
-        "calls at index 0 with Ollama behind it; arguments as an object",
+        "The ids of calls contain Gemini's thought signatures, and must come back whole. With "
+        "Ollama behind it, all calls have index 0. Arguments may be an object.",
         (
             _GITHUB + "BerriAI/litellm/pull/16895",
             _GITHUB + "BerriAI/litellm/pull/37792",
@@ -150,8 +153,8 @@ ROWS = (
     Row(
         "vllm",
         Dialect(think_tags=True),
-        "reasoning in `reasoning`, in `reasoning_content` before, and in <think> without a parser; "
-        "finish_reason stop after a forced call",
+        "Reasoning is in `reasoning`, in older versions in `reasoning_content`, and without a "
+        "parser in `<think>`. The finish_reason after a forced call is stop.",
         (
             _GITHUB + "vllm-project/vllm/pull/9209",
             _GITHUB + "ogx-ai/ogx/pull/4244",
@@ -162,7 +165,8 @@ ROWS = (
     Row(
         "ollama",
         Dialect(think_tags=True),
-        "whole calls in one chunk, each at index 0; finish_reason stop after calls, or empty",
+        "A call comes whole in one chunk, and always has index 0. The finish_reason after calls "
+        "is stop or empty.",
         (
             _GITHUB + "ollama/ollama/pull/7963",
             _GITHUB + "BerriAI/litellm/issues/35663",
@@ -172,8 +176,9 @@ ROWS = (
     Row(
         "llama.cpp",
         Dialect(think_tags=True, null_content=False, progress=True),
-        "`timings` beside the usage, and `prompt_progress` before the reply; errors as data; needs "
-        "--jinja for tools; <think> with --reasoning-format none",
+        "`timings` come with the usage, and `prompt_progress` comes before the reply. It sends "
+        "an error as data. Tools need --jinja. With --reasoning-format none, thinking is in "
+        "`<think>`.",
         (
             _GITHUB + "ggml-org/llama.cpp/pull/12379",
             _GITHUB + "ggml-org/llama.cpp/pull/15827",
@@ -183,8 +188,8 @@ ROWS = (
     Row(
         "lmstudio",
         Dialect(think_tags=True),
-        "the name of a call is empty in its later pieces; <think> in the words; errors as events "
-        "named error",
+        "Later pieces of a call have an empty name. Thinking may be in `<think>` in the text. It "
+        "sends an error as an event named error.",
         (
             _GITHUB + "lmstudio-ai/lmstudio-bug-tracker/issues/649",
             _GITHUB + "lmstudio-ai/lmstudio-bug-tracker/issues/723",
@@ -194,7 +199,7 @@ ROWS = (
 )
 
 _RESPONSES = lazy_pattern(r"^(gpt-[5-9]|gpt-\d\d|o\d|codex)|-codex|deep-research")
-"""Models of OpenAI that think, or that chat completions do not have (its guide on reasoning)."""
+"""Models of OpenAI that reason, or that chat completions do not offer (its guide on reasoning)."""
 
 NAMES = tuple(row.name for row in ROWS)
 
@@ -218,10 +223,9 @@ def row_for(base_url: str | None) -> Row | None:
 def dialect_for(base_url: str | None, model: str = "", *, name: str = "") -> Dialect:
     """Return the dialect of an address, or of the row called ``name``; else the common core.
 
-    OpenAI's models that think are reached through responses, also at Azure. OpenRouter passes
-    ``cache_control`` on to Anthropic's models, and for Mistral's models it needs the order of roles
-    and the call ids that Mistral needs. Gateways and clouds tell by the path that they speak
-    Anthropic's messages.
+    OpenAI's reasoning models use responses, also at Azure. OpenRouter passes ``cache_control`` on
+    to Anthropic's models. For Mistral's models, it needs Mistral's order of roles and call ids. The
+    path of a gateway or a cloud shows whether it speaks Anthropic's messages.
 
     Raises:
         SettingsError: There is no row of that name.
@@ -248,10 +252,10 @@ _VERTEX = "/publishers/anthropic/models"
 
 
 def _anthropic_shape(base_url: str) -> Dialect | None:
-    """Return the dialect of an address whose path says that Anthropic's API is behind it.
+    """Return the dialect of an address whose path belongs to Anthropic's API; None otherwise.
 
-    Bedrock, Microsoft's Foundry, LiteLLM and others have it below ``/anthropic``, Vertex and
-    gateways like it below ``/publishers/anthropic/models``.
+    Bedrock, Microsoft's Foundry, LiteLLM and others offer this API below ``/anthropic``. Vertex and
+    similar gateways offer it below ``/publishers/anthropic/models``.
     """
     path = urlsplit(base_url).path.rstrip("/")
     is_vertex = path.endswith(_VERTEX)
