@@ -31,10 +31,10 @@ import msgspec
 import openai
 from instant_endpoint import TURNS
 
-from indwell.agent.core.session_parts import Parts, SessionModel, TurnLimits
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
+from indwell.agent.core.session_parts import Parts, SessionModel, TurnLimits
 from indwell.agent.features.review_news import ReviewNews
 from indwell.agent.loop.turn import run_turn
 from indwell.bounds.rules import Rules

@@ -28,7 +28,6 @@ from hostile_world import World, listening, make_world
 
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
-from indwell.agent.core.session_parts import unconfined
 from indwell.agent.loop.turn import run_turn
 from indwell.bounds.rules import unconfined
 from indwell.messages import Reply, Request, ToolCall, ToolResult

@@ -16,10 +16,10 @@ import msgspec
 
 from indwell.agent.core.events import Event, TurnFinished
 from indwell.agent.core.feature import Feature
-from indwell.agent.core.session_parts import Parts, SessionClock, SessionModel, TurnLimits
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
+from indwell.agent.core.session_parts import Parts, SessionClock, SessionModel, TurnLimits
 from indwell.agent.features.attachments import attachments_feature
 from indwell.agent.features.checks.feature import checks_feature
 from indwell.agent.features.checks.gate import CheckGate

@@ -9,8 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from indwell.agent.core.session_parts import ChangeTracking, CompactionChoice, Log, Parts, TurnLimits
 from indwell.agent.core.session import Session
+from indwell.agent.core.session_parts import (
+    ChangeTracking,
+    CompactionChoice,
+    Log,
+    Parts,
+    TurnLimits,
+)
 from indwell.agent.features.instructions import Instructions
 from indwell.agent.features.skills import Shelf
 from indwell.bounds.command_bounds import (

@@ -19,7 +19,6 @@ import msgspec
 
 from indwell.agent.core.events import Listener, PermissionAnswered, PermissionAsked
 from indwell.agent.core.session import Session
-from indwell.agent.core.session_parts import Rules
 from indwell.agent.permission.call_facts import call_facts, with_scripts
 from indwell.bounds.rules import Rules
 from indwell.errors import ToolError
