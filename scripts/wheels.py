@@ -32,7 +32,11 @@ PLATFORMS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "Windows arm64": ("win32", "ARM64", ("win_arm64",)),
 }
 """The platform's `sys.platform`, its machine, and the tags that pip looks for."""
-FALLBACKS: Mapping[str, str] = {}
+FALLBACKS: Mapping[str, str] = {
+    "pyyaml": "pip builds it without its C part, which needs no compiler",
+    "tree-sitter": "pip compiles it: install gcc, musl-dev and python3-dev first",
+    "watchdog": "pip builds it from source; on Linux that needs no compiler",
+}
 _MISSING = re.compile(r"No matching distribution found for ([A-Za-z0-9._-]+)==")
 
 
