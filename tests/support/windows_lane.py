@@ -1,4 +1,4 @@
-"""A pytest plugin for ``scripts/test-windows``: what fails there for now, and an end to what hangs."""
+"""A pytest plugin for ``scripts/test-windows``: what fails there for now; an end to what hangs."""
 
 from __future__ import annotations
 
