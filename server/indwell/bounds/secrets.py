@@ -45,7 +45,7 @@ class SecretPlaces:
 
     def look(self) -> tuple[str, ...]:
         """All names of secret files, absolute, and links that leave the workspace; blocks."""
-        found = [(root, *self._in(root)) for root in self._roots]
+        found = [(root.as_posix(), *self._in(root)) for root in self._roots]
         secret = tuple(f"{root}/{one.path}" for root, ones, _, _ in found for one in ones)
         others = tuple(f"{root}/{path}" for root, _, paths, _ in found for path in paths)
         links = (f"{root}/{one.path}" for root, _, _, ones in found for one in ones)
@@ -54,8 +54,8 @@ class SecretPlaces:
     def repositories(self) -> tuple[str, ...]:
         """Folders below with a repository of their own; all folders if too many; blocks."""
         found = [(root, *nested(root)) for root in self._roots]
-        ones = [str(one) for _, holders, _ in found for one in holders]
-        return (*ones, *(str(root) for root, _, is_whole in found if not is_whole))
+        ones = [one.as_posix() for _, holders, _ in found for one in holders]
+        return (*ones, *(root.as_posix() for root, _, is_whole in found if not is_whole))
 
     def is_other_name(self, path: Path) -> bool:
         """Whether the path is another name of a secret file; blocks, mostly for a microsecond."""
@@ -89,7 +89,7 @@ class SecretPlaces:
 
     def _leads_astray(self, link: str, secret: tuple[str, ...]) -> bool:
         try:
-            real = os.path.realpath(link)
+            real = Path(os.path.realpath(link)).as_posix()
         except OSError:  # the link was replaced or removed meanwhile
             return True
         if not is_beneath(real, tuple(map(str, self._roots))):

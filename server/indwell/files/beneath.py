@@ -9,11 +9,13 @@ import functools
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.files.disk_names import as_on_disk, folds_case, is_same_folder
+from indwell.files.spelling import components, quoted, slashed
 
 HAS_DIR_FD = {os.open, os.mkdir, os.stat, os.rename, os.unlink} <= os.supports_dir_fd
 NAME_LIMIT_B = 255  # limit of one name on every common file system
@@ -57,18 +59,17 @@ def check_path(path: str) -> None:
     if not path.strip():
         raise ToolError("the path is empty; name a file or folder of the workspace")
     if "\0" in path:
-        raise ToolError(f"{path[:200]!r} holds a NUL byte and is no path")
+        raise ToolError(f"{quoted(path[:200])} holds a NUL byte and is no path")
     if path.startswith("~"):
-        raise ToolError(f"{path[:200]!r}: '~' is not expanded; write the path in full")
+        raise ToolError(f"{quoted(path[:200])}: '~' is not expanded; write the path in full")
     try:
         encoded = os.fsencode(path)
     except UnicodeEncodeError as error:
-        raise ToolError(f"{path[:200]!r} holds characters that no path can hold") from error
+        raise ToolError(f"{quoted(path[:200])} holds characters that no path can hold") from error
     longest = max(map(len, encoded.replace(b"\\", b"/").split(b"/")))
     if len(encoded) >= PATH_LIMIT_B or longest > NAME_LIMIT_B:
-        raise ToolError(
-            f"{path[:80]!r}… is too long for a path ({len(encoded)} bytes, a name of {longest})"
-        )
+        sizes = f"{len(encoded)} bytes, a name of {longest}"
+        raise ToolError(f"{quoted(path[:80])}… is too long for a path ({sizes})")
 
 
 def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
@@ -80,17 +81,43 @@ def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
         ToolError: The path is invalid or leads outside ``roots``.
     """
     check_path(str(path))
+    allowed = ", ".join(slashed(str(root)) for root in roots)
+    if is_on_other_share(path, roots):
+        raise ToolError(f"{quoted(path)} is on another share; stay within {allowed}")
     try:
         real = Path(os.path.realpath(path))
     except OSError as error:
         raise plain_os_error(error, path) from error
+    bases: list[Path] = []
     for root in roots:
         base = Path(os.path.realpath(root))
         if real.parts[: len(base.parts)] == base.parts:
-            return PathBeneath(root=base, parts=real.parts[len(base.parts) :])
-    allowed = ", ".join(str(root) for root in roots)
-    leads = "" if real == path else f" (it leads to {str(real)!r})"
-    raise ToolError(f"{str(path)!r}{leads} is outside the workspace; stay within {allowed}")
+            return _beneath(base, real.parts[len(base.parts) :])
+        bases.append(base)
+    for base in bases:
+        start = real.parts[: len(base.parts)]
+        is_alike = components("/".join(start)) == components("/".join(base.parts))
+        if is_alike and is_same_folder(str(Path(*start)), str(base)):
+            return _beneath(base, real.parts[len(start) :])
+    leads = "" if real == path else f" (it leads to {quoted(real)})"
+    raise ToolError(f"{quoted(path)}{leads} is outside the workspace; stay within {allowed}")
+
+
+def _beneath(base: Path, parts: tuple[str, ...]) -> PathBeneath:
+    """Return a place with names as the disk spells them."""
+    folder = str(base)
+    if parts and sys.platform != "win32" and folds_case(folder):
+        parts = as_on_disk(folder, parts)
+    return PathBeneath(root=base, parts=parts)
+
+
+def is_on_other_share(path: PurePath, roots: Sequence[PurePath]) -> bool:
+    """Is it on a network share without a root?
+
+    Windows would send the user's password hash to the share's host as soon as it looks there.
+    """
+    share = path.drive
+    return share.startswith("\\\\") and share.lower() not in {one.drive.lower() for one in roots}
 
 
 def find(path: Path, roots: Sequence[Path], *, resolved: bool) -> PathBeneath:
@@ -105,7 +132,7 @@ def find(path: Path, roots: Sequence[Path], *, resolved: bool) -> PathBeneath:
     place = locate(path, roots)
     if resolved and place.path != path:
         raise ToolError(
-            f"{str(path)!r} is or passes through a link that was not there a moment ago; nothing "
+            f"{quoted(path)} is or passes through a link that was not there a moment ago; nothing "
             "was done"
         )
     return place
@@ -199,7 +226,7 @@ def plain_os_errors(path: Path) -> Iterator[None]:
 def plain_os_error(error: OSError, path: Path) -> ToolError:
     """Describe an operating system error about ``path`` in plain words."""
     words = _WORDS.get(error.errno or 0)
-    return ToolError(f"{str(path)!r} {words or f'cannot be used: {error.strerror or error}'}")
+    return ToolError(f"{quoted(path)} {words or f'cannot be used: {error.strerror or error}'}")
 
 
 _WORDS = {

@@ -9,10 +9,11 @@ from functools import lru_cache
 
 import msgspec
 
+from indwell.files.spelling import is_absolute, relative, slashed
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.call_facts import CallFacts, Policy
 from indwell.policy.commands.verdict import CommandPart, CommandVerdict
-from indwell.policy.paths import is_beneath, is_inside, matching_glob
+from indwell.policy.paths import could_be_beneath, is_inside, matching_glob
 from indwell.policy.rules import FileEffect, file_rule, globs_of, is_for_files
 from indwell.policy.shell.items import joined
 from indwell.policy.shell.words import STAR, UNKNOWN
@@ -46,7 +47,9 @@ def _operands(part: CommandPart) -> tuple[str, ...]:
     """Return a command's words without a bare program name, which the shell looks up on PATH."""
     first = part.words[0] if part.words else ""
     after = part.text[len(first) : len(first) + 1]
-    is_program = "/" not in first and part.text.startswith(first) and after in {"", " ", "\t"}
+    is_program = (
+        "/" not in slashed(first) and part.text.startswith(first) and after in {"", " ", "\t"}
+    )
     return part.words[1:] if is_program else part.words
 
 
@@ -112,16 +115,14 @@ def _paths_in(word: str) -> tuple[str, ...]:
 
 
 def _absolute(word: str, cwd: str, roots: Sequence[str]) -> str:
-    return posixpath.normpath(posixpath.join(cwd or (roots[0] if roots else "/"), word))
+    plain = slashed(word)
+    start = "" if is_absolute(plain) else cwd or (roots[0] if roots else "/")
+    return posixpath.normpath(posixpath.join(start, plain))
 
 
 def _relative(path: str, roots: Sequence[str]) -> str:
-    for root in roots:
-        if path == root:
-            return "."
-        if path.startswith(f"{root.rstrip('/')}/"):
-            return path[len(root.rstrip("/")) + 1 :]
-    return path
+    found = (relative(path, root) for root in roots)
+    return next((one for one in found if one is not None), path)
 
 
 _TOKEN = lazy_pattern(r"[^\s;&|<>()\"'$=`]+")
@@ -178,11 +179,15 @@ def _acts_in_restricted(verdict: CommandVerdict, asked: CallFacts, policy: Polic
     if not policy.restricted:
         return False
     words = (word for part in verdict.parts for word in part.words)
-    if verdict.reads_only and not any(posixpath.basename(word) == "git" for word in words):
+    if verdict.reads_only and not any(map(_is_git, words)):
         return False
     tokens = CommandPart(asked.command, 0, 0, tuple(_TOKEN.findall(asked.command)), "ask", "")
     places = named_paths((*verdict.parts, tokens), asked.cwd, policy.roots)
-    return any(is_beneath(place, policy.restricted) for place in places)
+    return any(could_be_beneath(place, policy.restricted) for place in places)
+
+
+def _is_git(word: str) -> bool:
+    return posixpath.basename(slashed(word)).lower() in {"git", "git.exe"}
 
 
 @lru_cache(maxsize=64)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import fnmatch
 import re
-import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
-from indwell.context.untrusted_text import shows_nothing
+from indwell.files.spelling import folded
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy import protected_names
-from indwell.policy.paths import is_at_root_unknown, is_installed, is_protected, matches_any
+from indwell.policy.paths import (
+    is_at_root_unknown,
+    is_installed,
+    is_listed_protected,
+    is_protected,
+    listed_matching_glob,
+)
 
 Kind: TypeAlias = Literal["", "protected", "hidden", "denied"]
 
@@ -55,6 +60,8 @@ def kind_of(
 ) -> Callable[[str], Kind]:
     """Return a function that tells the kind of a path relative to the workspace's folder.
 
+    The path has the names that a disk listed, so 8.3 names and streams do not occur.
+
     Args:
         deny: Globs of hidden files, as in the settings.
         edits: Globs of files that the user's rules let nobody change; a pattern for all in a folder
@@ -68,11 +75,12 @@ def kind_of(
     may_match, may_be_denied = _prefilter(deny), _prefilter(changing)
 
     def kind(path: str) -> Kind:
-        if may_match(path) and matches_any(path, deny):
+        if may_match(path) and listed_matching_glob(path, deny):
             return "hidden"
-        if may_be_denied(path) and matches_any(path, changing):
+        if may_be_denied(path) and listed_matching_glob(path, changing):
             return "denied"
-        return "protected" if is_guarded(path, harmless) else ""
+        is_guarded = is_listed_protected(path) or _is_more_than_listed(path, harmless)
+        return "protected" if is_guarded else ""
 
     return kind
 
@@ -107,14 +115,14 @@ def ordinary_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[
     begins["."], ends["."], ends[" "] = (".",), (".",), (" ",)
 
     def is_ordinary(name: str) -> bool:
-        folded = name.lower()
-        first, last = folded[0], folded[-1]
+        small = name.lower()
+        first, last = small[0], small[-1]
         return not (
-            folded in exact
-            or (first in begins and folded.startswith(begins[first]))
-            or (last in ends and folded.endswith(ends[last]))
-            or not folded.isascii()
-            or "\\" in folded
+            small in exact
+            or (first in begins and small.startswith(begins[first]))
+            or (last in ends and small.endswith(ends[last]))
+            or not small.isascii()
+            or "\\" in small
         )
 
     # Such a name in a folder shows whether everything in the folder is hidden.
@@ -125,7 +133,7 @@ def _telling(glob: str) -> str:
     """Return the part of a glob that some name of a path must match; ``*`` if unknown."""
     if "[" in glob or "\\" in glob:
         return "*"
-    parts = [one for one in _plain(glob).split("/") if one not in {"", ".", "**"}]
+    parts = [one for one in folded(glob).split("/") if one not in {"", ".", "**"}]
     return max(parts, key=lambda one: len(_SPECIAL.sub("", one)), default="*")
 
 
@@ -135,8 +143,11 @@ def is_guarded(path: str, harmless: tuple[str, ...] = ()) -> bool:
     The path is relative to the workspace's folder; an absolute one is judged by its names alone.
     ``harmless`` holds dot names that the user knows.
     """
-    is_listed = is_protected(path) or is_at_root_unknown(path, harmless)
-    return is_listed or path.rpartition("/")[2] == BARE
+    return is_protected(path) or _is_more_than_listed(path, harmless)
+
+
+def _is_more_than_listed(path: str, harmless: tuple[str, ...]) -> bool:
+    return is_at_root_unknown(path, harmless) or path.rpartition("/")[2] == BARE
 
 
 HOLD_PROGRAMS = frozenset([".venv", "venv", ".virtualenv"])
@@ -161,13 +172,13 @@ def is_repository_sign(name: str) -> bool:
 
 def is_obeyed_by_git(path: str) -> bool:
     """Does git run or obey this path, relative to a repository's own folder?"""
-    folded = path.casefold()
-    return any(folded == one or folded.startswith(f"{one}/") for one in GIT_OBEYS)
+    small = path.casefold()
+    return any(small == one or small.startswith(f"{one}/") for one in GIT_OBEYS)
 
 
 def _prefilter(deny: tuple[str, ...]) -> Callable[[str], bool]:
     """A quick test that never misses a match of a glob; one path in a hundred passes it."""
-    wanted = [_plain(one).removeprefix("./") for one in deny if not one.startswith("!")]
+    wanted = [folded(one).removeprefix("./") for one in deny if not one.startswith("!")]
     plain = [one for one in wanted if "/" not in one and "[" not in one and "\\" not in one]
     names = re.compile("|".join(fnmatch.translate(one) for one in plain) or r"(?!)")
     pieces = [max(_SPECIAL.split(one), key=len) for one in wanted if one not in plain]
@@ -175,18 +186,12 @@ def _prefilter(deny: tuple[str, ...]) -> Callable[[str], bool]:
         pieces.append("")
 
     def may_match(path: str) -> bool:
-        folded = path.casefold() if _is_plain(path) else _compared(path)
-        name = folded.rpartition("/")[2].rstrip(". ") or folded
-        whole = f"/{folded}/"
+        plain = path.casefold() if _is_plain(path) else _compared(path)
+        name = plain.rpartition("/")[2].rstrip(". ") or plain
+        whole = f"/{plain}/"
         return names.match(name) is not None or any(one in whole for one in pieces)
 
     return may_match
-
-
-def _plain(path: str) -> str:
-    """Return a name as ``policy.paths`` compares it."""
-    seen = path if path.isascii() else "".join(one for one in path if not shows_nothing(one))
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", seen).casefold())
 
 
 def _is_plain(path: str) -> bool:
@@ -197,7 +202,7 @@ def _is_plain(path: str) -> bool:
 
 def _compared(path: str) -> str:
     """Return a path without empty names, trailing dots and blanks, as in `policy.paths`."""
-    names = (one for one in _plain(path).split("/") if one not in {"", "."})
+    names = (one for one in folded(path).split("/") if one not in {"", "."})
     return "/".join(one.rstrip(". ") or one for one in names)
 
 

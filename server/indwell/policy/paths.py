@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
@@ -12,7 +10,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from indwell.context.untrusted_text import shows_nothing
+from indwell.files.spelling import (
+    HERE,
+    System,
+    components,
+    exact_parts,
+    folded,
+    has_more_readings,
+    readings,
+    stand_ins,
+)
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy import protected_names
 
 if TYPE_CHECKING:
@@ -29,6 +37,7 @@ class _Names(msgspec.Struct, frozen=True):
         beginnings: Beginnings of file names.
         endings: Endings of file names.
         like: File names with a ``*`` elsewhere.
+        pieces: Every single name of all of them, for paths with 8.3 names.
     """
 
     folders: frozenset[str]
@@ -37,21 +46,33 @@ class _Names(msgspec.Struct, frozen=True):
     beginnings: tuple[str, ...]
     endings: tuple[str, ...]
     like: re.Pattern[str]
+    pieces: tuple[str, ...]
 
-    def hold(self, components: tuple[str, ...]) -> bool:
-        """Is a path of these folded components one of the names, or in one?"""
-        if not components:
+    def hold(self, path: str) -> bool:
+        """Is a path one of the names, or in one, in any of its readings?"""
+        return self.have(components(path)) or (has_more_readings(path) and self._may_have(path))
+
+    def _may_have(self, path: str) -> bool:
+        for names in readings(path):
+            others = stand_ins(names, self.pieces)
+            if others is None or self.have(names) or any(map(self.have, others)):
+                return True
+        return False
+
+    def have(self, names: tuple[str, ...]) -> bool:
+        """Is a path of these folded names one of the names, or in one?"""
+        if not names:
             return False
-        name = components[-1]
+        name = names[-1]
         return (
             name in self.files
-            or not self.folders.isdisjoint(components)
+            or not self.folders.isdisjoint(names)
             or name.startswith(self.beginnings)
             or name.endswith(self.endings)
             or self.like.fullmatch(name) is not None
             or any(
-                _begins_with(components[at + 1 :], rest)
-                for at, part in enumerate(components)
+                _begins_with(names[at + 1 :], rest)
+                for at, part in enumerate(names)
                 if part in self.runs
                 for rest in self.runs[part]
             )
@@ -80,6 +101,7 @@ def _compiled(*tables: protected_names.Names) -> _Names:
         beginnings=tuple(one[:-1] for one in plain if one.find("*") == len(one) - 1),
         endings=tuple(one[1:] for one in plain if one.startswith("*") and one.count("*") == 1),
         like=re.compile("|".join(map(translate, _elsewhere(plain))) or r"(?!)"),
+        pieces=tuple(dict.fromkeys(piece for one in every for piece in one.split("/") if piece)),
     )
 
 
@@ -98,7 +120,12 @@ CHATS = ".chat.md"
 
 def is_protected(path: str) -> bool:
     """Does a change of this file affect what runs or is trusted? By its name, at any place."""
-    return LISTED.hold(_folded(path))
+    return LISTED.hold(path)
+
+
+def is_listed_protected(path: str) -> bool:
+    """Like ``is_protected``, for names that a disk listed: their spelling is the only one."""
+    return LISTED.have(components(path))
 
 
 def is_unknown(name: str, harmless: tuple[str, ...] = ()) -> bool:
@@ -112,9 +139,9 @@ def is_unknown(name: str, harmless: tuple[str, ...] = ()) -> bool:
         harmless: Names that the user declares harmless. A protected name stays protected, because
             ``is_protected`` decides on it.
     """
-    plain = (*_folded(name), "")[0]
+    plain = (*components(name), "")[0]
     is_dot_name = plain.startswith(".") and plain != ".."
-    if not is_dot_name or HARMLESS.hold((plain,)):
+    if not is_dot_name or HARMLESS.have((plain,)):
         return False
     return not any(fnmatchcase(plain, one) for one in _all_plain(harmless))
 
@@ -123,23 +150,22 @@ def is_at_root_unknown(path: str, harmless: tuple[str, ...] = ()) -> bool:
     """Is it, or is it in, such a file or folder at the root? The path begins at the root."""
     if path.startswith(("/", "\\")):
         return False
-    return is_unknown((*_folded(path), "")[0], harmless)
+    return is_unknown((*components(path), "")[0], harmless)
 
 
 def is_installed(path: str) -> bool:
     """Is it a program that a package manager installs and may change with the user's yes?"""
-    return INSTALLED.hold(_folded(path))
+    return INSTALLED.hold(path)
 
 
 def is_program(path: str) -> bool:
     """Is it a program of the workspace, which a command may name in order to run it?"""
-    return _PROGRAMS.hold(_folded(path))
+    return _PROGRAMS.hold(path)
 
 
 def loader_of(path: str) -> str:
     """Return what loads a protected file, for people; empty if no list has it."""
-    components = _folded(path)
-    return next((who for who, names in _loaders() if names.hold(components)), "")
+    return next((who for who, names in _loaders() if names.hold(path)), "")
 
 
 @cache
@@ -151,31 +177,39 @@ def _loaders() -> tuple[tuple[str, _Names], ...]:
 
 def is_chat(path: str) -> bool:
     """Does it name a chat document?"""
-    components = _folded(path)
-    return bool(components) and components[-1].endswith(CHATS)
+    return any(names[-1].endswith(CHATS) for names in readings(path) if names)
 
 
 def is_beneath(path: str, folders: tuple[str, ...]) -> bool:
     """Is an absolute path in one of these absolute folders, or one of them? By component."""
-    parts = _folded(path)
-    return any(parts[: len(own)] == own for own in map(_folded, folders))
+    parts = components(path)
+    return any(parts[: len(own)] == own for own in map(components, folders))
 
 
-def is_inside(path: str, folders: tuple[str, ...]) -> bool:
+def could_be_beneath(path: str, folders: tuple[str, ...]) -> bool:
+    """Like ``is_beneath``, but in any reading: for checks that deny access."""
+    if is_beneath(path, folders):
+        return True
+    if not folders or not has_more_readings(path):
+        return False
+    names = tuple(dict.fromkeys(part for one in folders for part in components(one)))
+    for reading in readings(path):
+        others = stand_ins(reading, names)
+        if others is None:
+            return True
+        if any(is_beneath("/".join(one), folders) for one in (reading, *others)):
+            return True
+    return False
+
+
+def is_inside(path: str, folders: tuple[str, ...], system: System = HERE) -> bool:
     """Like ``is_beneath``, but exact: for checks that grant access if the path is inside."""
-    parts = exact_parts(path)
-    return any(parts[: len(own)] == own for own in map(exact_parts, folders))
-
-
-@lru_cache(maxsize=4096)
-def exact_parts(path: str) -> tuple[str, ...]:
-    r"""Return a path's components as on disk; only on Windows ``\`` separates them."""
-    plain = path.replace("\\", "/") if sys.platform == "win32" else path
-    return tuple(part for part in plain.split("/") if part not in {"", "."})
+    parts = exact_parts(path, system)
+    return any(parts[: len(own)] == own for own in (exact_parts(one, system) for one in folders))
 
 
 def matches_any(path: str, globs: tuple[str, ...]) -> bool:
-    """Does a path match one of ``globs``?
+    """Does a path match one of ``globs``, in any of its readings?
 
     As in ignore files, a pattern applies in any folder unless it begins with a slash, one that ends
     with a slash applies to all in that folder, and ``!`` in front excludes a name, here in any
@@ -186,11 +220,46 @@ def matches_any(path: str, globs: tuple[str, ...]) -> bool:
 
 def matching_glob(path: str, globs: tuple[str, ...]) -> str:
     """Return the first of ``globs`` that a path matches, as in ``matches_any``; empty if none."""
-    components = _folded(path)
-    if not components or not globs:
+    found = listed_matching_glob(path, globs)
+    return found if found or not has_more_readings(path) else _possible_glob(path, globs)
+
+
+def listed_matching_glob(path: str, globs: tuple[str, ...]) -> str:
+    """Like ``matching_glob``, but by the names as they are.
+
+    For rules that allow something, and for names that a disk listed.
+    """
+    names = components(path)
+    if not names or not globs:
         return ""
-    at = _matches("/".join(components), _all_plain(globs))
+    at = _matches("/".join(names), _all_plain(globs))
     return globs[at] if at is not None else ""
+
+
+def _possible_glob(path: str, globs: tuple[str, ...]) -> str:
+    """Return the first glob that the path matches in another reading; empty if none."""
+    plain = _all_plain(globs)
+    pieces = _pieces(plain)
+    for names in readings(path):
+        others = stand_ins(names, pieces)
+        if others is None:
+            return next((one for one in globs if not one.startswith("!")), "")
+        for one in (names, *others):
+            at = _matches("/".join(one), plain)
+            if at is not None:
+                return globs[at]
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _pieces(globs: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the single names of globs; a set of characters becomes its first one."""
+    wanted = (one for one in globs if not one.startswith("!"))
+    names = (_SET.sub(r"\1", piece) for one in wanted for piece in one.split("/"))
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
+_SET = lazy_pattern(r"\[[!^]?(.)[^\]]*\]")
 
 
 @lru_cache(maxsize=4096)
@@ -223,19 +292,6 @@ def _anywhere(pattern: str) -> str:
     return f"**/{whole.removeprefix('./')}"
 
 
-@lru_cache(maxsize=4096)
-def _folded(path: str) -> tuple[str, ...]:
-    """Return components in one case, because macOS and Windows ignore it."""
-    parts = _plain(path).replace("\\", "/").split("/")
-    return tuple(part.rstrip(". ") or part for part in parts if part not in {"", "."})
-
-
 @lru_cache(maxsize=64)
 def _all_plain(globs: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(_plain, globs))
-
-
-def _plain(text: str) -> str:
-    """Return a name in one case, composed, without invisible characters that some disks ignore."""
-    seen = text if text.isascii() else "".join(one for one in text if not shows_nothing(one))
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", seen).casefold())
+    return tuple(map(folded, globs))

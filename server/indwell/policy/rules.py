@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
-from indwell.policy.paths import matching_glob
+from indwell.policy.paths import listed_matching_glob, matching_glob
 
 FileEffect: TypeAlias = Literal["read", "edit"]
 Subject: TypeAlias = Literal["read", "edit", "tool"]
@@ -74,7 +74,7 @@ def covers_files(
     globs = globs_of(effect, allow)
     if not globs or not paths:
         return ""
-    found = [matching_glob(path, globs) for path in paths]
+    found = [listed_matching_glob(path, globs) for path in paths]
     return f"{effect}: {found[0]}" if all(found) else ""
 
 

@@ -7,11 +7,11 @@ import os
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from indwell.errors import ToolError
 from indwell.files.beneath import check_path
 from indwell.files.listing import list_folder, same_named
+from indwell.files.spelling import plain_path, quoted
 
 _HIDING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories that can forge a line, a tag or an order: controls, marks, separators."""
@@ -21,21 +21,14 @@ def parse(path: str, base: Path) -> Path:
     """Return the absolute path that ``path`` means, without access to the disk.
 
     Args:
-        path: Absolute, relative to ``base``, or a ``file://`` URI. Percent signs outside a URI are
-            literal.
+        path: Absolute, relative to ``base``, or a ``file://`` URI, in any spelling that the system
+            knows. Percent signs outside a URI are literal.
         base: The folder for relative paths.
 
     Raises:
-        ToolError: It is not a path, or a URI of another kind or host.
+        ToolError: It is not a path, or a URI of another kind or host; see ``plain_path``.
     """
-    written = path
-    if "://" in path:
-        uri = urlsplit(path)
-        if uri.scheme != "file" or uri.netloc not in {"", "localhost"}:
-            raise ToolError(f"{path[:200]!r} is no file of this machine; write a path")
-        written = unquote(uri.path)
-        if os.name == "nt":
-            written = written.lstrip("/")
+    written = plain_path(path)
     check_path(written)
     return Path(os.path.normpath(base / written))
 
@@ -51,12 +44,12 @@ def respelled(path: Path, root: Path) -> tuple[Path, Path]:
 
 
 def display(path: Path, roots: Sequence[Path]) -> str:
-    """Format a path for the model: relative to the first root, else absolute.
+    """Format a path for the model: relative to the first root, else absolute; with ``/`` alone.
 
     Control, format and bidirectional characters are escaped, so that a name cannot disguise itself.
     """
     root = roots[0]
-    inside = path.parts[: len(root.parts)] == root.parts
+    inside = path.parts[: len(root.parts)] == root.parts or path.is_relative_to(root)
     return visible(path.relative_to(root).as_posix() if inside else path.as_posix())
 
 
@@ -88,7 +81,7 @@ def missing(
     near = difflib.get_close_matches(name, list(neighbours)[:2_000], n=3, cutoff=0.6)
     near += [one for one in elsewhere if one not in near]
     hint = f"; close to it: {', '.join(map(visible, near))}" if near else ""
-    return ToolError(f"{path!r} does not exist{hint or FIND}")
+    return ToolError(f"{quoted(path)} does not exist{hint or FIND}")
 
 
 NEAREST = 3  # paths of the same name that are told
@@ -109,7 +102,7 @@ def not_found(path: Path, roots: Sequence[Path]) -> ToolError:
 def folder_said(path: str, names: Sequence[str], limit: int = 50) -> ToolError:
     """The error for a ``path`` that is a folder, with its entries."""
     if not names:
-        return ToolError(f"{path!r} is an empty folder")
+        return ToolError(f"{quoted(path)} is an empty folder")
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     held = ", ".join(map(visible, names[:limit]))
-    return ToolError(f"{path!r} is a folder; it holds {held}{more}")
+    return ToolError(f"{quoted(path)} is a folder; it holds {held}{more}")

@@ -17,6 +17,7 @@ from indwell.errors import ToolError
 from indwell.files.beneath import locate
 from indwell.files.listing import exists, has_other_names, is_file
 from indwell.files.reading import read_bytes
+from indwell.files.spelling import relative, slashed
 from indwell.policy.call_facts import NO_FILE, CallFacts
 from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.verdict import CommandPart
@@ -52,7 +53,7 @@ async def call_facts(session: Session, rules: Rules, arguments: str, facts: Tool
         tool=facts.tool,
         effect=facts.effect,
         paths=tuple(dict.fromkeys(paths)),
-        resolved=tuple(str(path) for path in resolved),
+        resolved=tuple(path.as_posix() for path in resolved),
         command=facts.command,
         cwd=facts.cwd,
         arguments=arguments,
@@ -76,7 +77,7 @@ async def with_scripts(session: Session, rules: Rules, asked: CallFacts) -> Call
     from indwell.policy.shell.parse import judged_text  # noqa: PLC0415 - as above
 
     roots = session.parts.workspace.roots
-    names = tuple(map(str, roots))
+    names = tuple(root.as_posix() for root in roots)
     text = judged_text(asked.command)
     if not text:
         return asked  # the policy denies it
@@ -94,13 +95,9 @@ async def with_scripts(session: Session, rules: Rules, asked: CallFacts) -> Call
 
 
 def display(session: Session, path: str) -> str:
-    """A path for people: relative to the first workspace root that contains it."""
-    for root in session.parts.workspace.roots:
-        if path == str(root):
-            return "."
-        if path.startswith(f"{root}/"):
-            return path[len(str(root)) + 1 :]
-    return path
+    """A path for people, with ``/`` alone: relative to the first root that contains it."""
+    found = (relative(path, str(root)) for root in session.parts.workspace.roots)
+    return next((one for one in found if one is not None), slashed(path))
 
 
 def _resolved(session: Session, written: str, facts: ToolFacts) -> tuple[Path, bool]:
@@ -189,7 +186,9 @@ def planted(parts: Iterable[CommandPart], roots: Sequence[Path]) -> tuple[tuple[
 
 
 def _is_bare(word: str) -> bool:
-    return bool(word) and "/" not in word and not word.startswith("-") and word.isprintable()
+    return (
+        bool(word) and "/" not in slashed(word) and not word.startswith("-") and word.isprintable()
+    )
 
 
 def _program_digest(path: Path, roots: Sequence[Path]) -> str:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from pygls.uris import to_fs_path
-
+from indwell.errors import ToolError
+from indwell.files.disk_names import true_path
+from indwell.files.spelling import plain_path
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.wire.sync import OpenedDocument, Position, TextChange
 from indwell.lsp.workspace.line_blocks import LineBlocks
@@ -272,14 +273,14 @@ def name_in(uri: str) -> str:
 
 
 def path_of(uri: str) -> Path | None:
-    """The resolved path of a ``file:`` URI; None for any other."""
+    """The resolved path of a ``file:`` URI, as the disk spells it; None for any other."""
     if not uri.startswith("file:"):
         return None
-    path = to_fs_path(uri)
     try:
-        return Path(path).resolve() if path else None
-    except ValueError:
-        return None  # with a NUL or half a character, which no file name has
+        path = plain_path(uri)
+        return Path(true_path(path)) if path else None
+    except (ValueError, ToolError):
+        return None  # with a NUL or half a character, which no file name has, or on another host
 
 
 _CELL = "vscode-notebook-cell:"

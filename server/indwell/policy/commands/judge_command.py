@@ -22,7 +22,7 @@ from indwell.policy.commands.verdict import (
     joined,
     worst,
 )
-from indwell.policy.paths import is_beneath
+from indwell.policy.paths import could_be_beneath
 from indwell.policy.rules import ANY_HOST, Widening
 from indwell.policy.shell.items import AT_START, Assignment, Redirect, Simple
 from indwell.policy.shell.items import joined as joined_path
@@ -328,13 +328,13 @@ def elsewhere(
         return None
     places = _folders(words, folders)
     paths = [joined_path(situation.cwd, place) for place in places]
-    if any(is_beneath(path, situation.restricted) for path in paths):
+    if any(could_be_beneath(path, situation.restricted) for path in paths):
         return PartFinding(
             "deny", "restricted folder", "git would run in a folder that is not trusted"
         )
     others = situation.repositories if not situation.writes_confined else ()
     others += situation.restricted
-    if others and (not places or any(is_beneath(path, others) for path in paths)):
+    if others and (not places or any(could_be_beneath(path, others) for path in paths)):
         reason = "git would obey the settings of a repository that nobody was asked about"
         return ask("repository", reason)
     return None

@@ -10,9 +10,11 @@ from functools import lru_cache
 
 import msgspec
 
+from indwell.files.spelling import HERE, System, components, folded, is_absolute, relative
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.verdict import PartFinding, Use, ask, secret, shown
 from indwell.policy.paths import (
+    could_be_beneath,
     is_at_root_unknown,
     is_beneath,
     is_inside,
@@ -121,7 +123,9 @@ class PathRules:
     def _is_own(self, path: str) -> bool:
         if path in SINKS:
             return True
-        is_sure = path.startswith("/") and not any(one in path for one in (STAR, HOME, UNKNOWN))
+        is_sure = is_absolute(path, self._grounds.system) and not any(
+            one in path for one in (STAR, HOME, UNKNOWN)
+        )
         is_beside = is_sure and is_beneath(path, TEMPORARY) and not self._grounds.is_inside(path)
         return is_beside and not any(is_beneath(root, (path,)) for root in self._grounds.roots)
 
@@ -169,6 +173,7 @@ class Grounds(msgspec.Struct, frozen=True):
         obeyed: Absolute files and folders that git runs or obeys; protected as well.
         harmless: Unknown dot names that the user declares harmless.
         repository_roots: Absolute folders of the workspace's repositories.
+        system: The system whose paths these are, in the form of ``files.spelling.slashed``.
     """
 
     cwd: str = ""
@@ -178,19 +183,22 @@ class Grounds(msgspec.Struct, frozen=True):
     obeyed: tuple[str, ...] = ()
     harmless: tuple[str, ...] = ()
     repository_roots: tuple[str, ...] = ()
+    system: System = HERE
 
     def paths(self, text: str, folders: tuple[str, ...]) -> Iterator[str]:
         """Return the paths to which a word may lead: absolute, or relative to an unknown folder."""
         for folder in folders:
-            yield joined(self.cwd, joined(folder, text)) or "."
+            inner = joined(folder, text, self.system)
+            yield joined(self.cwd, inner, self.system) or "."
 
     def is_inside(self, path: str) -> bool:
         """Is a path (in the form of ``paths``) in the workspace?"""
         if HOME in path or UNKNOWN in path:
             return False
-        if not path.startswith("/"):
+        if not is_absolute(path, self.system):
             return not self.cwd and not (path == ".." or path.startswith("../"))
-        return is_inside(path, self.roots or ((self.cwd,) if self.cwd else ()))
+        roots = self.roots or ((self.cwd,) if self.cwd else ())
+        return is_inside(path, roots, self.system)
 
     def is_open(self, path: str) -> bool:
         """May anybody read it without a question, although it is outside the workspace?"""
@@ -202,7 +210,10 @@ class Grounds(msgspec.Struct, frozen=True):
         """Return a path relative to the workspace folder that contains it, or unchanged."""
         for root in self.roots or (self.cwd,):
             if root and path != root and is_beneath(path, (root,)):
-                return path[len(root.rstrip("/")) + 1 :]
+                if path.startswith(front := f"{root.rstrip('/')}/"):
+                    return path[len(front) :]
+                names = [one for one in path.split("/") if one not in {"", "."}]
+                return "/".join(names[len(components(root)) :])
         return "" if path in self.roots or path == self.cwd else path
 
     def is_secret(self, path: str, *, are_hidden: bool = False) -> bool:
@@ -214,9 +225,14 @@ class Grounds(msgspec.Struct, frozen=True):
         """
         if are_hidden and STAR in path:
             return False
-        return secret_by_name(self.inner(path), self.secrets) or any(
-            _leads_to(path, one) for one in self.secret_files
+        return secret_by_name(self.inner(path), self.secrets) or self._is_one(
+            path, self.secret_files
         )
+
+    def _is_one(self, path: str, files: tuple[str, ...]) -> bool:
+        if self.system == "linux":
+            return any(_leads_to(path, one) for one in files)
+        return any(_leads_to(folded(path), folded(one)) for one in files)
 
     def holds_secrets(
         self,
@@ -240,17 +256,14 @@ class Grounds(msgspec.Struct, frozen=True):
 
     def _is_unknown(self, path: str, plain: str) -> bool:
         """Is it beneath an unlisted dot name at the root of a repository?"""
-        beneath = (
-            path[len(root) + 1 :]
-            for root in self.repository_roots
-            if is_inside(path, (root,)) and path.startswith(f"{root}/")
-        )
-        return any(is_at_root_unknown(one, self.harmless) for one in (plain, *beneath))
+        found = (relative(path, root, self.system) for root in self.repository_roots)
+        beneath = (one for one in found if one not in {None, "."})
+        return any(is_at_root_unknown(one, self.harmless) for one in (plain, *beneath) if one)
 
     def is_protected(self, path: str) -> bool:
         """Does a change of it affect what runs or is trusted?"""
         inner = self.inner(path)
-        if is_beneath(path, self.obeyed) or any(_leads_to(path, one) for one in self.obeyed):
+        if could_be_beneath(path, self.obeyed) or self._is_one(path, self.obeyed):
             return True
         if STAR not in inner:
             plain = inner.replace(HOME, "~")

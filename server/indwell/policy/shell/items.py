@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from indwell.files.spelling import HERE, System, is_absolute, slashed
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
 
@@ -115,13 +116,15 @@ def either(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     return both if len(both) <= _MOST else ()
 
 
-def joined(folder: str, path: str) -> str:
+def joined(folder: str, path: str, system: System = HERE) -> str:
     """Return a path relative to a folder, without removable ``.`` and ``..``."""
-    whole = path if path.startswith(("/", HOME)) or not folder else f"{folder}/{path}"
+    path = slashed(path, system)
+    is_whole = not folder or path.startswith(HOME) or is_absolute(path, system)
+    whole = path if is_whole else f"{folder}/{path}"
     if HOME in whole:
         return HOME + posixpath.normpath("/" + whole.partition(HOME)[2]) if "/" in whole else whole
     normal = posixpath.normpath(whole) if whole else ""
-    return normal[1:] if normal.startswith("//") else normal
+    return normal[1:] if normal.startswith("//") and system != "win32" else normal
 
 
 class Options(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.files.spelling import compared
 from indwell.files.watch.snapshot import (
     Bodies,
     Census,
@@ -354,12 +355,13 @@ def _is_old(facts: Facts, at_ns: int) -> bool:
 
 class _Secret:
     def __init__(self, paths: Collection[str]) -> None:
-        self._paths = frozenset(paths)
+        self._paths = frozenset(map(compared, paths))
 
     def has(self, path: str) -> bool:
         """Tell whether a path is one of these or lies in one."""
         if not self._paths:
             return False
+        path = compared(path)
         at = len(path)
         while at > 0:
             if path[:at] in self._paths:

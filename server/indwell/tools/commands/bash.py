@@ -15,6 +15,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.beneath import locate
+from indwell.files.spelling import is_absolute, quoted, slashed
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.rules import Widening
 from indwell.sandbox import BACKGROUND, Finished, spawn
@@ -142,7 +143,7 @@ def make_bash(shell: Shell, background: Background = NOWHERE) -> Tool[Bash]:
             tool="bash",
             effect="run",
             command=arguments.command,
-            cwd=str(shell.cwd),
+            cwd=shell.cwd.as_posix(),
             wants=_wanted(arguments),
             why=arguments.why,
             background=arguments.background,
@@ -241,10 +242,10 @@ async def _notes_before(shell: Shell, context: ToolContext) -> tuple[list[str], 
         ToolError: It is not the directory that was allowed.
     """
     workspace = context.workspace
-    if context.facts is not None and context.facts.cwd != str(shell.cwd):
+    if context.facts is not None and context.facts.cwd != shell.cwd.as_posix():
         raise ToolError(
             f"the command was to run in {context.facts.cwd!r}, but the working directory is "
-            f"{str(shell.cwd)!r} by now, so nothing was run; call bash again"
+            f"{quoted(shell.cwd)} by now, so nothing was run; call bash again"
         )
     notes = []
     settled = await workspace.settle()
@@ -255,7 +256,7 @@ async def _notes_before(shell: Shell, context: ToolContext) -> tuple[list[str], 
         # The permission was for that directory, so the command runs nowhere else.
         shell.cwd = workspace.roots[0]
         raise ToolError(
-            f"the working directory is gone, so nothing was run; it is now {str(shell.cwd)!r}; "
+            f"the working directory is gone, so nothing was run; it is now {quoted(shell.cwd)}; "
             "call bash again"
         )
     return notes, frozenset(settled.stale)
@@ -291,15 +292,14 @@ def _read_trail(reading: int) -> str:
 
 def _follow(shell: Shell, trail: str, workspace: Workspace) -> list[str]:
     """Move to the shell's last directory, if that is in the workspace."""
-    last = trail.removesuffix("\n").rpartition("\n")[2]
-    if not last.startswith("/") or last == str(shell.cwd):
+    last = slashed(trail.removesuffix("\n").rpartition("\n")[2])
+    if not is_absolute(last) or last == shell.cwd.as_posix():
         return []  # a command can write into the pipe, too, and gains nothing by it
     try:
         place = locate(Path(last), workspace.roots).path
     except ToolError:
-        return [
-            f"[the working directory stays {shell.cwd}: {last[:500]!r} is outside the workspace]"
-        ]
+        stays = f"the working directory stays {shell.cwd.as_posix()}"
+        return [f"[{stays}: {last[:500]!r} is outside the workspace]"]
     if not place.is_dir():
         return []
     shell.cwd = place
@@ -315,6 +315,6 @@ async def _spilled(text: str, cut: TextEnds, finished: Finished, context: ToolCo
     missing = finished.total_b - SPILL_LIMIT_B - TAIL_B
     n_chars = cut.n_chars + max(missing, 0)
     return (
-        f"{cut.head}\n[… {n_chars:,} characters left out; {whole} {str(path)!r}, for read_file or "
+        f"{cut.head}\n[… {n_chars:,} characters left out; {whole} {quoted(path)}, for read_file or "
         f"grep …]\n{cut.tail}"
     )

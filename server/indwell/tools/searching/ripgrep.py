@@ -12,9 +12,9 @@ from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.sandbox import Finished, find_program, run_program
 
-WALK = ("--no-config", "--hidden", "--no-require-git", "--color=never")
+WALK = ("--no-config", "--hidden", "--no-require-git", "--color=never", "--path-separator=/")
 """Ignore files count, also outside of a git repository; hidden files count as files. Links are
-never followed, which is ripgrep's default.
+never followed, which is ripgrep's default. Paths have the same form on Windows.
 """
 T = TypeVar("T")
 _ERRORS_B = 3_000  # bytes of its error messages and output, taken as they come
