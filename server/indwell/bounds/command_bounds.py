@@ -16,9 +16,6 @@ from indwell.bounds.home_view import HomeView, home_view, homes
 from indwell.files.private import NOWHERE, parted, remove_own_tree, scratch_folder
 from indwell.files.quarantine import Quarantine
 from indwell.policy.rules import Widening, globs_of
-from indwell.files.spelling import slashed
-from indwell.policy.call_facts import Policy
-from indwell.policy.rules import PatternRules, Widening, globs_of
 from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.confinement import Confinement, Guarded, Hear, Hold, Level, Strength, showing
 from indwell.sandbox.environment import own_installation
@@ -277,55 +274,6 @@ class BoundsNow:
         return confiner(
             trusted, self._settings, own=self._own, restricted=left, quarantine=self._quarantine
         )
-
-
-def policy_now(
-    settings: Settings,
-    granted: frozenset[str],
-    trust: FolderTrust,
-    roots: Sequence[Path],
-    *,
-    own: tuple[str, ...],
-    readable: tuple[str, ...],
-    in_git: tuple[str, ...] = (),
-    git_unchecked: tuple[str, ...] = (),
-) -> Policy:
-    """Return the policy of this moment.
-
-    Args:
-        settings: The current settings.
-        granted: Exact rules of the user's standing answers.
-        trust: The trust in the folders.
-        roots: The workspace's folders.
-        own: Absolute paths of Indwell's own folders.
-        readable: Folders beneath ``own`` that may still be read.
-        in_git: Protected files in git that the user has not agreed to, in words.
-        git_unchecked: Changes of git's data that could not be checked, in words.
-    """
-    now, held = trust.now(roots), strength()
-    return Policy(
-        mode=settings.mode,
-        deny=settings.deny,
-        granted=granted,
-        rules=rules_of(settings),
-        own=own,
-        readable=readable,
-        roots=tuple(one.as_posix() for one in now.trusted),
-        restricted=tuple(map(slashed, now.restricted)),
-        obeyed=tuple(map(slashed, (*now.obeyed, *map(str, own_installation(roots))))),
-        writes_confined=held.level in {"S3", "S3m"},
-        sandbox=held.words,
-        asks_for_all=held.level == "S0",
-        harmless=settings.harmless_names,
-        repository_roots=tuple(map(slashed, now.repository_roots)),
-        in_git=in_git,
-        git_unchecked=git_unchecked,
-    )
-
-
-def rules_of(settings: Settings) -> PatternRules:
-    """Return the rules in the settings."""
-    return PatternRules(settings.rules_allow, settings.rules_ask, settings.rules_deny)
 
 
 _HELD = "what reads, builds, tests and works on the folder's files runs without a question"

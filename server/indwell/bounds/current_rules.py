@@ -18,6 +18,7 @@ from indwell.bounds.git.note import GitEntry
 from indwell.bounds.home_view import homes, is_private
 from indwell.bounds.rules import Rules
 from indwell.bounds.secrets import SecretPlaces
+from indwell.files.spelling import slashed
 from indwell.policy.call_facts import Policy
 from indwell.policy.paths import is_beneath, matches_any
 from indwell.policy.rules import PatternRules
@@ -124,14 +125,14 @@ class CurrentRules:
             rules=rules_of(settings),
             own=self._own,
             readable=tuple(map(str, now.readable)),
-            roots=tuple(map(str, trust.trusted)),
-            restricted=trust.restricted,
-            obeyed=trust.obeyed,
+            roots=tuple(one.as_posix() for one in trust.trusted),
+            restricted=tuple(map(slashed, trust.restricted)),
+            obeyed=tuple(map(slashed, trust.obeyed)),
             writes_confined=held.level in {"S3", "S3m"},
             sandbox=held.words,
             asks_for_all=held.level == "S0",
             harmless=settings.harmless_names,
-            repository_roots=trust.repository_roots,
+            repository_roots=tuple(map(slashed, trust.repository_roots)),
             in_git=self._git.in_git,
             git_unchecked=self._git.unchecked,
         )
