@@ -15,15 +15,12 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, product
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from indwell.context.untrusted_text import shows_nothing
 from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
-
-if TYPE_CHECKING:
-    from pathlib import PurePath
 
 System: TypeAlias = Literal["linux", "darwin", "win32"]
 HERE: System = (
@@ -392,6 +389,11 @@ def _said(written: str, system: System) -> str:
     return quoted(written[:_MOST_QUOTED], system)
 
 
-def quoted(path: str | PurePath, system: System = HERE) -> str:
-    """Return a path in quotes, for people and the model: with ``/``, odd characters escaped."""
+def quoted(path: object, system: System = HERE) -> str:
+    """Return a path in quotes, for people and the model: with ``/``, odd characters escaped.
+
+    Args:
+        path: A path as text, or a ``Path``, which this module does not know.
+        system: The system whose path it is.
+    """
     return repr(slashed(str(path), system))
