@@ -35,7 +35,7 @@ _BLANKS = lazy_pattern(rf"{_BLANK}{{41,}}")
 
 Answer: TypeAlias = Literal["no", "once", "session", "always"]
 Said: TypeAlias = Answer | Literal["hunks", "unanswered", "beforehand", "uncovered"]
-"""What came of a question.
+"""The outcome of a question.
 
 ``hunks`` approves some hunks of an edit once. ``unanswered`` means that no answer came in time, or
 that nobody can be asked; it denies. ``beforehand`` approves once, by ``run --allow-commands``;
@@ -81,17 +81,17 @@ class Question(msgspec.Struct, frozen=True):
 
     Attributes:
         id: Binds the answer to the call: a hash of call id, arguments and folder.
-        title: One line: what would happen.
+        title: One line: the effect of a yes.
         detail: The exact text that would run, or the diff; escaped and complete.
-        reason: Why the user is asked.
-        rule: What ``session`` and ``always`` would store; empty if only ``once`` is possible.
+        reason: The reason for the question.
+        rule: The rule that ``session`` and ``always`` store; empty if only ``once`` is possible.
         cwd: The folder in which a command would run; empty for other calls.
-        sandbox: How a command would be confined after a yes, in words.
-        more: What a yes allows beyond the sandbox, for this one call, in words.
+        sandbox: The confinement of a command after a yes, in words.
+        more: The access beyond the sandbox that a yes allows for this one call, in words.
         why: The model's reason for wanting more, in its own words.
         wanted: Whether the model itself asks for more access.
         risky: The parts of the command that cause the question, each with the reason.
-        uncovered: Why a yes given beforehand does not cover it; empty if it does. Not shown.
+        uncovered: The reason why an earlier yes does not cover it; empty if it does. Not shown.
         hunks: The hunks of an edit with several, each of which can be answered. They make up
             ``detail``.
         kind: The kind of permission.
@@ -141,14 +141,14 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
     sandbox: str = "",
     hunks: Sequence[DiffHunk] = (),
 ) -> Question:
-    """Word a question; the hash covers exactly what is shown.
+    """Word a question; the hash covers exactly the shown text.
 
     Args:
         tool_use_id: The id of the call.
         asked: The call.
         ask: The decision with its reason.
         preview: The diff of an edit, if there is one.
-        sandbox: How commands are confined here, in words.
+        sandbox: The confinement of commands here, in words.
         hunks: The hunks of the preview, if each can be answered; a single one is answered with the
             call.
     """
@@ -248,7 +248,7 @@ def visible(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Replace what would push the end of a text out of sight by words: empty lines, blanks."""
+    """Replace empty lines and blanks that would push the end of a text out of sight by words."""
     short = narrow(text)
     lines = text.count("\n") + 1
     if lines <= LONG_LINES and len(text) <= LONG_CHARACTERS:
@@ -270,7 +270,7 @@ def one_line(text: str) -> str:
 def short_line(text: str, most: int) -> str:
     """Return any text as one line of at most ``most`` characters: ``visible``, blanks folded.
 
-    Use it for names and reports; what the user is asked about is never cut.
+    Use it for names and reports; the subject of a question is never cut.
     """
     shown = visible(" ".join(text[: _READ * most].split()))
     is_whole = len(shown) <= most and len(text) <= _READ * most

@@ -12,7 +12,7 @@ from indwell.policy.rules import ANY_HOST, NOTHING_MORE, PatternRules, Widening
 from indwell.settings.model import Mode
 
 Effect: TypeAlias = Literal["read", "edit", "run"]
-"""What a tool does: permission, logging and parallel execution depend on it."""
+"""The effect of a tool: permission, logging and parallel execution depend on it."""
 
 
 class CallFacts(msgspec.Struct, frozen=True):
@@ -75,8 +75,8 @@ class Ask(msgspec.Struct, frozen=True):
     """Ask the user for approval.
 
     Attributes:
-        reason: Why approval is needed; the user sees it.
-        rule: What a standing approval would store; empty if there can be none.
+        reason: The reason for the question; the user sees it.
+        rule: The rule that a standing approval would store; empty if no approval can stand.
         by: The deciding rule, for the log.
         widening: The access beyond the sandbox that an approval grants to this one call.
         risky: The parts of the command that need approval.
@@ -103,7 +103,7 @@ class Policy(msgspec.Struct, frozen=True):
     """The user's rules and the facts about the workspace that decisions depend on.
 
     Attributes:
-        mode: How much the user wants to be asked.
+        mode: The mode, which decides how often the user is asked.
         deny: Globs of files whose contents never reach the model. Leading globs that equal
             ``SECRETS`` only need approval.
         granted: Exact rules of standing approvals, for this session or for good.
@@ -174,7 +174,7 @@ def rule_of(asked: CallFacts, *, confined: bool = False, widening: Widening = NO
 
 
 def may_stand(asked: CallFacts, widening: Widening) -> bool:
-    """Whether one approval can cover later calls too.
+    """Return whether one approval can cover later calls too.
 
     It cannot if the call may reach every host, secrets, protected files or the whole machine, if
     a script could not be read, or if the model requested access itself (POL-16, SBX-21).

@@ -62,7 +62,7 @@ def decide(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def is_own(asked: CallFacts, policy: Policy) -> bool:
-    """Whether a call touches Indwell's own folders, other than reading their readable ones."""
+    """Does a call touch Indwell's own folders, other than reading their readable ones?"""
     return any(
         is_beneath(path, policy.own)
         and not (asked.effect == "read" and is_inside(path, policy.readable))
@@ -160,7 +160,7 @@ def _decide_edit(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def _why_protected(asked: CallFacts, policy: Policy) -> str:
-    """Explain why the edit changes what runs or is trusted; empty if it does not."""
+    """Explain how the edit affects trust or programs that run; empty if it does not."""
     if any(is_beneath(path, policy.obeyed) for path in asked.resolved):
         return f"git runs or obeys {asked.paths[0]!r}"
     protected = next((path for path in asked.paths if is_guarded(path, policy.harmless)), None)
@@ -196,7 +196,7 @@ def _is_restricted(asked: CallFacts, policy: Policy) -> bool:
 
 
 _OWN_RULES = ("ask:", "deny:")  # "deny:" asks when only running the command can tell
-_MOST_NAMED = 5  # how many protected files a reason names
+_MOST_NAMED = 5  # protected files that a reason names
 COMMAND_LIMIT = 8_000  # equals `shell.parse.LIMIT`, as a test checks
 ASKS_FOR_ALL = "no sandbox confines commands on this system, so Indwell asks about each one"
 
@@ -255,7 +255,7 @@ def _risky(verdict: CommandVerdict) -> tuple[CommandPart, ...]:
 
 
 def _may_send(verdict: CommandVerdict, widening: Widening, policy: Policy) -> bool:
-    """Whether a command could send data: in the sandbox, only with hosts or unconfined."""
+    """Could a command send data? In the sandbox, only with hosts or unconfined."""
     if widening.hosts or widening.unconfined:
         return True
     return not (policy.writes_confined or verdict.reads_only)
@@ -322,7 +322,7 @@ def _by_place(verdict: CommandVerdict, policy: Policy) -> CommandVerdict:
 
 
 def _runs_unasked(asked: CallFacts, verdict: CommandVerdict) -> bool:
-    """Whether a command runs unasked: allowed, with no more access than a rule of the user grants.
+    """Does a command run unasked: allowed, with no more access than a rule of the user grants?
 
     A rule such as `npm *` also grants the network that npm is known to need, but never a run
     outside the sandbox.
@@ -356,7 +356,7 @@ def _runs_git(verdict: CommandVerdict) -> bool:
 
 
 def _is_asked_each_time(verdict: CommandVerdict) -> bool:
-    """Whether a user's rule or a guarded file requires a question each time (POL-02, POL-13)."""
+    """Does a user's rule or a guarded file require a question each time (POL-02, POL-13)?"""
     if verdict.rule.startswith(_OWN_RULES):
         return True
     return any(part.decision == "ask" and _touches_guarded(part) for part in verdict.parts)
@@ -405,7 +405,7 @@ class Explanation(msgspec.Struct, frozen=True):
     Attributes:
         decision: The decision.
         rule: The rule that won.
-        reason: Why the command is denied or needs approval; empty if it is allowed.
+        reason: The reason for a denial or a question; empty if the command is allowed.
         parts: In source order; empty for a command longer than ``COMMAND_LIMIT``.
         widening: The access it needs beyond the sandbox, in words.
     """

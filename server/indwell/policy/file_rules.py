@@ -172,7 +172,7 @@ def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> 
 
 
 def _acts_in_restricted(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> bool:
-    """Whether a command names an untrusted folder and does more than read there.
+    """Return whether a command names an untrusted folder and does more than read there.
 
     Any git command counts: even a read-only one runs what the repository's settings name.
     """

@@ -25,7 +25,7 @@ GIT_OBEYS = (
     *("worktrees", "info/grafts", "objects/info/alternates", "objects/info/http-alternates"),
     *("branches", "remotes"),
 )
-"""What git runs or obeys in a ``.git`` folder; commits may change everything else there.
+"""Files that git runs or obeys in a ``.git`` folder; commits may change everything else there.
 
 ``modules`` and ``worktrees`` contain such folders again. A file ``commondir`` sends git elsewhere
 for its configuration, so none may appear. ``info/grafts`` and the alternates lead git to other
@@ -50,7 +50,7 @@ obeys for anybody in that folder.
 _REPOSITORIES = frozenset({".git", ".hg", ".jj"})
 
 INSIDE = "x"
-"""A name that no rule mentions: what applies to it in a folder applies to all names there."""
+"""A name that no rule mentions: its rule in a folder applies to all names there."""
 
 _SPECIAL = lazy_pattern(r"[*?]+")
 

@@ -47,6 +47,6 @@ STARTERS = _TABLES.starters
 """Programs of the workspace in place of a tool: protected, but commands may run them."""
 
 HARMLESS = _TABLES.harmless
-"""Why a dot name at the root of a repository needs no question. A name that is neither here nor
-above needs one, because its effect is unknown.
+"""Dot names at the root of a repository that need no question, by reason. A name that is neither
+here nor above needs one, because its effect is unknown.
 """

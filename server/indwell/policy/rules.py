@@ -52,7 +52,7 @@ def globs_of(subject: Subject, patterns: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_for_files(pattern: str) -> bool:
-    """Whether a pattern applies to files, not to commands or tools."""
+    """Return whether a pattern applies to files, not to commands or tools."""
     return _subject_of(pattern) in {"read", "edit"}
 
 

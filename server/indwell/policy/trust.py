@@ -54,11 +54,11 @@ class TrustStanding(msgspec.Struct, frozen=True):
     Attributes:
         folder: Its real path.
         state: ``open`` means that no answer covers its current files, so it is restricted.
-        by: What decided, in words.
+        by: The reason for this state, in words.
         items: Its executable or obeyed files; empty if nothing looked for them.
         before: The files trusted earlier, or still; None if there were none.
         is_whole: The folder is trusted whatever it holds.
-        remedy: What the user can do if the folder is restricted, in words.
+        remedy: A remedy for the user if the folder is restricted, in words.
     """
 
     folder: str
@@ -83,7 +83,7 @@ def nearest(folder: str, answers: Mapping[str, FolderAnswer]) -> str | None:
 
 
 def is_unchanged(before: Mapping[str, TrustedFile], now: Sequence[Executable]) -> bool:
-    """Whether each current file was trusted with this content; removed files do not matter."""
+    """Was each current file trusted with this content? Removed files do not matter."""
     return all(
         one.seen.digest and one.name in before and before[one.name].digest == one.seen.digest
         for one in now

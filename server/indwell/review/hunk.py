@@ -49,7 +49,7 @@ class Opaque(msgspec.Struct, frozen=True):
     """A change without lines: to a binary file, or to a text too large for hunks.
 
     Attributes:
-        note: Shown to the user: what changed, such as the sizes.
+        note: Shown to the user: the change, such as the sizes.
         before: Digest of the bytes before the change, which the creator of this value keeps. None:
             there was no file, or the bytes are unknown.
         after: Digest of the bytes after the change; None as in ``before``.
@@ -63,7 +63,7 @@ class Opaque(msgspec.Struct, frozen=True):
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What a verdict covers: hunks by id, or all changes of a session after a turn.
+    """The scope of a verdict: hunks by id, or all changes of a session after a turn.
 
     Attributes:
         ids: Hunk ids.

@@ -22,7 +22,7 @@ class Looking:
     """A read-only view of the log's records and the current texts of the files.
 
     Args:
-        reading: What has been read of the log.
+        reading: The part of the log that was read.
         roots: Files outside these folders are hidden; empty: all files are shown.
     """
 

@@ -159,7 +159,7 @@ class SegmentLine(NamedTuple):
 
     @property
     def is_alive(self) -> bool:
-        """Whether the line is visible."""
+        """Return whether the line is visible."""
         return self.of.died is None
 
     @property

@@ -208,7 +208,7 @@ def judgement(
     Args:
         path: The file.
         text: The text the verdict was given on.
-        order: What the verdict covers.
+        order: The hunks that the verdict covers.
         of: The ledger's state of the file at that time, a ``Followed``.
         is_accepted: False: rejected.
     """

@@ -41,7 +41,7 @@ NEWER = "the review of this workspace was written by a newer Indwell; update Ind
 
 
 class LedgerReading(NamedTuple):
-    """What has been read of the log. Immutable.
+    """The part of the log that was read. Immutable.
 
     Attributes:
         state: The replayed state.
@@ -106,7 +106,7 @@ class ReviewStore:
     def append(
         self, reading: LedgerReading, plan: Callable[[LedgerState], Sequence[Planned]]
     ) -> LedgerReading:
-        """Read what others appended, then durably append the records that ``plan`` returns.
+        """Read records of others, then durably append the records that ``plan`` returns.
 
         If the write fails, the records stay in memory and a notice tells the user.
         """

@@ -111,7 +111,7 @@ async def reject(
 
 
 def planned(ledger: ReviewLedger, path: Path, scope: Scope, *, force: bool) -> Rejection:
-    """Plan what ``reject`` would do in one file; of shared hunks, only the part in scope.
+    """Plan the effect of ``reject`` in one file; of shared hunks, only the part in scope.
 
     Does not read the file: the ledger must be in sync with it.
     """
@@ -175,7 +175,7 @@ def _as_agreed(plan: Callable[[], Rejection], text: str | None) -> Rejection:
 async def planned_rewind(
     ledger: ReviewLedger, workspace: Workspace, session: str, after_turn: int
 ) -> tuple[Rejection, ...]:
-    """Plan what ``rewind_files`` would do: one plan for each file with changes to undo."""
+    """Plan the effect of ``rewind_files``: one plan for each file with changes to undo."""
     done = Carrying(ledger, workspace, None)
     await ledger.refresh()
     found = []

@@ -1,4 +1,4 @@
-"""The weave of a file: all its lines, past and present, each with who added and who removed it."""
+"""The weave of a file: all lines, past and present, with the actors that added or removed them."""
 
 from __future__ import annotations
 

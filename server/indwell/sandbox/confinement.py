@@ -19,7 +19,7 @@ the process, nothing (Windows, unknown shells).
 
 
 Hear: TypeAlias = Callable[[tuple[str, ...]], None]
-"""Called in any thread with notes about what a running command planted."""
+"""Called in any thread with notes about files that a running command planted."""
 
 
 class Hold(Protocol):
@@ -38,11 +38,11 @@ def unwatched(_hear: Hear, _hold: Hold) -> AbstractContextManager[None]:
 
 
 class Strength(msgspec.Struct, frozen=True):
-    """How strongly this machine can confine commands.
+    """The strongest confinement of commands on this machine.
 
     Attributes:
         level: See ``Level``.
-        reason: Why it is not stronger and how to improve it, a sentence for the user; empty for the
+        reason: A sentence for the user: the cause, and a way to improve it; empty for the
             strongest level.
         words: A short description for the user, such as ``sandboxed (bubblewrap), no network``.
     """
@@ -65,14 +65,14 @@ class Guarded(msgspec.Struct, frozen=True):
         mask: See ``Confinement``.
         shown: See ``Confinement``.
         environment: See ``Confinement``.
-        refused: Why no command can be confined, a clause; empty if one can.
-        settle: Scans again after the whole command has ended, moves away what it planted, and
+        refused: The reason why no command can be confined, a clause; empty if one can.
+        settle: Scans again after the whole command has ended, moves away planted files, and
             returns a sentence for each; blocks.
-        settle_so_far: Does the same while the command runs; what it cannot fix waits for the end.
+        settle_so_far: Does the same while the command runs; the rest waits for the end.
         watched: Within this context, ``settle_so_far`` runs as soon as a protected name appears,
             and its results are reported. The command is paused while names appear faster than they
             can be checked.
-        quarantine: Where a failed check of the command's files is recorded.
+        quarantine: The record of a failed check of the command's files.
     """
 
     protected: tuple[str, ...] = ()

@@ -45,7 +45,7 @@ class RunningCommandWatch:
     """A command that keeps running, and the notes about it.
 
     Args:
-        look: Moves away what the command planted so far and returns a sentence for each; blocks.
+        look: Moves away the files planted so far and returns a sentence for each; blocks.
         hear: Called with each sentence once.
     """
 
@@ -56,7 +56,7 @@ class RunningCommandWatch:
         self._said: dict[str, None] = {}
 
     async def look(self) -> None:
-        """Move away what the command has planted by now."""
+        """Move away the files that the command has planted so far."""
         async with self._looking:
             notes = await asyncio.to_thread(self._look)
         self.heard(notes)
@@ -98,7 +98,7 @@ def watch_command(one: RunningCommandWatch) -> Iterator[None]:
 
 
 async def check_running_commands() -> None:
-    """Move away what running commands have planted, before another program loads it."""
+    """Move away files that running commands planted, before another program loads them."""
     for one in tuple(_running):
         await one.look()
 
@@ -117,7 +117,7 @@ class StandingPlant(msgspec.Struct, frozen=True):
         root: The workspace folder.
         at: The path relative to ``root``.
         safe_name: Its name once moved away; empty for a folder that cannot be read.
-        why: Why it could not be moved.
+        why: The reason why it could not be moved.
         mark: Identifies the file, to notice when another one has this path.
         record: The state file with this information, if it cannot be read; or the state file which
             says that a check is still due.
@@ -140,7 +140,7 @@ class StandingPlant(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """Describe what it is and where, as a clause."""
+        """Describe the file and its place, as a clause."""
         if self.is_unseen:
             return (
                 f"what a command made in {self.root!r} could not be looked at ({self.why}), and "
@@ -163,7 +163,7 @@ class _Unsettled(msgspec.Struct, frozen=True):
 
     Attributes:
         folders: The folders that it could write to.
-        settle: Scans them and moves away what it planted.
+        settle: Scans them and moves away planted files.
         records: The state files that tell other processes.
     """
 
@@ -205,9 +205,9 @@ class Gate:
 
         Args:
             folders: The folders that the command could write to.
-            settle: Scans them and moves away what it planted.
-            reason: Why nobody could check.
-            quarantine: Where this is recorded for later processes.
+            settle: Scans them and moves away planted files.
+            reason: The reason why nobody could check.
+            quarantine: The record of this for later processes.
 
         Returns:
             The sentence for the user.
@@ -227,7 +227,7 @@ class Gate:
         )
 
     def open_again(self, folders: Sequence[Path]) -> tuple[StandingPlant, ...]:
-        """Try again to remove everything; returns what remains in ``folders``; blocks."""
+        """Try again to remove everything; returns the rest in ``folders``; blocks."""
         with self._trying:
             return (*self._settled(folders), *self._taken(folders))
 

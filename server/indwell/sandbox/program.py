@@ -126,11 +126,11 @@ async def run_program(
         merge_errors: Merge standard error into standard output.
         mark: The mark of its descendants, if it sets the limit itself.
         limits: Its total limits; by default nothing is watched.
-        pool: Where it waits for a slot; the wait does not count towards its time. None if the
-            caller has one.
+        pool: The pool in which it waits for a slot; the wait does not count towards its time. None
+            if the caller has one.
         alone: It starts no other program, so no search is needed; saves 2 ms or more.
         is_wrapped: The started program runs the proper one in a session of its own.
-        start: How to start it; ``start_plainly`` by default.
+        start: The function that starts it; ``start_plainly`` by default.
 
     Raises:
         ToolError: The program or ``cwd`` cannot be used.
@@ -206,7 +206,7 @@ async def run_program(
         errors=errors.head + errors.tail,
         timed_out=timed_out,
         seconds=time.monotonic() - began,
-        # What a sandbox ran dies with it, at an uncertain moment.
+        # Processes in a sandbox end with it, at an uncertain moment.
         left_running=0 if timed_out or overrun or is_wrapped else left.n,
         may_run_on=not left.is_gone,
         overrun=overrun,
@@ -281,7 +281,7 @@ async def _in_peace(work: Coroutine[None, None, T]) -> tuple[T, bool]:
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """How a program ended, and its output.
+    """The end of a program, and its output.
 
     Attributes:
         exit_code: Its exit code; negative for the signal that ended it.
@@ -292,12 +292,12 @@ class Finished(msgspec.Struct, frozen=True):
         errors: Its standard error, if separate; shortened in the same way.
         timed_out: It was ended by the timeout.
         seconds: Wall time, without the wait for a slot.
-        left_running: How many processes it left running, which were ended.
+        left_running: Number of processes that it left running, and that were ended.
         overrun: The exceeded limit in words, such as ``over 600 s of processor time``; the program
             or a part of it was ended. Empty within the limits.
         may_run_on: Parts of it may still run: not all could be ended in the time allowed.
         stopped: It was killed for what it planted; ``notes`` names that.
-        notes: What was done about files that it planted, a sentence each.
+        notes: A sentence for each file that it planted, and its fate.
     """
 
     exit_code: int

@@ -84,8 +84,8 @@ async def spawn(
         confinement: Its bounds; None for all that we may do.
         never_in: Workspace folders; bash itself is never taken from one.
         unasked: Nobody was asked, as the command only reads. If unconfined, it finds no program of
-            those folders by a bare name: ``ls`` must not be what a model wrote there.
-        pool: Where it waits for a slot.
+            those folders by a bare name: a model may have written an ``ls`` there.
+        pool: The pool in which it waits for a slot.
         stop: Set by the caller to end it like a timeout, with time to clean up.
         on_note: Called with notes about files moved away while the command keeps running; such a
             command is checked before any other command runs.
@@ -132,7 +132,7 @@ async def spawn(
 
 
 class _SandboxRun(Protocol):
-    """``run_program`` without what depends on the sandbox."""
+    """``run_program`` without the parts that depend on the sandbox."""
 
     def __call__(
         self,
@@ -207,7 +207,7 @@ async def _held(  # noqa: PLR0917 - all that a run takes
     pass_fds: Sequence[int],
     on_note: Callable[[str], None] | None,
 ) -> Finished:
-    """Run the command confined, then check what it planted."""
+    """Run the command confined, then check for files that it planted."""
     bounds = await resolve_bounds(bounds)
     meanwhile = RunningCommandWatch(bounds.settle_so_far, on_note or _nobody)
     alarm, pause = asyncio.Event(), Pause()

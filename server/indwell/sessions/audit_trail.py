@@ -44,13 +44,13 @@ class Act(msgspec.Struct, frozen=True):
         cwd: Working directory of a command.
         decision: The policy's decision; None: the log predates recorded decisions.
         rule: The rule that decided.
-        reason: Why the policy asked or denied.
+        reason: The reason for the policy's question or denial.
         answer: The user's answer, if asked.
-        widening: What the call may do beyond the sandbox, in words.
-        sandbox: How an allowed command was sandboxed, in words.
+        widening: The call's access beyond the sandbox, in words.
+        sandbox: The sandbox of an allowed command, in words.
         began: Whether the log records that the call began; never true for reads.
         end: The outcome.
-        ending: How a command ended; for a failure, the first line of the result.
+        ending: The ending of a command; for a failure, the first line of the result.
         left: Whether a rewind abandoned the call's turn.
         agent: Name of the sub-agent that made the call; empty for the main agent.
     """

@@ -89,7 +89,7 @@ def lived(records: Sequence[Record]) -> Sequence[Record]:
 
 
 def turn_ends(records: Sequence[Record]) -> Mapping[int, int]:
-    """Return the index of each turn's last record; turn 0 is what precedes the first turn."""
+    """Return the index of each turn's last record; turn 0 ends before the first turn."""
     ends = {0: -1}
     turn = 0
     for index, record in enumerate(records):

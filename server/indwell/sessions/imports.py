@@ -45,7 +45,7 @@ class Recorded(msgspec.Struct, frozen=True):
         messages: Roles alternate and every call has its result (H24).
         system: The recorded system prompt; empty if there is none. Never used as the system prompt
             of a session.
-        notes: What was repaired or left out, a sentence each.
+        notes: A sentence about each repair or omission.
         times_s: Unix time of each of ``messages``, in seconds; empty if unknown.
     """
 
@@ -115,7 +115,7 @@ class _ForeignReader:
 
     @property
     def has_words(self) -> bool:
-        """Whether there is any text by a user."""
+        """Return whether there is any text by a user."""
         return any(
             isinstance(block, Text) and block.meta.source == "user" and block.text.strip()
             for message in self.messages

@@ -36,7 +36,7 @@ class LogReading(NamedTuple):
 
     Attributes:
         records: The valid records, in order.
-        notices: What could not be read, one sentence each, for the user.
+        notices: A sentence for the user about each unreadable part.
         damage: The ``notices`` that no ``Repaired`` record in the log mentions yet.
     """
 

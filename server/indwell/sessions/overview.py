@@ -50,7 +50,7 @@ class Overview(msgspec.Struct, frozen=True):
         turns: Number of turns begun.
         usage: Tokens of all turns.
         cost: US dollars; None if a price was unknown.
-        notices: What could not be read, a sentence each.
+        notices: A sentence about each unreadable part.
         imported: Whether another tool recorded the session.
     """
 
@@ -78,7 +78,7 @@ def preview_of(words: str) -> str:
 
 
 def overview(session: str, reading: LogReading) -> Overview:
-    """Summarise a log; of a damaged log, what could be read."""
+    """Summarise a log; of a damaged log, the readable part."""
     workspace = at = model = preview = title = ""
     turns, usage = 0, Usage()
     cost: float | None = 0.0
@@ -136,7 +136,7 @@ class SessionFigures(msgspec.Struct, frozen=True):
         workspace: The workspace folder; empty if the log does not name it.
         model: The newest model.
         parts: The sums by day, model and turn.
-        notices: What could not be read, a sentence each.
+        notices: A sentence about each unreadable part.
     """
 
     id: str

@@ -28,7 +28,7 @@ from indwell.settings.model import Mode
 Ending: TypeAlias = Literal[
     "done", "cancelled", "failed", "limit", "repeated", "budget", "interrupted"
 ]
-"""How a turn ended; ``interrupted``: Indwell exited during it, as when a window is reloaded."""
+"""The ending of a turn; ``interrupted``: Indwell exited during it, as when a window is reloaded."""
 ENDED = "Indwell ended while this turn ran; `/continue` continues it"
 ENDED_BEFORE = "Indwell ended while this turn ran"  # in older logs, as a failure
 Purpose: TypeAlias = Literal["work", "summary"]
@@ -176,13 +176,13 @@ class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
         cwd: Working directory of a command.
         decision: The policy's decision.
         rule: The rule that decided.
-        reason: Why the policy asks or denies.
+        reason: The reason for the policy's question or denial.
         answer: The user's answer, if asked.
-        widening: What the call may do beyond the sandbox, in words.
-        sandbox: How an allowed command is sandboxed, in words.
+        widening: The call's access beyond the sandbox, in words.
+        sandbox: The sandbox of an allowed command, in words.
         at: Time.
         agent: Name of the sub-agent that made the call; empty for the main agent.
-        ending: How a check ended, as checks have no result; recorded at its end.
+        ending: The ending of a check, because checks have no result; recorded at its end.
         within: Id of the ``agent`` call whose sub-agent made this call; empty for the main agent,
             and in older logs.
     """
@@ -363,7 +363,7 @@ class Spent(msgspec.Struct, frozen=True, tag="spent"):
 
     @property
     def is_own(self) -> bool:
-        """Whether the session's own model was called, not a sub-agent's and not a fallback."""
+        """Was the session's own model called, not a sub-agent's and not a fallback?"""
         return not (self.agent or self.stands_in)
 
 

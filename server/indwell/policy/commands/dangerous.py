@@ -54,7 +54,7 @@ _FUNCTION_HINT = lazy_pattern(r"\(\s*\)\s*[{(]|\bfunction\b")
 
 
 def why_dangerous(command: str) -> str:
-    """Say what a command would destroy, in words for the model; empty if nothing is known."""
+    """Name the things that a command would destroy, for the model; empty if nothing is known."""
     try:
         return _judge_text(command, _NESTED, Effort())
     except Tangled:
@@ -86,8 +86,8 @@ class _DangerReader:
 
     Args:
         root: The syntax tree.
-        depth: How many nested texts may still be read.
-        effort: How much may be read in all.
+        depth: Number of nested texts that may still be read.
+        effort: The effort that remains for the whole command.
     """
 
     def __init__(self, root: Node, depth: int, effort: Effort) -> None:
@@ -247,7 +247,7 @@ class _DangerReader:
         )
 
     def _fed(self, node: Node) -> Iterator[str]:
-        """Return what a here-document or here-string hands to a command."""
+        """Return the text that a here-document or here-string gives to a command."""
         for redirect in [*node.named_children, *self._around(node)]:
             if redirect.type == "herestring_redirect":
                 for child in redirect.named_children:
@@ -282,7 +282,7 @@ def _takes_text(option: str) -> bool:
 
 
 def _reads_script(words: list[str]) -> bool:
-    """Is it a shell that runs what it reads from its input?"""
+    """Is it a shell that runs its input?"""
     if not words or words[0] not in _SHELLS:
         return False
     if "-s" in words[1:] or not words[1:]:

@@ -1,4 +1,4 @@
-"""What running a program does: change files, use the network, delete, run another program."""
+"""The effects of running a program: change files, use the network, delete, run another program."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def base_name(word: Word) -> str:
 
 
 def unwrapped(words: Sequence[Word]) -> tuple[Word, ...] | None:
-    """Return what a wrapper runs; None if it is no wrapper, empty if it runs nothing.
+    """Return the command of a wrapper; None if it is no wrapper, empty if it runs nothing.
 
     Raises:
         UnknownOption: The wrapper has an unknown option.
@@ -71,7 +71,7 @@ def sets_variables(words: Sequence[Word]) -> bool:
 
 
 def fed_by_xargs(words: Sequence[Word], inner: Sequence[Word]) -> tuple[Word, ...]:
-    """Return what ``xargs`` runs, with marks for the words that it inserts or appends."""
+    """Return the command of ``xargs``, with marks for the words that it inserts or appends."""
     places = [one for one in _given_to_xargs(words).values("-I") if one]
     fed = [
         Word(word.source, tuple(_with_marks(one, places) for one in word.options), word.splits)
@@ -109,7 +109,7 @@ def shell_text(words: Sequence[Word]) -> Word | None:
 
 
 def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
-    """Return what a command does.
+    """Return the effect of a command.
 
     Args:
         words: Its words; for the command of a wrapper, only a part of the simple command's.
@@ -135,7 +135,7 @@ def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
         return Use(
             "unknown", f"{lower!r} runs another program, and its option {str(error)!r} is not known"
         )
-    if not name:  # a program in the workspace, of any name; what it is given counts as well
+    if not name:  # a program in the workspace, of any name; its arguments count as well
         own = _of_folder(words, grounds)
         return msgspec.structs.replace(own, inner=(inner,)) if inner else own
     if inner is not None:
@@ -146,7 +146,7 @@ def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
 
 
 def _shell(words: tuple[Word, ...], one: Simple) -> Use:
-    """Return what a shell does that runs a file or its input."""
+    """Return the effect of a shell that runs a file or its input."""
     operands = [word for word in words[1:] if not word.text.startswith("-")]
     if operands:
         return Use("writes", "runs a script", reads=tuple(operands[:1]), is_work=True)
@@ -173,7 +173,7 @@ def _wrapped(name: str, words: tuple[Word, ...], inner: tuple[Word, ...]) -> Use
 
 
 def _of_folder(words: tuple[Word, ...], grounds: Grounds) -> Use:
-    """Return what a program does that is named by its path or only known when it runs."""
+    """Return the effect of a program that is named by its path or only known when it runs."""
     first = words[0]
     if not first.is_literal or not first.text:
         return Use("unknown", "only a run can tell which program that is")
@@ -264,7 +264,7 @@ _MANAGERS = LISTS["managers"]
 
 
 def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answers
-    """Return what a program does that does not only read."""
+    """Return the effect of a program that does more than read."""
     texts = [word.text for word in words]
     first = next((text for text in texts if not text.startswith(("-", "+"))), "")
     if name in _HARMLESS_STATE and all(word.is_literal for word in words):

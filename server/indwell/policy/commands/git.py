@@ -41,7 +41,7 @@ _GLOBAL_ALONE = frozenset(["--no-pager", "--no-optional-locks", "--literal-paths
 
 
 def git(words: Sequence[Word]) -> Use:
-    """Return what a ``git`` command does."""
+    """Return the effect of a ``git`` command."""
     reads: list[Word] = []
     at = 0
     while at < len(words) and words[at].could_be_option:
@@ -69,7 +69,7 @@ def git(words: Sequence[Word]) -> Use:
 
 
 def _configured(words: Sequence[Word], at: int) -> Use:
-    """Return what a command with settings on its line does: they may name programs."""
+    """Return the effect of a command with settings on its line: they may name programs."""
     while at < len(words) and words[at].could_be_option:
         takes_word = words[at].text in {"-c", "--git-dir", "--work-tree", "--namespace", "-C"}
         at += 2 if takes_word else 1
@@ -88,7 +88,7 @@ def _by_name(name: str, words: Sequence[Word]) -> Use:
 
 
 def _looking(name: str, words: Sequence[Word]) -> Use | None:
-    """Return what a command does that only reads; None if it may do more."""
+    """Return the effect of a command that only reads; None if it may do more."""
     second = words[0].text if words and words[0].is_literal else ""
     if len(words) == 1 and words[0].source in {"--help", "-h"} and name in _CHANGES | _NETWORK:
         return Use("reads")
@@ -140,7 +140,7 @@ def _looks(name: str, words: Sequence[Word], known: Options) -> Use:
         Word(one.source, tuple(_WILD.sub(STAR, text) for text in one.options), one.splits)
         for one in reads
     )
-    # What looks like a value may be a file: `git diff --no-index --abbrev /etc/shadow x`.
+    # A word that looks like a value may be a file: `git diff --no-index --abbrev /etc/shadow x`.
     reads += tuple(Word(one, (one,)) for _, one in found.options if "/" in one)
     paths = tuple(
         one

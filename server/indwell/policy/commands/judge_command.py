@@ -83,13 +83,13 @@ class Judging:
             return forbidden if forbidden and found.decision == "ask" else found
         inner = [self._command(each, one, depth + 1) for each in use.inner]
         is_opaque = use.kind in _OPAQUE
-        if forbidden:  # a pattern asks about the wrapper; another may deny what the wrapper runs
+        if forbidden:  # a pattern asks about the wrapper; another may deny its command
             return self._asked_by_pattern(forbidden, words, use, inner, is_opaque=is_opaque)
         found = self._judged(words, use, one, inner)
         if is_opaque and (named := self.patterns.forbidding_named(words)):
             found = named
         acting = next((one.rule for one in inner if not one.reads_only), found.rule)
-        # A wrapper adds nothing: the pattern covers what it runs, with the access that needs.
+        # A wrapper adds nothing: the pattern covers its command, with the access that it needs.
         is_covered = found.reads_only and any(each.by_user for each in inner)
         is_covered = is_covered and all(each.by_user or each.reads_only for each in inner)
         is_covered = is_covered and all(word.is_known for each in use.inner for word in each)
@@ -113,7 +113,7 @@ class Judging:
         *,
         is_opaque: bool,
     ) -> PartFinding:
-        """Return the question that a pattern asks, unless what the command runs is denied."""
+        """Return the question of a pattern, unless a pattern denies the inner command."""
         hardest = worst(inner)
         if hardest is not None and hardest.decision == "deny":
             return hardest

@@ -43,7 +43,7 @@ class PathRules:
     def secret(
         self, words: Sequence[Word], folders: tuple[str, ...], use: Use = _SHALLOW
     ) -> PartFinding | None:
-        """Return secret files among what is read, or beneath it."""
+        """Return secret files among the read paths, or beneath them."""
         are_hidden = self._are_hidden and not use.is_past
         for word in words:
             for text in _path_texts(word):
@@ -80,7 +80,7 @@ class PathRules:
         return None
 
     def protected(self, words: Sequence[Word], folders: tuple[str, ...]) -> PartFinding | None:
-        """Return protected files among what is written."""
+        """Return protected files among the written paths."""
         for word in words:
             for text in _path_texts(word):
                 for path in self._grounds.paths(text, folders or ("",)):
@@ -93,7 +93,7 @@ class PathRules:
         return None
 
     def outside(self, word: Word, folders: tuple[str, ...]) -> str:
-        """Return what a word names outside the workspace, unless everybody may read it."""
+        """Return the path outside the workspace that a word names, unless everybody may read it."""
         for text in _path_texts(word):
             for path in self._grounds.paths(text, folders):
                 if not (self._grounds.is_inside(path) or self._grounds.is_open(path)):
@@ -101,7 +101,7 @@ class PathRules:
         return ""
 
     def unwritable(self, word: Word, folders: tuple[str, ...]) -> str:
-        """Return what a word names that the sandbox makes read-only; empty if nothing."""
+        """Return the path that a word names and the sandbox makes read-only; empty if none."""
         if not word.is_known:
             return ""  # the sandbox decides
         for text in _path_texts(word):
@@ -131,7 +131,7 @@ class PathRules:
 
 
 def _path_texts(word: Word) -> list[str]:
-    """Return what may be a path in a word: the word, and the text behind an option's name."""
+    """Return possible paths in a word: the word, and the text behind an option's name."""
     texts = []
     for text in word.options:
         if not text.startswith("-"):
@@ -276,7 +276,7 @@ class Grounds(msgspec.Struct, frozen=True):
 
 
 class Situation(Grounds, frozen=True):
-    """Where and under which rules a command would run.
+    """The place and the rules of a command.
 
     Attributes:
         rules: The user's rules.

@@ -67,7 +67,7 @@ def _is_quiet(script: str) -> bool:
 
 
 def _changed(words: Sequence[Word]) -> tuple[Word, ...]:
-    """Return what may be changed in place: the words behind the script."""
+    """Return the words behind the script, whose files may be changed in place."""
     rest = [word for word in words if word.text and not word.text.startswith("-")]
     has_script = any(re.match(r"-[a-zA-Z]*[ef]|--expr|--file", word.text) for word in words)
     return tuple(rest[0 if has_script else 1 :])
@@ -100,7 +100,7 @@ def _only_prints(program: str) -> bool:
 
 
 def jq(words: Sequence[Word]) -> Use:
-    """Judge ``jq``, which writes and runs nothing and reads what follows its program."""
+    """Judge ``jq``, which writes and runs nothing and reads the files after its program."""
     rest: list[Word] = []
     reads: list[Word] = []
     at = 0
@@ -151,7 +151,7 @@ def find(words: Sequence[Word]) -> Use:
 
 
 def _finds_more(words: Sequence[Word], at: int) -> Use:
-    """Return what ``find`` does beyond finding: run, delete or write."""
+    """Return the effect of ``find`` beyond finding: run, delete or write."""
     inner: list[tuple[Word, ...]] = []
     for index in range(at, len(words)):
         text = words[index].text
@@ -172,7 +172,7 @@ def _finds_more(words: Sequence[Word], at: int) -> Use:
 
 
 def reading(name: str, words: Words) -> Use | None:
-    """Return what a program of the tables does; None for other programs.
+    """Return the effect of a program of the tables; None for other programs.
 
     Args:
         name: Its name.
@@ -251,7 +251,7 @@ _GREP_NAMES = LISTS["grep names"]
 
 
 def _grep(words: Words) -> Use:
-    """Judge ``grep``, which never writes or runs; it reads what follows the pattern."""
+    """Judge ``grep``, which never writes or runs; it reads the files after the pattern."""
     reads: list[Word] = []
     only: list[str] = []
     has_pattern = is_deep = False

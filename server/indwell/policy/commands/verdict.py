@@ -1,4 +1,4 @@
-"""The verdict on a command and its parts, what a program does, and where it would run. Data."""
+"""The verdict on a command and its parts, the effect of a program, and its place. Data."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class PartFinding(msgspec.Struct, frozen=True):
     Attributes:
         decision: Allow, ask or deny.
         rule: The deciding rule.
-        reason: Why it is not allowed.
+        reason: The reason why it is not allowed.
         widening: The access it needs beyond the sandbox.
         reads_only: Whether it changes nothing.
         is_held: Whether it may do anything, and the sandbox prevents changes outside ``/tmp``.
@@ -73,7 +73,7 @@ class PartFinding(msgspec.Struct, frozen=True):
 class CommandVerdict(PartFinding, frozen=True):
     """The verdict on a whole command: the strictest finding of its parts, which it holds in order.
 
-    It allows what a pattern of the user allows if one allows each part that does more than read.
+    A user's pattern allows it if a pattern allows each part that does more than read.
     """
 
     parts: tuple[CommandPart, ...] = ()
@@ -128,11 +128,11 @@ Kind: TypeAlias = Literal["reads", "writes", "network", "destroys", "privileged"
 
 
 class Use(msgspec.Struct, frozen=True):
-    """What a program does.
+    """The effect of a program.
 
     Attributes:
         kind: Its worst effect.
-        reason: Why it is not harmless, half a sentence for people.
+        reason: Half a sentence for people: the harm that it could do.
         reads: Words that are paths to read.
         writes: Words that are paths to write.
         is_here: Whether it reads the folder in which it runs.

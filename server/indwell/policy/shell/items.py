@@ -93,7 +93,7 @@ _CHANGING = frozenset(["cd", "pushd", "popd"])
 
 
 def after_cd(simple: Simple) -> tuple[str, ...]:
-    """Return where what follows a command may run; empty if unknown."""
+    """Return the folders in which the next commands may run; empty if unknown."""
     if not simple.words or not _CHANGING.intersection(simple.words[0].options):
         return simple.folders
     words = [word for word in simple.words[1:] if word.text not in {"--", "-P", "-L", "-e"}]

@@ -123,7 +123,7 @@ class ShellReading(CommandReading):
                 self._read(child)
 
     def _read_inside(self, node: Node) -> None:
-        """Read what runs within a node that is no command itself."""
+        """Read the commands within a node that is not a command itself."""
         pending = [node]
         while pending:
             one = pending.pop()

@@ -31,7 +31,7 @@ _JOINED = lazy_pattern(rb"(?<=[^\s])\\\n(?=[^\s])")
 
 
 class WordReading(ABC):
-    """Reads words, and collects what a text consists of.
+    """Reads words, and collects the parts of a text.
 
     Args:
         command: The text.
@@ -57,7 +57,7 @@ class WordReading(ABC):
 
     @abstractmethod
     def _read_inside(self, node: Node) -> None:
-        """Read what runs within a node that is no command itself."""
+        """Read the commands within a node that is not a command itself."""
 
     def _assignment(self, node: Node) -> Assignment:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")

@@ -1,4 +1,4 @@
-"""A second, small reader of shell texts; what runs without a question must look the same to both.
+"""A second, small reader of shell texts; both readers must agree before a command runs unasked.
 
 It knows words, quotes, operators, loops and substitutions, and gives up on all else. If the parser
 mistakes a word (as happened behind redirects, CMD-05), the two readers disagree.

@@ -128,7 +128,7 @@ def word_of(source: str, shown: str, values: Mapping[str, tuple[str, ...]]) -> W
 def _segment(  # noqa: C901 - one case for each kind of piece
     found: re.Match[str], values: Mapping[str, tuple[str, ...]]
 ) -> tuple[list[str], bool]:
-    """Return what a piece of a word expands to, and whether bash splits it."""
+    """Return the expansion of a piece of a word, and whether bash splits it."""
     text = found[0]
     match found.lastgroup:
         case "raw":
@@ -321,7 +321,7 @@ class Variables:
 
 
 def words_of(node: Node, variables: Variables) -> list[str]:
-    """Return what a word of the source expands to: one word, or several if it has braces.
+    """Return the expansion of a word of the source: one word, or several if it has braces.
 
     Args:
         node: The word.
@@ -369,7 +369,7 @@ def folder(path: str, cwd: str) -> str:
 
 
 def _behind(words: list[str], with_word: str, n_before: int) -> list[str]:
-    """Return what follows a wrapper's own options, assignments and words."""
+    """Return the words after a wrapper's own options, assignments and words."""
     at = 0
     while at < len(words):
         word = words[at]

@@ -1,1 +1,1 @@
-"""Detects what commands change in the workspace, without git, so that it can be undone."""
+"""Detects changes by commands in the workspace, without git, so that they can be undone."""

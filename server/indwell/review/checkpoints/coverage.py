@@ -1,4 +1,4 @@
-"""Records in the ledger what commands change, so that review and rewind cover it."""
+"""Records changes by commands in the ledger, so that review and rewind cover them."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Coverage:
 
     @asynccontextmanager
     async def turn(self, session: str, tell: Callable[[str], None]) -> AsyncIterator[None]:
-        """Hold the right to run a command, until what it changed is in the ledger.
+        """Hold the right to run a command, until its changes are in the ledger.
 
         Args:
             session: The id of the session that runs the command.
@@ -129,14 +129,14 @@ class Coverage:
         tell: Callable[[str], None],
         hear: Callable[[Sequence[Path]], None] = lambda _paths: None,
     ) -> AsyncIterator[None]:
-        """Record what happens to files within the block, however it ends, as done by ``actor``.
+        """Record changes of files within the block as made by ``actor``, however the block ends.
 
         Changes by a verdict of the user, or by an edit, are separate. After a cancellation the
         recording continues by itself, because a stop is answered at once; see ``settled``. The
         caller holds ``turn``, so no command of another session runs meanwhile.
 
         Args:
-            actor: Who runs the command.
+            actor: The one who runs the command.
             tool_use_id: The id of its call.
             accepted: Whether changes count as accepted at once.
             tell: Called with notices about changes that are not covered. A notice about lost old

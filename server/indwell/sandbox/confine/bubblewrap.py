@@ -27,7 +27,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "UV_CACHE_DIR": f"{_SCRATCH}/.cache/uv",
     "npm_config_cache": f"{_SCRATCH}/.cache/npm",
 }
-"""Where programs store their own files: the home folder is read-only."""
+"""Folders for the own files of programs, because the home folder is read-only."""
 
 
 class SandboxHost(msgspec.Struct, frozen=True):
@@ -156,7 +156,7 @@ def _visible(bounds: Confinement) -> tuple[str, ...]:
 
 
 def _scratch(bounds: Confinement, kept: Sequence[str]) -> tuple[str, ...]:
-    """Choose what is mounted at /tmp: the session's folder, unless mount points would go there.
+    """Choose the mount at /tmp: the session's folder, unless mount points would go there.
 
     Commands could put links there, which the next command's mounts would follow.
     """

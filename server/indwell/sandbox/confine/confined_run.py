@@ -44,7 +44,7 @@ _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
 class ConfinedStart(msgspec.Struct, frozen=True):
-    """How to start a command so that it is confined.
+    """The start of a confined command.
 
     Attributes:
         prefix: Arguments before its own.
@@ -71,7 +71,7 @@ async def resolve_bounds(bounds: Confinement) -> Confinement:
 
 
 async def settle_bounds(bounds: Confinement) -> tuple[str, ...]:
-    """Move away what an ended command planted; returns notes.
+    """Move away the files that an ended command planted; returns notes.
 
     If no file descriptor is left, others get a moment to end. If nobody can check at all, further
     commands are blocked until someone could.

@@ -152,7 +152,7 @@ def _opening(flags_at: int) -> list[Instruction]:
 
 
 def _socket(*, unix_sockets: bool, inet: bool) -> list[Instruction]:
-    """Allow listed address families; of netlink only what lists network interfaces."""
+    """Allow listed address families; of netlink only the part that lists network interfaces."""
     families = [*([_UNIX] if unix_sockets else []), *([_INET, _INET6] if inet else [])]
     allowed = [(_RETURN, 0, 0, _ALLOW)]
     code = [_argument(0)]
@@ -209,7 +209,7 @@ def _fail(number: int) -> list[Instruction]:
 
 AUDIT_ARCH: Mapping[str, int] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # linux/audit.h
 LAST_KNOWN = 469
-"""``file_setattr`` of Linux 6.17: what came later does not exist for a confined program."""
+"""``file_setattr`` of Linux 6.17: later calls do not exist for a confined program."""
 
 _CALLS = msgspec.json.decode(
     pkgutil.get_data(__name__, "system_calls.json") or b"", type=dict[str, dict[str, int]]

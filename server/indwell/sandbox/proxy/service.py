@@ -41,8 +41,8 @@ REQUEST_S = 30.0  # until a request has arrived with all its headers
 REACH_S = 15.0  # until an address answers; there may be a second one
 MOST_CONNECTIONS = 128  # at once; package managers open some tens
 _PIECE_B = 65_536
-_MOST_ADDRESSES = 4  # how many addresses of a name are tried
-_MOST_REFUSED = 20  # how many refusals are reported
+_MOST_ADDRESSES = 4  # addresses of a name that are tried
+_MOST_REFUSED = 20  # refusals that are reported
 
 Stream: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Resolve: TypeAlias = Callable[[HostPort], Awaitable[Sequence[Address]]]

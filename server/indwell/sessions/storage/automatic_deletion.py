@@ -58,7 +58,7 @@ class Gone(msgspec.Struct, frozen=True):
     Attributes:
         at: The time, ISO 8601 in UTC.
         sessions: Ids of sessions that were too old, then of those deleted for space.
-        n_for_room: How many were deleted for space.
+        n_for_room: Number of sessions that were deleted for space.
         n_copies: Deleted copies of the user's files.
         freed_b: Bytes freed in total.
         is_told: The user was told.
@@ -105,7 +105,7 @@ class _Due(NamedTuple):
 def sweep(
     state: Path, limits: RetentionLimits, *, now: datetime, pending: Pending, ours: str = ""
 ) -> Gone | None:
-    """Delete what exceeds the limits; returns the deletions, None if there were none.
+    """Delete sessions beyond the limits; returns the deletions, None if there were none.
 
     Only one process sweeps at a time; others do nothing.
 
@@ -204,7 +204,7 @@ class _Sweep:
         self._waiting: dict[Path, Collection[str] | None] = {}
 
     def due(self) -> _Due | None:
-        """Return what to delete; None for nothing."""
+        """Return the sessions to delete; None for none."""
         sessions = [path for path in session_paths(self._state) if path.name != self._ours]
         used = {path: self._used(path) for path in sessions}
         due = _Due(
@@ -217,7 +217,7 @@ class _Sweep:
         return due if is_any or _read(self._state).doubted else None
 
     def run(self) -> Gone | None:
-        """Delete what is due, if the clock can be trusted."""
+        """Delete the sessions that are due, if the clock can be trusted."""
         due = self.due()
         if due is None:  # another process was faster
             return None

@@ -48,7 +48,7 @@ def stored(
     Args:
         state: The state folder.
         folder: Only sessions of the workspace with this folder name.
-        limit: How many sessions to read.
+        limit: Number of sessions to read.
 
     Raises:
         SessionError: The state folder cannot be listed.

@@ -210,7 +210,7 @@ class MemoryLog:
     """
 
     def append(self, record: Record) -> None:
-        """Drop the record: the session itself holds what it needs."""
+        """Drop the record: the session itself has all it needs."""
 
     async def commit(self) -> None:
         """Do nothing."""
