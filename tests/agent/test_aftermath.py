@@ -167,7 +167,7 @@ async def test_a_file_that_cannot_be_read_any_longer_is_not_called_gone(
     root = tmp_path / "work"
     root.mkdir()
     path = root / "a.py"
-    path.write_text(FILES["a.py"])
+    path.write_bytes(FILES["a.py"].encode())
     workspace = DiskWorkspace([root])
     workspace.watch = watch = MemoryWatch()
     async with a_world(
@@ -191,8 +191,8 @@ async def test_a_file_that_cannot_be_read_any_longer_is_not_called_gone(
 async def test_fs_05_a_link_that_moves_after_it_was_judged_is_not_followed(tmp_path: Path) -> None:
     root = tmp_path / "work"
     (root / "ok").mkdir(parents=True)
-    (root / "ok" / "a.txt").write_text("open\n")
-    (root / "ok" / ".env").write_text("secret\n")
+    (root / "ok" / "a.txt").write_bytes(b"open\n")
+    (root / "ok" / ".env").write_bytes(b"secret\n")
     link = root / "a.txt"
     link.symlink_to("ok/a.txt")
 

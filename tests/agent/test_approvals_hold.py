@@ -39,7 +39,7 @@ def on_disk(folder: Path) -> tuple[DiskWorkspace, Path]:
     (work / "evil").mkdir(parents=True)
     (work / "out").mkdir()
     (work / ".git" / "hooks").mkdir(parents=True)
-    (work / "a.py").write_text("x = 1\n")
+    (work / "a.py").write_bytes(b"x = 1\n")
     workspace = DiskWorkspace([work])
     return workspace, workspace.roots[0]
 

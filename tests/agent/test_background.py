@@ -64,7 +64,7 @@ async def test_prc_13_a_command_runs_on_and_is_looked_at_until_it_ends(tmp_path:
         assert look.splitlines()[1:] == ["open", "over"]
         assert listed.startswith("b1: exit code 0, after ")
         assert listed.endswith(f": {WAITS}")
-        assert Path(row.path).read_text() == "ready\nopen\nover\n"
+        assert Path(row.path).read_text(encoding="utf-8") == "ready\nopen\nover\n"
 
 
 async def test_a_command_that_fails_at_once_is_the_result(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ async def test_a_long_output_is_cut_for_the_model_and_whole_on_disk(tmp_path: Pa
         assert f"characters left out; it is whole in {path!r}, for read_file or grep …]" in begun
         assert begun.startswith("1\n2\n")
         assert "\n19999\n20000\n[b1 runs on" in begun
-        assert Path(path).read_text() == whole
+        assert Path(path).read_text(encoding="utf-8") == whole
         assert Path(path).stat().st_mode & 0o777 == 0o600
         await project.turn()
         assert results(project)[-1].endswith("(no new output)")
@@ -200,7 +200,7 @@ async def test_a_secret_is_hidden_on_disk_for_the_model_and_in_the_list(tmp_path
     async with background(tmp_path, script) as project:
         await project.turn()
         one = project.session.parts.features.door(Board).get("b1")
-        shown = (results(project)[0], Path(one.path).read_text(), one.output.tail)
+        shown = (results(project)[0], Path(one.path).read_text(encoding="utf-8"), one.output.tail)
         assert [secret in text for text in shown] == [False] * 3
         assert all("github" in text or "hidden" in text for text in shown), shown
 
@@ -210,7 +210,7 @@ async def test_changes_of_a_background_command_during_a_turn_can_be_reviewed_and
 ) -> None:
     def opened(request: Request) -> Reply:
         del request
-        (folder[0] / "gate").write_text("go\n")
+        (folder[0] / "gate").write_bytes(b"go\n")
         return looks(id="b1", wait_s=int(SOON_S))
 
     folder: list[Path] = []
@@ -235,7 +235,7 @@ async def test_changes_of_a_background_command_during_a_turn_can_be_reviewed_and
             "made.txt": [((), ("made\n",))],
             "old.txt": [((), ("more\n",))],
         }
-        lines = (tmp_path / "review" / "changes.jsonl").read_text().split("\n")
+        lines = (tmp_path / "review" / "changes.jsonl").read_text(encoding="utf-8").split("\n")
         records = [json.loads(line) for line in lines if line]
         by_call = [(Path(one["path"]).name, one["tool_use"]) for one in records if "change" in one]
         assert sorted(by_call) == [
@@ -246,8 +246,8 @@ async def test_changes_of_a_background_command_during_a_turn_can_be_reviewed_and
         ]
         await rewind_files(ledger, project.session.parts.workspace, project.session.id, 0)
         assert not (project.folder / "made.txt").exists()
-        assert (project.folder / "old.txt").read_text() == "old\n"
-        assert (project.folder / "a.txt").read_text() == "total\n"
+        assert (project.folder / "old.txt").read_text(encoding="utf-8") == "old\n"
+        assert (project.folder / "a.txt").read_text(encoding="utf-8") == "total\n"
 
 
 async def test_changes_between_turns_are_not_the_agents_and_that_is_reported_once(
@@ -257,7 +257,7 @@ async def test_changes_between_turns_are_not_the_agents_and_that_is_reported_onc
     files = {"mine.txt": "mine\n"}
     async with background(tmp_path, script, is_reviewed=True, files=files) as project:
         await project.turn()
-        (project.folder / "mine.txt").write_text("the user's own\n")
+        (project.folder / "mine.txt").write_bytes(b"the user's own\n")
         await project.turn()
         await project.turn()
         ledger = project.session.parts.changes.ledger

@@ -93,7 +93,9 @@ async def test_a_background_command_that_plants_a_file_is_stopped_at_once_and_re
 
 async def test_files_of_the_users_editor_stay(beside: Beside) -> None:
     await beside.call("bash", command="echo ready; cat gate", background=True)
-    (beside.workspace / ".vscode" / "settings.json").write_text("{}")  # in the stub of the sandbox
+    (beside.workspace / ".vscode" / "settings.json").write_bytes(
+        b"{}"
+    )  # in the stub of the sandbox
     looked = await beside.call("commands", id="b1")
     assert "b1 runs" in looked
-    assert (beside.workspace / ".vscode" / "settings.json").read_text() == "{}"
+    assert (beside.workspace / ".vscode" / "settings.json").read_text(encoding="utf-8") == "{}"

@@ -88,7 +88,7 @@ async def test_what_the_user_rejects_meanwhile_is_not_a_change_of_the_command(
     async with background(tmp_path, script, is_reviewed=True) as project:
         project.settings[0] = msgspec.structs.replace(project.settings[0], mode="review")
         parts, path = project.session.parts, project.folder / "a.txt"
-        ledger, text = parts.changes.ledger, path.read_text()
+        ledger, text = parts.changes.ledger, path.read_text(encoding="utf-8")
         assert ledger is not None
         await project.turn()
         assert [(one.old, one.new) for one in ledger.hunks(path)] == [((), ("more\n",))]
@@ -103,7 +103,7 @@ async def test_what_the_user_rejects_meanwhile_is_not_a_change_of_the_command(
                 judging.append(asyncio.ensure_future(judge()))
 
         await asyncio.wait_for(run_turn(project.session, Prompt("go"), hear), 2 * SOON_S)
-        assert path.read_text() == text
+        assert path.read_text(encoding="utf-8") == text
         assert ledger.paths() == (project.folder / "b.txt",)
         assert ledger.beside == set()
 
@@ -121,7 +121,7 @@ async def test_a_rejection_meanwhile_is_not_a_change_of_an_awaited_command_eithe
     async with background(tmp_path, script, is_reviewed=True) as project:
         project.settings[0] = msgspec.structs.replace(project.settings[0], mode="review")
         parts, path = project.session.parts, project.folder / "a.txt"
-        ledger, text = parts.changes.ledger, path.read_text()
+        ledger, text = parts.changes.ledger, path.read_text(encoding="utf-8")
         assert ledger is not None
         await project.turn()
         os.mkfifo(project.folder / "begun")
@@ -130,7 +130,7 @@ async def test_a_rejection_meanwhile_is_not_a_change_of_an_awaited_command_eithe
         await reject(ledger, parts.workspace, Scope(path=path))
         await asyncio.to_thread((project.folder / "gate").write_text, "open\n")
         await asyncio.wait_for(turn, SOON_S)
-        assert path.read_text() == text
+        assert path.read_text(encoding="utf-8") == text
         assert ledger.paths() == (project.folder / "b.txt",)
         assert ledger.beside == set()
 

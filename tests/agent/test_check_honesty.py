@@ -94,7 +94,7 @@ async def test_errors_in_a_file_that_the_user_changed_meanwhile_are_not_the_turn
         tmp_path, [READ, edit, says()], files=files, check_command=CHECK
     ) as project:
         mine = project.folder / "mine.txt"
-        finished = await during(project, 2, lambda: mine.write_text("totl half typed\n"))
+        finished = await during(project, 2, lambda: mine.write_bytes(b"totl half typed\n"))
         assert project.told() == []
         assert finished.verified.endswith("; errors in 1 file changed meanwhile are not counted")
 
@@ -118,7 +118,7 @@ async def test_plan_mode_that_comes_while_the_first_check_runs_stops_the_edit(
             project.settings[0] = msgspec.structs.replace(project.settings[0], mode="plan")
 
         finished = await during(project, 1, plan)
-        assert (project.folder / "a.txt").read_text() == "total\n"
+        assert (project.folder / "a.txt").read_text(encoding="utf-8") == "total\n"
         assert finished.verified == ""
 
 
@@ -132,7 +132,7 @@ async def test_files_that_a_check_writes_are_reported_and_reviewable(tmp_path: P
         assert project.notices.count(words) == 2
         review, path = project.session.parts.changes.ledger, project.folder / "old.txt"
         assert review is not None
-        assert path.read_text() == "x\nmore\nmore\n"
+        assert path.read_text(encoding="utf-8") == "x\nmore\nmore\n"
         assert review.before(path, project.session.id, 1) == "x\n"
 
 
@@ -159,6 +159,6 @@ async def test_a_changed_configuration_whose_name_begins_with_a_dot_is_seen(
     ) as project:
         await project.turn()
         project.events.clear()
-        (project.folder / ".lint.toml").write_text("strict = true\n")
+        (project.folder / ".lint.toml").write_bytes(b"strict = true\n")
         await project.turn()
         assert project.checking == [CHECK] * 2

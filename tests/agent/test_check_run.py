@@ -94,7 +94,7 @@ async def test_the_last_run_is_the_next_baseline_unless_somebody_changed_a_file(
         await project.turn()
         assert project.checking == [CHECK]
         project.events.clear()
-        (project.folder / "b.txt").write_text("the user's own totl\n")
+        (project.folder / "b.txt").write_bytes(b"the user's own totl\n")
         finished = await project.turn()
         assert project.checking == [CHECK] * 2
         assert finished.verified == f"checked with {NAME} (no new errors)"

@@ -248,8 +248,8 @@ async def test_a_path_through_the_spill_folder_is_judged_by_where_it_leads(tmp_p
     folder = tmp_path / "w"
     (folder / "secrets").mkdir(parents=True)
     (folder / ".vscode").mkdir()
-    (folder / "secrets" / "k").write_text("hush")
-    (folder / ".vscode" / "settings.json").write_text("{}")
+    (folder / "secrets" / "k").write_bytes(b"hush")
+    (folder / ".vscode" / "settings.json").write_bytes(b"{}")
     (folder / "alias").symlink_to("secrets/k")
     (folder / "plain").symlink_to(".vscode")
     workspace = DiskWorkspace([folder])

@@ -50,7 +50,7 @@ class Project:
     def write(self, name: str, text: str = "x = 1\n") -> Path:
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_bytes(text.encode())
         return path
 
     def trust(self) -> None:
@@ -143,7 +143,7 @@ async def test_files_that_the_words_mention_add_their_instructions_once_with_the
 async def test_files_elsewhere_add_no_instructions(
     project: Project, tmp_path: Path, path: str
 ) -> None:
-    (tmp_path / "AGENTS.md").write_text("ELSEWHERE\n")
+    (tmp_path / "AGENTS.md").write_bytes(b"ELSEWHERE\n")
     project.trust()
     async with project.session(tmp_path, [says()]) as world:
         prompt = Prompt("look", selection=Selection(path, 1, 1, "x = 1\n"))
@@ -250,7 +250,7 @@ async def test_inj_08_tru_13_what_the_user_did_not_trust_as_it_is_is_never_told(
 ) -> None:
     project.write("web/a.py")
     outside = tmp_path / "outside.md"
-    outside.write_text("SECRET-OUTSIDE\n")
+    outside.write_bytes(b"SECRET-OUTSIDE\n")
     path = project.root / "web" / "AGENTS.md"
     match way:
         case "link out":
@@ -258,18 +258,18 @@ async def test_inj_08_tru_13_what_the_user_did_not_trust_as_it_is_is_never_told(
         case "hard link":
             os.link(outside, path)
         case "huge":
-            path.write_text("SECRET-OUTSIDE\n" * 100_000)
+            path.write_bytes(("SECRET-OUTSIDE\n" * 100_000).encode())
         case "denied":
             project.settings = msgspec.structs.replace(project.settings, deny=("web/AGENTS.md",))
-            path.write_text("SECRET-OUTSIDE\n")
+            path.write_bytes(b"SECRET-OUTSIDE\n")
         case "restricted":
-            path.write_text("SECRET-OUTSIDE\n")
+            path.write_bytes(b"SECRET-OUTSIDE\n")
         case _:
             pass
     if way != "restricted":
         project.trust()
     if way == "new":
-        path.write_text("SECRET-OUTSIDE\n")
+        path.write_bytes(b"SECRET-OUTSIDE\n")
     async with project.session(tmp_path, [reads("web/a.py"), says()]) as world:
         await world.turn()
         assert instructions(world) == []

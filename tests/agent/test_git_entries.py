@@ -185,14 +185,14 @@ async def test_an_unreadable_entry_waits_too(work: Path, damage: str) -> None:
 
 async def test_a_repository_of_the_workspace_runs_nothing_for_that(work: Path) -> None:
     evil = work / "evil.sh"
-    evil.write_text(f"#!/bin/sh\ntouch {shlex.quote(str(work))}/ran\n")
+    evil.write_bytes(f"#!/bin/sh\ntouch {shlex.quote(str(work))}/ran\n".encode())
     evil.chmod(0o755)
     for key in ("core.fsmonitor", "core.pager", "diff.external", "core.sshCommand"):
         run(work, f"git config {key} {shlex.quote(str(evil))}")
     for key, value in (("core.hooksPath", str(work)), ("diff.x.textconv", str(evil))):
         run(work, f"git config {key} {shlex.quote(value)}")
     run(work, "echo '* diff=x' > .git/info/attributes; rm -f ran")
-    (work / "post-index-change").write_text(evil.read_text())
+    (work / "post-index-change").write_bytes(evil.read_text(encoding="utf-8").encode())
     text = PLANT.replace("git ", "git -c core.fsmonitor=false -c core.hooksPath=/dev/null ")
     assert await after(work, text) == (f"'{EVIL}' in the index",)
     assert not (work / "ran").exists()

@@ -226,12 +226,12 @@ async def test_the_user_is_asked_after_a_background_command_and_after_a_restart(
     home = Home(tmp_path)
     run(home.workspace, "git init -q -b main; mkdir .github; echo old > .github/old.yml")
     run(home.workspace, "git add -A; git commit -qm first")
-    (home.workspace / "forge.py").write_text(
-        "import sys, zlib\n"
-        "from pathlib import Path\n"
-        "one = Path('.git/objects') / sys.argv[1][:2] / sys.argv[1][2:]\n"
-        "one.unlink()\n"
-        "one.write_bytes(zlib.compress(b'blob 5\\0evil\\n'))\n"
+    (home.workspace / "forge.py").write_bytes(
+        b"import sys, zlib\n"
+        b"from pathlib import Path\n"
+        b"one = Path('.git/objects') / sys.argv[1][:2] / sys.argv[1][2:]\n"
+        b"one.unlink()\n"
+        b"one.write_bytes(zlib.compress(b'blob 5\\0evil\\n'))\n"
     )
     name = run(home.workspace, "git rev-parse HEAD:.github/old.yml").strip()
     evil = run(home.workspace, "echo evil | git hash-object -w --stdin").strip()

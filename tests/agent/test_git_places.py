@@ -33,7 +33,7 @@ def a_root(folder: Path, *names: str) -> Path:
     root.mkdir()
     for name in names:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text("x")
+        (root / name).write_bytes(b"x")
     return root
 
 
@@ -70,7 +70,7 @@ async def test_a_file_that_only_looks_protected_is_written_without_a_question(
     root = a_root(tmp_path, "other/HEAD", "sub/objects/x")
     world = await written(tmp_path, root, path)
     assert world.approver.questions == []
-    assert (root / path).read_text() == "x"
+    assert (root / path).read_text(encoding="utf-8") == "x"
 
 
 @pytest.mark.parametrize("path", [".githooks/pre-commit", "git-settings"])

@@ -21,7 +21,7 @@ async def test_fs_08_a_hard_link_to_a_protected_file_needs_a_question(
     root = tmp_path / "work"
     (root / ".git").mkdir(parents=True)
     config = root / ".git" / "config"
-    config.write_text("one\n")
+    config.write_bytes(b"one\n")
     os.link(config, root / "notes.txt")
     script = [READ, EDIT, says("Done.")]
     async with a_world(
@@ -30,15 +30,18 @@ async def test_fs_08_a_hard_link_to_a_protected_file_needs_a_question(
         await world.turn()
         [question] = world.approver.questions
         assert "has other names (hard links)" in question.reason
-        assert (config.read_text(), (root / "notes.txt").read_text()) == (text, text)
+        assert (
+            config.read_text(encoding="utf-8"),
+            (root / "notes.txt").read_text(encoding="utf-8"),
+        ) == (text, text)
 
 
 async def test_a_file_with_one_name_is_edited_unasked(tmp_path: Path) -> None:
     root = tmp_path / "work"
     root.mkdir()
-    (root / "notes.txt").write_text("one\n")
+    (root / "notes.txt").write_bytes(b"one\n")
     script = [READ, EDIT, says("Done.")]
     async with a_world(tmp_path, script, workspace=DiskWorkspace([root])) as world:
         await world.turn()
         assert world.approver.questions == []
-        assert (root / "notes.txt").read_text() == "two\n"
+        assert (root / "notes.txt").read_text(encoding="utf-8") == "two\n"

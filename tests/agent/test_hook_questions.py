@@ -38,7 +38,7 @@ def a_new_rule(project: Project, _script: Path) -> None:
 
 
 def another_script(_project: Project, script: Path) -> None:
-    script.write_text(SCRIPT + "echo more\n")
+    script.write_bytes((SCRIPT + "echo more\n").encode())
 
 
 @pytest.mark.parametrize(
@@ -55,4 +55,4 @@ async def test_a_hook_runs_only_as_the_user_was_asked(
         approver = Meanwhile(lambda: happens(project, script))
         project.session.parts = dataclasses.replace(project.session.parts, approver=approver)
         await project.turn()
-        assert (work / "ran").read_text() == written
+        assert (work / "ran").read_text(encoding="utf-8") == written

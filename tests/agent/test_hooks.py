@@ -37,7 +37,7 @@ if grep -q '"command":"git push'; then echo "push by hand, after a review" >&2; 
 
 def payloads(project: Project) -> list[dict[str, Any]]:
     """What hooks read that keep it."""
-    text = (project.folder / "seen.jsonl").read_text()
+    text = (project.folder / "seen.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -157,7 +157,7 @@ async def test_a_hook_formats_after_an_edit_and_that_can_be_reviewed(tmp_path: P
     async with a_project(tmp_path, script, hooks=hooks, is_reviewed=True) as project:
         await project.turn()
         path = project.folder / "a.txt"
-        assert path.read_text() == "SUM\n"
+        assert path.read_text(encoding="utf-8") == "SUM\n"
         review = project.session.parts.changes.ledger
         assert review is not None
         assert review.before(path, project.session.id, 1) == "total\n"
@@ -397,7 +397,7 @@ async def test_the_pages_example_stops_a_push_and_formats(
     script = [made, asks(call("bash", "c2", command=command)), says()]
     async with a_project(tmp_path, script, hooks=hooks) as project:
         await project.turn()
-        assert (project.folder / "a.py").read_text() == "x = 1\n"
+        assert (project.folder / "a.py").read_text(encoding="utf-8") == "x = 1\n"
         assert project.notices == []
         result = project.provider.requests[-1].messages[-1].blocks[0].text
         assert result == "not run: a hook of the user's stopped it: push by hand, after a review"

@@ -110,7 +110,7 @@ async def test_a_budget_that_ends_the_turn_is_reported(tmp_path: Path) -> None:
         tmp_path, [READ, says()], hooks=hooks, budget_turn_tokens=3_000
     ) as project:
         assert (await project.turn()).ending == "budget"
-        assert '"ending":"budget"' in (project.folder / "seen.jsonl").read_text()
+        assert '"ending":"budget"' in (project.folder / "seen.jsonl").read_text(encoding="utf-8")
 
 
 async def test_thousands_of_brackets_are_a_hooks_words(tmp_path: Path) -> None:

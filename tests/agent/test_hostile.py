@@ -49,7 +49,7 @@ def tree(folder: Path) -> dict[str, str]:
     return {
         str(path.relative_to(folder)): str(path.readlink())
         if path.is_symlink()
-        else path.read_text()
+        else path.read_text(encoding="utf-8")
         for path in sorted(folder.rglob("*"))
         if (path.is_file() or path.is_symlink()) and "state" not in path.relative_to(folder).parts
     }
@@ -68,7 +68,7 @@ def make(folder: Path) -> DiskWorkspace:
     }
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+        (folder / name).write_bytes(text.encode())
     (work / "link").symlink_to("..")
     (work / "alias.txt").symlink_to(".env")
     (work / "tools").symlink_to(".vscode")

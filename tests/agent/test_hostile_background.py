@@ -100,7 +100,7 @@ async def test_the_kept_output_can_be_read_and_not_be_written(tmp_path: Path) ->
         read, written, _ = results(project)[1:]
         assert "out" in read
         assert "outside" in written
-        assert Path(where[0]).read_text() == "out\n"
+        assert Path(where[0]).read_text(encoding="utf-8") == "out\n"
 
 
 def _says_it(project: Project, words: str) -> bool:

@@ -33,7 +33,9 @@ async def test_text_of_the_model_is_data_for_a_hook_and_never_shell_text(
     async with a_project(tmp_path, script, hooks=hooks) as project:
         await project.turn()
         assert not (project.folder / "pwn").exists()
-        seen = json.loads((project.folder / "seen.jsonl").read_text().splitlines()[0])
+        seen = json.loads(
+            (project.folder / "seen.jsonl").read_text(encoding="utf-8").splitlines()[0]
+        )
         assert seen["arguments"] == {"pattern": argument}
 
 
@@ -114,7 +116,10 @@ async def test_a_sub_agents_calls_are_guarded_too(tmp_path: Path) -> None:
     async with a_project(tmp_path, script, hooks=hooks) as project:
         assert (await project.turn()).answer == "done"
         assert not (project.folder / "pwn").exists()
-        seen = [json.loads(one) for one in (project.folder / "seen.jsonl").read_text().splitlines()]
+        seen = [
+            json.loads(one)
+            for one in (project.folder / "seen.jsonl").read_text(encoding="utf-8").splitlines()
+        ]
         assert [(one["event"], one.get("tool"), one["in_agent"]) for one in seen] == [
             ("before_tool", "agent", False),
             ("turn_end", None, False),

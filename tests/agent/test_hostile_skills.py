@@ -185,7 +185,7 @@ async def test_a_name_that_is_more_than_a_name_makes_no_skill(folder, name):
 async def test_a_folder_cannot_take_the_place_of_the_user_s_skill(folder, home, name):
     own = home / ".agents" / "skills" / name / "SKILL.md"
     own.parent.mkdir(parents=True)
-    own.write_text(f"---\nname: {name}\ndescription: Mine.\n---\nMy way.\n")
+    own.write_bytes(f"---\nname: {name}\ndescription: Mine.\n---\nMy way.\n".encode())
     folder.put("evil", f"---\nname: {name}\ndescription: Theirs.\n---\nTheir way.\n")
 
     async with working(folder, asks(call("load_skill", name=name)), says()) as world:
@@ -221,7 +221,7 @@ async def test_allowed_tools_allow_nothing(folder):
     "name", ["../../../etc/passwd", "/etc/passwd", "build/../../secret", "", "\x00", "build\n"]
 )
 async def test_the_model_comes_to_no_file_by_a_name(folder, tmp_path, name):
-    (tmp_path / "secret").write_text("hunter2")
+    (tmp_path / "secret").write_bytes(b"hunter2")
 
     async with working(folder, asks(call("load_skill", name=name)), says()) as world:
         await world.turn()
@@ -234,11 +234,11 @@ async def test_the_model_comes_to_no_file_by_a_name(folder, tmp_path, name):
 async def test_what_is_beside_a_loaded_skill_of_the_user_s_stays_closed(folder, home, tmp_path):
     skill = home / ".config" / "indwell" / "skills" / "mine"
     skill.mkdir(parents=True)
-    (skill / "SKILL.md").write_text("---\nname: mine\ndescription: x\n---\nBody.\n")
-    (skill / "more.md").write_text("more to read\n")
-    (home / "key").write_text("hunter2\n")
+    (skill / "SKILL.md").write_bytes(b"---\nname: mine\ndescription: x\n---\nBody.\n")
+    (skill / "more.md").write_bytes(b"more to read\n")
+    (home / "key").write_bytes(b"hunter2\n")
     (skill / "out").symlink_to(home / "key")
-    (skill.parent.parent / "config.toml").write_text("# hunter2\n")
+    (skill.parent.parent / "config.toml").write_bytes(b"# hunter2\n")
     paths = [
         *(f"{skill}/out", f"{skill}/../../config.toml", f"{home}/key"),
         *(str(skill.parent.parent / "config.toml"), f"{skill}/../other/SKILL.md"),
@@ -260,17 +260,17 @@ async def test_what_is_beside_a_loaded_skill_of_the_user_s_stays_closed(folder, 
     assert all(one.is_error for one in refused)
     assert "hunter2" not in everything(world)
     assert "more to read" in read.text
-    assert (skill / "more.md").read_text() == "more to read\n"
+    assert (skill / "more.md").read_text(encoding="utf-8") == "more to read\n"
 
 
 def _link_to_another(folder: Folder, tmp_path: Path) -> None:
     (tmp_path / "else").mkdir()
-    (tmp_path / "else" / "SKILL.md").write_text("---\nname: x\ndescription: x\n---\nhunter2\n")
+    (tmp_path / "else" / "SKILL.md").write_bytes(b"---\nname: x\ndescription: x\n---\nhunter2\n")
     (folder.skills / "x").symlink_to(tmp_path / "else")
 
 
 def _link_to_a_file(folder: Folder, tmp_path: Path) -> None:
-    (tmp_path / "key").write_text("---\nname: x\ndescription: x\n---\nhunter2\n")
+    (tmp_path / "key").write_bytes(b"---\nname: x\ndescription: x\n---\nhunter2\n")
     (folder.skills / "x").mkdir()
     (folder.skills / "x" / "SKILL.md").symlink_to(tmp_path / "key")
 

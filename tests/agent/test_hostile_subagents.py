@@ -76,7 +76,7 @@ TRIES: Sequence[tuple[str, dict[str, object]]] = [
 async def test_pol_17_it_gets_nothing_that_the_main_one_would_not_get(
     tmp_path: Path, mode: Any
 ) -> None:
-    (tmp_path / "outside.txt").write_text("the user's")
+    (tmp_path / "outside.txt").write_bytes(b"the user's")
     calls = [asks(call(name, f"t{n}", **how)) for n, (name, how) in enumerate(TRIES)]
     model = Model([delegates(), says()], children={PLAIN: [*calls, says("no luck")]})
     tools = [
@@ -89,7 +89,7 @@ async def test_pol_17_it_gets_nothing_that_the_main_one_would_not_get(
         ends = [one for one in world.told(events.ToolFinished) if one.agent]
     assert [one.is_error for one in ends] == [True] * len(TRIES)
     assert len(logs) == 1
-    assert (tmp_path / "outside.txt").read_text() == "the user's"
+    assert (tmp_path / "outside.txt").read_text(encoding="utf-8") == "the user's"
 
 
 async def test_a_tool_that_it_was_not_given_is_on_record_with_its_name(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ async def reviewing(folder: Path, *script: Any) -> AsyncIterator[tuple[World, Re
     root = folder / "work"
     root.mkdir()
     path = root / "big.txt"
-    path.write_text(TEXT)
+    path.write_bytes(TEXT.encode())
     workspace = DiskWorkspace([root])
     ledger = await ReviewLedger.open(folder / "review", workspace.roots)
     async with a_world(
@@ -90,7 +90,7 @@ async def test_an_edit_of_a_large_file_is_one_change_and_can_be_accepted(tmp_pat
 async def test_several_edits_are_reverted_byte_for_byte(tmp_path: Path, *, is_rewind: bool) -> None:
     async with reviewing(tmp_path, MANY, AGAIN, says()) as (world, ledger, path):
         await world.turn()
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
         assert (text[:6], text[-13:]) == ("1\n0\na ", "the Very end\n")
         kept = sum(one.stat().st_size for one in (tmp_path / "review" / "copies").iterdir())
         assert kept < 10_000
@@ -99,18 +99,18 @@ async def test_several_edits_are_reverted_byte_for_byte(tmp_path: Path, *, is_re
         else:
             done = await reject(ledger, world.workspace, Scope())
         assert (done.kept, done.failed, len(done.hunks)) == ((), (), 1)
-        assert path.read_text() == TEXT
+        assert path.read_text(encoding="utf-8") == TEXT
         assert ledger.n_pending == 0
 
 
 async def test_once_somebody_else_has_changed_the_file_it_stays(tmp_path: Path) -> None:
     async with reviewing(tmp_path, MANY, says()) as (world, ledger, path):
         await world.turn()
-        theirs = path.read_text().replace("a line of many", "a line of MANY", 1)
-        path.write_text(theirs)
+        theirs = path.read_text(encoding="utf-8").replace("a line of many", "a line of MANY", 1)
+        path.write_bytes(theirs.encode())
         done = await reject(ledger, world.workspace, Scope())
         assert [reason for _, reason in done.kept] == ["it was changed since"]
-        assert path.read_text() == theirs
+        assert path.read_text(encoding="utf-8") == theirs
         assert ledger.n_pending == 1
 
 
@@ -127,9 +127,9 @@ async def test_what_is_not_kept_is_reported_in_plain_words(
         for one in tmp_path.glob("review/copies/*"):
             assert not is_secret
             one.write_bytes(one.read_bytes().replace(b"[0,", b"[1,"))
-        after = path.read_text()
+        after = path.read_text(encoding="utf-8")
         assert after != TEXT
         done = await reject(ledger, world.workspace, Scope())
         said = [reason for _, reason in (*done.kept, *done.failed)]
         assert said == ["its earlier content is not kept, so it cannot be restored"]
-        assert path.read_text() == after
+        assert path.read_text(encoding="utf-8") == after

@@ -122,7 +122,7 @@ def kept_records(project: Project) -> list[Record]:
 
 def of_disk(project: Project) -> str:
     path = project.folder / "ran"
-    return path.read_text() if path.exists() else ""
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 @needs_bubblewrap  # without a sandbox the command is asked about before
@@ -164,7 +164,7 @@ async def test_an_edit_does_not_start_if_the_rules_deny_it_meanwhile(
     async with a_project(tmp_path, [READ, WRONG, says()]) as project:
         while_logging(project, lambda record: isinstance(record, Intent), **changes)
         await project.turn()
-        assert (project.folder / "a.txt").read_text() == "total\n"
+        assert (project.folder / "a.txt").read_text(encoding="utf-8") == "total\n"
         assert "not allowed" in texts(project)
 
 

@@ -45,7 +45,7 @@ def a_root(folder: Path, **files: str) -> Path:
     root = folder / "work"
     root.mkdir()
     for name, text in files.items():
-        (root / name.replace("__", ".")).write_text(text)
+        (root / name.replace("__", ".")).write_bytes(text.encode())
     return Path(os.path.realpath(root))
 
 
@@ -131,7 +131,7 @@ async def test_pol_06_what_runs_is_what_was_shown(tmp_path: Path) -> None:
     await one_call(tmp_path, root, "bash", approver, command=command)
     (question,) = approver.questions
     assert question.detail == command
-    assert (root / "out").read_text() == "  a  b\n END"
+    assert (root / "out").read_text(encoding="utf-8") == "  a  b\n END"
 
 
 async def test_pol_06_a_script_that_changes_while_the_user_is_asked_does_not_run(
@@ -141,7 +141,7 @@ async def test_pol_06_a_script_that_changes_while_the_user_is_asked_does_not_run
     script = root / "build.sh"
 
     def swap() -> None:
-        script.write_text("touch evil\n")
+        script.write_bytes(b"touch evil\n")
 
     result, _, _ = await one_call(
         tmp_path, root, "bash", Answering("once", swap), command="rm -f gone; bash build.sh"
@@ -278,7 +278,7 @@ async def test_fs_03_a_link_out_of_the_workspace_is_asked_for_and_never_written_
 ) -> None:
     root = a_root(tmp_path)
     outside = tmp_path / "outside.txt"
-    outside.write_text("from outside\n")
+    outside.write_bytes(b"from outside\n")
     (root / "link.txt").symlink_to(outside)
     approver = Answering(said)
     result, _, _ = await one_call(tmp_path, root, "read_file", approver, path="link.txt")
@@ -289,7 +289,7 @@ async def test_fs_03_a_link_out_of_the_workspace_is_asked_for_and_never_written_
         tmp_path / "2", root, "write_file", Answering("once"), path="link.txt", content="x"
     )
     assert "outside the workspace" in written.text
-    assert outside.read_text() == "from outside\n"
+    assert outside.read_text(encoding="utf-8") == "from outside\n"
 
 
 async def test_fs_03_a_link_that_moves_while_the_user_is_asked_is_not_followed(
@@ -297,7 +297,7 @@ async def test_fs_03_a_link_that_moves_while_the_user_is_asked_is_not_followed(
 ) -> None:
     root = a_root(tmp_path)
     for name in ("shown", "other"):
-        (tmp_path / f"{name}.txt").write_text(f"{name}\n")
+        (tmp_path / f"{name}.txt").write_bytes(f"{name}\n".encode())
     link = root / "link.txt"
     link.symlink_to(tmp_path / "shown.txt")
 
@@ -435,7 +435,7 @@ async def test_a_standing_answer_is_for_what_the_projects_files_say(
 ) -> None:
     root = a_root(tmp_path)
     (root / "sub").mkdir()
-    (root / file).write_text("one")
+    (root / file).write_bytes(b"one")
     run = asks(call("bash", command=command))
     registry = standard_tools(Shell(root))
     workspace = DiskWorkspace([root])
@@ -446,6 +446,6 @@ async def test_a_standing_answer_is_for_what_the_projects_files_say(
         await world.turn()
         assert len(approver.questions) == 1
         assert f"{file} as of " in approver.questions[0].rule
-        (root / file).write_text("two")
+        (root / file).write_bytes(b"two")
         await world.turn()
         assert len(approver.questions) == 2

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
     root = tmp_path / "work"
     root.mkdir()
     (root / "b.png").write_bytes(PNG)
-    (root / "a.txt").write_text("words\n")
+    (root / "a.txt").write_bytes(b"words\n")
     return root
 
 

@@ -34,7 +34,7 @@ async def test_a_proposed_plan_ends_the_turn_and_is_reported_with_its_document(t
         (told,) = made.world.told(PlanChanged)
         assert isinstance(told, PlanChanged)
         assert (told.turn, told.state, told.text) == (1, "proposed", STEPS)
-        assert Path(told.path).read_text() == f"{STEPS}\n"
+        assert Path(told.path).read_text(encoding="utf-8") == f"{STEPS}\n"
         assert made.world.approver.questions == []
         records = await made.world.records()
         assert plan_of(records) == Plan("proposed", STEPS, told.path)
@@ -91,7 +91,7 @@ async def test_the_model_gets_the_plan_as_the_user_edited_it(tmp_path) -> None:
         assert "<approved-plan>\n1. Only mend `total`\n</approved-plan>" in heard(asked[0])
         assert made.told()[1] == ("approved", "1. Only mend `total`")
         assert made.board.plan.path != before
-        assert Path(before).read_text() == f"{STEPS}\n"
+        assert Path(before).read_text(encoding="utf-8") == f"{STEPS}\n"
 
 
 async def test_a_plan_without_a_document_gets_one_when_it_is_asked_for(tmp_path) -> None:
@@ -102,7 +102,7 @@ async def test_a_plan_without_a_document_gets_one_when_it_is_asked_for(tmp_path)
         assert (board.plan.path, made.told()) == ("", [])
         board.tell_again()
         await made.tell()
-        assert Path(board.plan.path).read_text() == f"{STEPS}\n"
+        assert Path(board.plan.path).read_text(encoding="utf-8") == f"{STEPS}\n"
         assert plan_of(await made.world.records()) == board.plan
 
 

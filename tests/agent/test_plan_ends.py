@@ -58,7 +58,7 @@ async def test_a_plan_that_changes_while_its_document_is_written_is_reported_as_
         with_parts(session, keep=changing)
         await made.world.turn("mend it")
         assert made.told() == [("proposed", "1. Mine")]
-        assert Path(made.board.plan.path).read_text() == "1. Mine\n"
+        assert Path(made.board.plan.path).read_text(encoding="utf-8") == "1. Mine\n"
 
 
 async def test_a_question_does_not_finish_a_plan_and_a_turn_that_changes_something_does(
@@ -90,7 +90,7 @@ def test_a_document_that_cannot_be_read_is_not_a_plan_and_one_that_is_gone_was_t
     path = tmp_path / "plan.md"
     plan = Plan("proposed", STEPS, str(path))
     assert written_plan(plan) == STEPS
-    path.write_text("x" * (MOST_BYTES + 1))
+    path.write_bytes(("x" * (MOST_BYTES + 1)).encode())
     with pytest.raises(UserError, match="the plan's document cannot be read"):
         written_plan(plan)
     path.unlink()

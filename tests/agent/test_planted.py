@@ -27,13 +27,13 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def plant(work: Path, name: str) -> Path:
     path = work / ".venv" / "bin" / name
-    path.write_text(f"#!/bin/sh\necho >> {work.parent}/escaped\n")
+    path.write_bytes(f"#!/bin/sh\necho >> {work.parent}/escaped\n".encode())
     path.chmod(0o755)
     return path
 
 
 def rewrite(path: Path) -> None:
-    path.write_text("#!/bin/sh\necho other\n")
+    path.write_bytes(b"#!/bin/sh\necho other\n")
 
 
 def of(*words: str) -> list[CommandPart]:
@@ -45,7 +45,7 @@ def test_a_bare_word_that_leads_into_the_workspace_is_bound_to_what_it_holds(wor
     git = plant(work, "git")
     ((name, before),) = planted(of("sudo", "git", "push"), [work])
     assert name == str(git)
-    git.write_text("another")
+    git.write_bytes(b"another")
     assert planted(of("git", "push"), [work]) == ((name, planted(of("git"), [work])[0][1]),)
     assert planted(of("git"), [work])[0][1] not in {before, NO_FILE}
     assert planted(of("sh", "-c", "/bin/ls"), [work]) == ()
@@ -80,7 +80,7 @@ async def test_the_question_names_the_program_and_the_yes_is_for_it_as_it_is(
 async def test_no_tool_of_ours_runs_a_program_of_the_workspace(tmp_path: Path, work: Path) -> None:
     for name in ("rg", "bash", "git", "ls"):
         plant(work, name)
-    (work / "a.txt").write_text("needle\n")
+    (work / "a.txt").write_bytes(b"needle\n")
     calls = [
         call("grep", pattern="needle"),
         call("glob", pattern="*.txt"),

@@ -24,7 +24,7 @@ def book_of(folder: Path, *, says_yes: bool) -> tuple[HookBook, Path]:
     """The book of a folder with one hook, after the user's answer about it."""
     work = (folder / "work").resolve()
     (work / ".indwell").mkdir(parents=True)
-    (work / WORKSPACE_FILE).write_text(HOOK.format("theirs"))
+    (work / WORKSPACE_FILE).write_bytes(HOOK.format("theirs").encode())
     trust = FolderTrust({"INDWELL_STATE": str(folder / "state")})
     (standing,) = trust.look([work], Settings())
     assert "and name commands to run as hooks: .indwell/config.toml" in standing.question
@@ -58,7 +58,7 @@ def test_tru_01_a_folder_that_is_not_trusted_has_no_hooks(tmp_path: Path) -> Non
 )
 def test_tru_05_a_file_that_changed_since_has_none(text: str, tmp_path: Path) -> None:
     book, path = book_of(tmp_path, says_yes=True)
-    path.write_text(text)
+    path.write_bytes(text.encode())
     assert commands(book) == [("own", True)]
 
 
@@ -108,10 +108,10 @@ async def test_a_yes_is_for_the_script_as_it_was(tmp_path: Path) -> None:
         script.chmod(0o755)
         await project.turn()
         assert len(project.approver.questions) == 1
-        script.write_text("#!/bin/sh\necho changed >> ran\n")
+        script.write_bytes(b"#!/bin/sh\necho changed >> ran\n")
         await project.turn()
         assert len(project.approver.questions) == 2
-        assert (project.folder / "ran").read_text() == "x\n" * 2
+        assert (project.folder / "ran").read_text(encoding="utf-8") == "x\n" * 2
 
 
 @needs_bubblewrap

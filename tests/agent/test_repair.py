@@ -20,5 +20,5 @@ async def test_an_orphan_is_repaired_before_it_is_sent_and_the_log_says_so(tmp_p
         assert (finished.ending, finished.answer) == ("done", "on")
         assert problems(session.conversation.messages) == ()
         await session.parts.log.commit()
-    log = next(tmp_path.rglob("log.jsonl")).read_text()
+    log = next(tmp_path.rglob("log.jsonl")).read_text(encoding="utf-8")
     assert log.count('"type":"repaired"') == 1

@@ -294,7 +294,7 @@ def test_after_a_rewind_no_turn_gets_a_number_that_another_had() -> None:
 async def test_where_nothing_can_be_written_down_the_edit_is_made_and_it_is_reported(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "review").write_text("in the way")
+    (tmp_path / "review").write_bytes(b"in the way")
     async with reviewing(tmp_path, [READ, TWO, says()]) as (world, ledger):
         await world.turn()
         assert ledger.n_pending == 2

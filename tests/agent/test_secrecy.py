@@ -82,7 +82,7 @@ async def test_sec_05_so_it_is_in_a_file_that_is_read_and_in_what_the_editor_sho
 async def test_sec_05_so_it_is_in_a_long_text_that_is_kept(tmp_path) -> None:
     spill = SpillFolder(tmp_path, hide=HIDE)
     path = await spill.keep("bash", f"long {TEXT}")
-    assert path.read_text() == f"long export TOKEN={mark('GitHub token')}\n"
+    assert path.read_text(encoding="utf-8") == f"long export TOKEN={mark('GitHub token')}\n"
 
 
 @pytest.mark.parametrize(
@@ -185,9 +185,11 @@ CUTS = {
 async def test_no_cut_leaves_half_a_secret_that_nothing_knows(tmp_path, tool, arguments) -> None:
     root = tmp_path / "w"
     root.mkdir()
-    (root / "long.txt").write_text(" " * 1_980 + SECRET + " and more" * 99)
-    (root / "large.txt").write_text((" " * 3_980 + SECRET + " and more" * 99 + "\n") * 2_000)
-    (root / "match.txt").write_text("needle" + " " * 275 + SECRET + " and more" * 99)
+    (root / "long.txt").write_bytes((" " * 1_980 + SECRET + " and more" * 99).encode())
+    (root / "large.txt").write_bytes(
+        ((" " * 3_980 + SECRET + " and more" * 99 + "\n") * 2_000).encode()
+    )
+    (root / "match.txt").write_bytes(("needle" + " " * 275 + SECRET + " and more" * 99).encode())
     script = [asks(call(tool, **arguments)), says()]
     workspace, registry = DiskWorkspace([root]), standard_tools(Shell(root))
     async with a_world(

@@ -120,7 +120,7 @@ async def test_a_long_answer_keeps_both_ends_and_is_whole_in_a_file(tmp_path: Pa
         await world.turn()
         (result,) = world.results
         (spilled,) = world.session.parts.read_roots[0].iterdir()
-        assert spilled.read_text() == answer
+        assert spilled.read_text(encoding="utf-8") == answer
     assert result.text.startswith("begin")
     assert result.text.endswith(" end")
     assert len(result.text) < 5_000

@@ -82,7 +82,7 @@ def set_up(made: World, folder: Path, kind: str) -> Callable[[], None]:
         case "memory":
             (folder / "memory").mkdir(mode=0o700)
             page = folder / "memory" / "shop.md"
-            page.write_text(f"- The {MARK} is striped.\n")
+            page.write_bytes(f"- The {MARK} is striped.\n".encode())
             page.chmod(0o600)
             give(made, memory_feature(MemoryPages(page.parent, "shop"), ()))
         case "time":

@@ -57,7 +57,7 @@ async def test_v1_is_found_without_being_typed(tmp_path) -> None:
         port = host.rpartition(":")[2]
         await login(f"http://localhost:{port}/")
     assert bare.code == 0, bare
-    assert (home.config / "indwell" / "config.toml").read_text() == (
+    assert (home.config / "indwell" / "config.toml").read_text(encoding="utf-8") == (
         f'model = "q"\nbase_url = "http://localhost:{port}/v1"\n'
     )
 

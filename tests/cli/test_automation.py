@@ -97,7 +97,7 @@ async def test_prompts_of_lines_are_turns_of_one_session_each_with_its_end(home)
     assert (ended.code, ends(ended)) == (0, [(1, "done"), (2, "done")])
     assert "mend it" in last
     assert "and now?" in last
-    assert home.shop.read_text() == MENDED
+    assert home.shop.read_text(encoding="utf-8") == MENDED
     assert len(list(home.state.rglob("log.jsonl"))) == 1
 
 
@@ -414,7 +414,7 @@ async def test_the_examples_of_the_page_do_what_it_says(home, tmp_path, example:
     programs = tmp_path / "bin"
     programs.mkdir()
     program = programs / "indwell"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m indwell "$@"\n')
+    program.write_bytes(f'#!/bin/sh\nexec {sys.executable} -m indwell "$@"\n'.encode())
     program.chmod(0o755)
     environment = home.environment()
     environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"

@@ -32,32 +32,32 @@ def commands(folder: Path, name: str, *, is_trusted: bool = True, **settings: ob
 
 
 def test_the_projects_own_environment_comes_first(folder: Path) -> None:
-    (folder / "pyproject.toml").write_text("[tool.mypy]\nfiles = ['a.py']\n")
+    (folder / "pyproject.toml").write_bytes(b"[tool.mypy]\nfiles = ['a.py']\n")
     program = folder / ".venv" / "bin" / "mypy"
     program.parent.mkdir(parents=True)
-    program.write_text("#!/bin/sh\n")
+    program.write_bytes(b"#!/bin/sh\n")
     (found,) = commands(folder, "a.py")
     assert found.startswith(".venv/bin/mypy --show-column-numbers ")
     assert commands(folder, "README.md") == []
 
 
 def test_a_program_that_is_not_there_checks_nothing(folder: Path) -> None:
-    (folder / "tsconfig.json").write_text("{}")
-    (folder / "package.json").write_text(json.dumps({"name": "x"}))
+    (folder / "tsconfig.json").write_bytes(b"{}")
+    (folder / "package.json").write_bytes(json.dumps({"name": "x"}).encode())
     assert commands(folder, "a.ts") in ([], ["tsc --noEmit --pretty false"])
 
 
 def test_a_link_out_of_the_folder_is_not_followed(folder: Path) -> None:
-    (folder.parent / "other.toml").write_text("[tool.ruff]\n")
+    (folder.parent / "other.toml").write_bytes(b"[tool.ruff]\n")
     (folder / "pyproject.toml").symlink_to(folder.parent / "other.toml")
     assert commands(folder, "a.py") == []
     (folder / "pyproject.toml").unlink()
-    (folder / "pyproject.toml").write_text("[tool.ruff]\n")
+    (folder / "pyproject.toml").write_bytes(b"[tool.ruff]\n")
     assert len(commands(folder, "a.py")) == (shutil.which("ruff") is not None)
 
 
 def test_the_users_own_command_is_the_only_one(folder: Path) -> None:
-    (folder / "pyproject.toml").write_text("[tool.mypy]\n")
+    (folder / "pyproject.toml").write_bytes(b"[tool.mypy]\n")
     assert commands(folder, "README.md", check_command=" make check ") == ["make check"]
 
 

@@ -27,14 +27,14 @@ def workspace(tmp_path: Path) -> Path:
     for repository in (folder, folder / "pkg" / "a"):
         repository.mkdir(parents=True)
         subprocess.run(["git", "init", "-q", str(repository)], check=True)
-    (folder / "AGENTS.md").write_text("be good")
+    (folder / "AGENTS.md").write_bytes(b"be good")
     (folder / "CLAUDE.md").symlink_to("AGENTS.md")
-    (folder / ".env").write_text("KEY=canary-secret")
+    (folder / ".env").write_bytes(b"KEY=canary-secret")
     (folder / "also").hardlink_to(folder / ".env")
     (tmp_path / "home" / ".ssh").mkdir(parents=True)
-    (tmp_path / "home" / ".ssh" / "id").write_text("canary-key")
+    (tmp_path / "home" / ".ssh" / "id").write_bytes(b"canary-key")
     (tmp_path / "state").mkdir()
-    (tmp_path / "state" / "log").write_text("canary-own")
+    (tmp_path / "state" / "log").write_bytes(b"canary-own")
     return folder
 
 
@@ -74,8 +74,8 @@ async def test_sbx_03_04_repositories_are_kept_with_the_folders_above_them(works
         "rm -rf pkg/a/.git/hooks; echo evil >AGENTS.md; rm AGENTS.md; echo evil >CLAUDE.md",
     )
     assert finished.notes == ()
-    assert (workspace / "AGENTS.md").read_text() == "be good"
-    assert "x" not in (workspace / ".git" / "config").read_text().split()
+    assert (workspace / "AGENTS.md").read_text(encoding="utf-8") == "be good"
+    assert "x" not in (workspace / ".git" / "config").read_text(encoding="utf-8").split()
     assert not (workspace / ".git" / "hooks" / "pre-commit").exists()
     assert (workspace / "pkg" / "a" / ".git" / "hooks").is_dir()
 
@@ -92,10 +92,10 @@ async def test_tru_18_sbx_05_missing_configuration_of_agents_is_moved_away_and_r
     )
     assert len(finished.notes) == 6
     moved = moved_away(workspace.parent / "state" / "quarantine", workspace)
-    assert (moved[".agent"][0] / "mcp.json").read_text() == "evil\n"
+    assert (moved[".agent"][0] / "mcp.json").read_text(encoding="utf-8") == "evil\n"
     files = {".mcp.json", "package.json", "src/GEMINI.md", ".git/commondir", ".git/info/attributes"}
     assert moved.keys() == {".agent", *files}
-    assert {moved[path][0].read_text() for path in files} == {"evil\n"}
+    assert {moved[path][0].read_text(encoding="utf-8") for path in files} == {"evil\n"}
     for name in (".vscode", ".indwell", ".agent", ".mcp.json", ".git/commondir"):
         assert not (workspace / name).exists()
     assert (await run(workspace, "true")).notes == ()
@@ -141,7 +141,7 @@ async def test_sbx_12_a_protected_link_that_is_replaced_is_restored(workspace: P
     finished = await run(workspace, "rm CLAUDE.md; echo evil >CLAUDE.md", is_heard=False)
     assert ((workspace / "CLAUDE.md").readlink(), len(finished.notes)) == (Path("AGENTS.md"), 1)
     moved = moved_away(workspace.parent / "state" / "quarantine", workspace)
-    assert moved["CLAUDE.md"][0].read_text() == "evil\n"
+    assert moved["CLAUDE.md"][0].read_text(encoding="utf-8") == "evil\n"
 
 
 async def test_secrets_are_hidden_by_every_name_unless_the_user_shows_them(
@@ -196,7 +196,7 @@ def test_ten_thousand_files_are_looked_at_in_milliseconds_once_known(tmp_path: P
         folder.mkdir()
         for name in range(20):
             (folder / f"f{name}.py").touch()
-    (tmp_path / "d1" / ".env").write_text("")
+    (tmp_path / "d1" / ".env").write_bytes(b"")
     guard = FolderGuard(tmp_path, SECRETS)
     assert guard.look().hidden == (str(tmp_path / "d1" / ".env"),)
     assert guard.look().hidden == (str(tmp_path / "d1" / ".env"),)

@@ -36,7 +36,7 @@ async def test_per_13_a_run_reads_the_old_text(home) -> None:
         ended = await indwell(
             "run", "look", environment=home.environment(endpoint.base_url), folder=home.workspace
         )
-    assert (ended.code, home.shop.read_text()) == (0, SOURCE)
+    assert (ended.code, home.shop.read_text(encoding="utf-8")) == (0, SOURCE)
 
 
 async def test_per_13_the_editors_server_reads_the_old_text(home) -> None:
@@ -46,7 +46,7 @@ async def test_per_13_the_editors_server_reads_the_old_text(home) -> None:
         near.documents, near.client, made.disk((home.workspace,)), apply_timeout_s=1.0
     )
     assert (await workspace.read(home.shop)).text == SOURCE
-    assert home.shop.read_text() == SOURCE
+    assert home.shop.read_text(encoding="utf-8") == SOURCE
 
 
 async def test_a_state_folder_that_is_none_does_not_keep_the_server_from_files(home) -> None:

@@ -89,7 +89,7 @@ async def test_a_settings_file_with_a_key_that_others_may_read_fails(home) -> No
 
 async def test_a_broken_settings_file_and_a_state_folder_of_stone_fail(home) -> None:
     home.configure("mode = \n")
-    (home.folder / "stone").write_text("")
+    (home.folder / "stone").write_bytes(b"")
     ended = await doctor(home, "--offline", "--json", INDWELL_STATE=str(home.folder / "stone"))
     found = states(ended)
     assert (ended.code, found["settings"], found["state folder"]) == (1, "fail", "fail")
@@ -134,7 +134,7 @@ async def test_an_endpoint_that_hangs_does_not_hang_the_doctor(tmp_path) -> None
 async def test_a_report_holds_no_key_no_name_and_no_home(home) -> None:
     """Canaries in every place that a sentence of the doctor could repeat."""
     home.configure(f'api_key = "{CANARY}-file"\nmodel = "q"\nsecret_{CANARY}-name = 1\n')
-    (home.folder / "keyring.json").write_text("{}")
+    (home.folder / "keyring.json").write_bytes(b"{}")
     secrets = {
         "OPENAI_API_KEY": f"{CANARY}-env",
         "OPENROUTER_API_KEY": f"{CANARY}-router",
@@ -214,7 +214,7 @@ def test_a_proxy_is_shown_without_its_password() -> None:
 async def test_an_editor_whose_configuration_names_indwell_is_told_apart(tmp_path: Path) -> None:
     before = {one.name: one for one in await editors(tmp_path)}
     (tmp_path / ".config/nvim/lsp").mkdir(parents=True)
-    (tmp_path / ".config/nvim/lsp/indwell.lua").write_text("return { cmd = { 'indwell' } }")
+    (tmp_path / ".config/nvim/lsp/indwell.lua").write_bytes(b"return { cmd = { 'indwell' } }")
     after = {one.name: one for one in await editors(tmp_path)}
     assert (before["Neovim"].state, before["Neovim"].fix) == (
         "skipped",

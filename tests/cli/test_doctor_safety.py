@@ -64,7 +64,7 @@ async def test_rules_and_standing_answers_are_counted_and_a_broken_file_is_repor
     home.configure('[rules]\nallow = ["git fetch *", "npm test"]\ndeny = ["curl"]\n')
     path = home.state / "permissions" / f"{folder_name(home.workspace.resolve())}.json"
     path.parent.mkdir(parents=True)
-    path.write_text('["bash in .: make"]')
+    path.write_bytes(b'["bash in .: make"]')
     state, sentence, fix = await allowed(home)
     assert state == "ok"
     assert sentence == "1 always allowed here, 2 by `rules_allow`, 1 denied by `rules_deny`"
@@ -74,7 +74,7 @@ async def test_rules_and_standing_answers_are_counted_and_a_broken_file_is_repor
     assert stand.endswith("config.toml")
     path.unlink()
     assert (await allowed(home))[2] == stand
-    path.write_text("{")
+    path.write_bytes(b"{")
     assert (await allowed(home))[0] == "warn"
 
 
@@ -102,7 +102,7 @@ def test_the_described_effect_of_the_sandbox_depends_on_mode_and_trust() -> None
 def test_a_store_that_cannot_be_used_is_to_be_repaired_and_how_is_reported(home) -> None:
     path = home.state / "trust" / "answers.json"
     path.parent.mkdir(parents=True, mode=0o700)
-    path.write_text("{}")
+    path.write_bytes(b"{}")
     path.chmod(0o666)
     (finding,) = trust({"INDWELL_STATE": str(home.state)}, home.workspace)
     assert (finding.state, f"chmod go-w {path}" in finding.sentence) == ("warn", True)

@@ -54,7 +54,7 @@ async def test_all_that_can_be_on_takes_1800_tokens_of_o200k_at_most(
 
 async def test_the_doctor_prints_it_part_by_part_and_what_is_yours_apart(home: Home) -> None:
     home.configure('instructions = "Answer in German."\nmemory = false\n')
-    (home.config / "indwell" / "AGENTS.md").write_text("Use tabs.\n")
+    (home.config / "indwell" / "AGENTS.md").write_bytes(b"Use tabs.\n")
     ended = await indwell(
         "doctor", "--offline", "--json", environment=home.environment(), folder=home.workspace
     )

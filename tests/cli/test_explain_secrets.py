@@ -24,11 +24,11 @@ def test_without_a_sandbox_what_leads_to_a_secret_file_needs_a_question(
     monkeypatch.setenv("INDWELL_STATE", str(tmp_path / "state"))
     work = tmp_path / "work"
     (work / "sub").mkdir(parents=True)
-    (work / "sub" / "a.txt").write_text("a")
+    (work / "sub" / "a.txt").write_bytes(b"a")
     monkeypatch.chdir(work)
     commands = ("cat alias.txt", "cat hard.txt", "grep -r a .")
     assert [decision(capsys, "--", one)[0] for one in commands] == ["allow"] * 3
-    (work / ".env").write_text("KEY=1")
+    (work / ".env").write_bytes(b"KEY=1")
     (work / "alias.txt").symlink_to(".env")
     (work / "hard.txt").hardlink_to(work / ".env")
     assert [decision(capsys, "--", one) for one in commands] == [("ask", "secret")] * 3

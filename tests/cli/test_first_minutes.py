@@ -60,7 +60,7 @@ async def test_a_fix_without_a_model_finds_one_and_continues_at_once(home) -> No
             endpoint_asked = len(endpoint.seen)
             assert (await editor.ask("thanks")).ending == "done"
             assert (len(editor.choices), len(endpoint.seen) > endpoint_asked) == (1, True)
-        config = (home.config / "indwell" / "config.toml").read_text()
+        config = (home.config / "indwell" / "config.toml").read_text(encoding="utf-8")
         assert config == f'model = "q"\nbase_url = "{endpoint.base_url}"\n'
     assert file_keyring.held(home.folder) == {}
 

@@ -31,9 +31,9 @@ EVIL = "[core]\\n\\tfsmonitor = touch ran; false\\n"
 def workspace(tmp_path: Path) -> Path:
     folder = tmp_path / "workspace"
     git(tmp_path, "init", "-q", str(folder))
-    (folder / ".env").write_text("KEY=canary-secret")
+    (folder / ".env").write_bytes(b"KEY=canary-secret")
     (tmp_path / "home" / ".ssh").mkdir(parents=True)
-    (tmp_path / "home" / ".ssh" / "id").write_text("canary-key")
+    (tmp_path / "home" / ".ssh" / "id").write_bytes(b"canary-key")
     return folder
 
 
@@ -82,7 +82,7 @@ async def test_sbx_01_decoys_of_secret_files_uncover_nothing(workspace: Path) ->
     home = workspace.parent / "home"
     finished = await run(workspace, f"cat .env {home}/.ssh/id; echo x >>.git/config")
     assert "canary" not in finished.output
-    assert "x" not in (workspace / ".git" / "config").read_text().split()
+    assert "x" not in (workspace / ".git" / "config").read_text(encoding="utf-8").split()
 
 
 async def test_sbx_01_with_more_decoys_than_there_is_room_for_nothing_runs(workspace: Path) -> None:
@@ -130,8 +130,8 @@ def test_with_too_many_installed_folders_only_commands_that_read_run(workspace: 
 
 async def test_what_the_configuration_of_git_names_is_kept(workspace: Path) -> None:
     (workspace / ".githooks").mkdir()
-    (workspace / ".githooks" / "pre-commit").write_text("true")
-    (workspace / "git-settings").write_text("[core]\n")
+    (workspace / ".githooks" / "pre-commit").write_bytes(b"true")
+    (workspace / "git-settings").write_bytes(b"[core]\n")
     (workspace / "later").mkdir()
     git(workspace, "config", "core.hooksPath", ".githooks")
     git(workspace, "config", "include.path", "../git-settings")
@@ -141,9 +141,9 @@ async def test_what_the_configuration_of_git_names_is_kept(workspace: Path) -> N
         f"echo evil >>.githooks/pre-commit; echo evil >.githooks/post-checkout; mv .githooks x; "
         f"printf '{EVIL}' | tee -a git-settings >later/more; ls -A .githooks",
     )
-    assert (workspace / ".githooks" / "pre-commit").read_text() == "true"
+    assert (workspace / ".githooks" / "pre-commit").read_text(encoding="utf-8") == "true"
     assert not (workspace / ".githooks" / "post-checkout").exists()
-    assert (workspace / "git-settings").read_text() == "[core]\n"
+    assert (workspace / "git-settings").read_text(encoding="utf-8") == "[core]\n"
     assert not (workspace / "later" / "more").exists()
     assert len(finished.notes) == 1
 
@@ -154,7 +154,7 @@ async def test_a_folder_of_gits_by_another_name_is_kept_and_work_in_it_continues
     folder = tmp_path / "workspace"
     git(tmp_path, "init", "-q", f"--separate-git-dir={folder}/real", str(folder))
     git(tmp_path, "init", "-q", "--bare", str(folder / "other"))
-    before = (folder / "real" / "config").read_text()
+    before = (folder / "real" / "config").read_text(encoding="utf-8")
     finished = await run(
         folder,
         f"for at in real other; do printf '{EVIL}' | tee -a $at/config; echo evil >$at/commondir; "
@@ -168,7 +168,7 @@ async def test_a_folder_of_gits_by_another_name_is_kept_and_work_in_it_continues
         "git switch -qc b; git log --oneline b",
     )
     assert (finished.output[7:], finished.notes) == (" x\n", ())
-    assert (folder / "real" / "config").read_text() == before
+    assert (folder / "real" / "config").read_text(encoding="utf-8") == before
     for name in ("real", "other"):
         assert not (folder / name / "commondir").exists()
         assert not (folder / name / "hooks" / "post-checkout").exists()
@@ -184,8 +184,8 @@ async def test_a_repository_that_is_made_in_two_steps_is_none_afterwards(workspa
 async def test_what_protected_links_lead_to_is_kept(workspace: Path) -> None:
     (workspace / ".vscode").mkdir()
     (workspace / "conf").mkdir()
-    (workspace / "conf" / "s.json").write_text("{}")
-    (workspace / "pc.sh").write_text("true")
+    (workspace / "conf" / "s.json").write_bytes(b"{}")
+    (workspace / "pc.sh").write_bytes(b"true")
     (workspace / ".vscode" / "settings.json").symlink_to("../conf/s.json")
     (workspace / ".git" / "hooks" / "pre-commit").unlink(missing_ok=True)
     (workspace / ".git" / "hooks" / "pre-commit").symlink_to("../../pc.sh")
@@ -193,8 +193,8 @@ async def test_what_protected_links_lead_to_is_kept(workspace: Path) -> None:
     finished = await run(
         workspace, "echo evil >conf/s.json; echo evil >pc.sh; mkdir nowhere; echo evil >nowhere/x"
     )
-    assert (workspace / "conf" / "s.json").read_text() == "{}"
-    assert (workspace / "pc.sh").read_text() == "true"
+    assert (workspace / "conf" / "s.json").read_text(encoding="utf-8") == "{}"
+    assert (workspace / "pc.sh").read_text(encoding="utf-8") == "true"
     assert not (workspace / "nowhere").exists()
     assert len(finished.notes) == 1
 
@@ -212,20 +212,20 @@ async def test_folders_of_installed_files_hide_no_repository(workspace: Path) ->
 
 async def test_a_configuration_of_git_that_lost_its_mount_is_restored(workspace: Path) -> None:
     config = workspace / ".git" / "config"
-    before = config.read_text()
+    before = config.read_text(encoding="utf-8")
     quarantine = Quarantine(workspace.parent / "quarantine", (workspace,))
     guarded = FolderGuard(workspace, SECRETS, quarantine=quarantine).look()
     config.unlink()
-    config.write_text(f'{before}[branch "a"]\n\tmerge = refs/heads/a\n')
+    config.write_bytes(f'{before}[branch "a"]\n\tmerge = refs/heads/a\n'.encode())
     assert guarded.settle() == ()
-    config.write_text(f"{before}[core]\n\tfsmonitor = x\n")
+    config.write_bytes(f"{before}[core]\n\tfsmonitor = x\n".encode())
     (note,) = guarded.settle()
     assert "it is as it was" in note
-    assert config.read_text() == before
-    assert "fsmonitor" in moved(workspace, ".git/config").read_text()
+    assert config.read_text(encoding="utf-8") == before
+    assert "fsmonitor" in moved(workspace, ".git/config").read_text(encoding="utf-8")
     config.unlink()
     guarded.settle()
-    assert config.read_text() == before
+    assert config.read_text(encoding="utf-8") == before
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ async def test_a_planted_file_that_programs_obey_is_moved_away_even_if_it_is_sec
     assert len(finished.notes) == 2
     for path in (name, f"sub/{name}"):
         assert not (workspace / path).exists()
-        assert moved(workspace, path).read_text() == "script-shell=./x\n"
+        assert moved(workspace, path).read_text(encoding="utf-8") == "script-shell=./x\n"
         assert str(moved(workspace, path)) in "".join(finished.notes)
 
 
@@ -276,7 +276,7 @@ async def test_names_that_the_user_declares_harmless_stay(workspace: Path) -> No
 async def test_a_folder_that_a_link_makes_one_of_secrets_is_hidden(workspace: Path) -> None:
     for name in ("real", ".ssh"):
         (workspace / name).mkdir()
-        (workspace / name / "data").write_text("canary")
+        (workspace / name / "data").write_bytes(b"canary")
     (workspace / ".aws").symlink_to("real")
     finished = await run(workspace, "cat .aws/data real/data .ssh/data")
     assert "canary" not in finished.output
@@ -302,8 +302,8 @@ async def test_folders_that_are_not_trusted_are_read_only_and_their_secrets_hidd
     below, beside = workspace / "sub", workspace.parent / "beside"
     for folder in (below, beside):
         folder.mkdir()
-        (folder / ".env").write_text("canary-secret")
-        (folder / "a").write_text("kept")
+        (folder / ".env").write_bytes(b"canary-secret")
+        (folder / "a").write_bytes(b"kept")
     finished = await run(
         workspace,
         f"for at in sub {beside}; do cat $at/.env $at/a; echo x >$at/a; echo x >$at/new; done; "
@@ -314,24 +314,24 @@ async def test_folders_that_are_not_trusted_are_read_only_and_their_secrets_hidd
     assert finished.output.count("kept") == 2
     for folder in (below, beside):
         assert (sorted(one.name for one in folder.iterdir())) == [".env", "a"]
-        assert (folder / "a").read_text() == "kept"
+        assert (folder / "a").read_text(encoding="utf-8") == "kept"
     assert (workspace / "fine").exists()
 
 
 async def test_with_the_users_yes_protected_files_change_but_not_what_git_obeys(
     workspace: Path,
 ) -> None:
-    (workspace / "package.json").write_text("old")
+    (workspace / "package.json").write_bytes(b"old")
     finished = await run(
         workspace,
         "echo new >package.json; echo new >AGENTS.md; mkdir .vscode; echo x >.vscode/tasks.json; "
         f"printf '{EVIL}' | tee -a .git/config; echo x >.git/hooks/post-checkout; cat .env",
         Widening(writes_protected=True),
     )
-    assert (workspace / "package.json").read_text() == "new\n"
-    assert (workspace / "AGENTS.md").read_text() == "new\n"
+    assert (workspace / "package.json").read_text(encoding="utf-8") == "new\n"
+    assert (workspace / "AGENTS.md").read_text(encoding="utf-8") == "new\n"
     assert (workspace / ".vscode" / "tasks.json").exists()
-    assert "fsmonitor" not in (workspace / ".git" / "config").read_text()
+    assert "fsmonitor" not in (workspace / ".git" / "config").read_text(encoding="utf-8")
     assert not (workspace / ".git" / "hooks" / "post-checkout").exists()
     assert "canary" not in finished.output
 
@@ -369,8 +369,8 @@ async def test_pol_12_what_the_users_rules_deny_no_command_changes_or_reads(
 ) -> None:
     for name in ("docs/deep/a", "private/a", "src/a.lock"):
         (workspace / name).parent.mkdir(parents=True)
-        (workspace / name).write_text("canary")
-    (workspace / "package.json").write_text("canary")
+        (workspace / name).write_bytes(b"canary")
+    (workspace / "package.json").write_bytes(b"canary")
     finished = await run(
         workspace,
         "cd docs; echo x >deep/a; echo x >b; cd ..; mv docs d; cat private/a; echo x >src/a.lock; "
@@ -379,11 +379,11 @@ async def test_pol_12_what_the_users_rules_deny_no_command_changes_or_reads(
         deny=("edit: docs/**", "read: private/**", "edit: *.lock", "edit: package.json"),
     )
     assert "canary" not in finished.output
-    assert (workspace / "docs" / "deep" / "a").read_text() == "canary"
+    assert (workspace / "docs" / "deep" / "a").read_text(encoding="utf-8") == "canary"
     assert not (workspace / "docs" / "b").exists()
-    assert (workspace / "src" / "a.lock").read_text() == "canary"
+    assert (workspace / "src" / "a.lock").read_text(encoding="utf-8") == "canary"
     assert (workspace / "src" / "b").exists()
-    assert (workspace / "package.json").read_text() == "canary"
+    assert (workspace / "package.json").read_text(encoding="utf-8") == "canary"
 
 
 def test_a_closed_folder_is_hidden_whole_and_what_the_user_has_in_it_stays() -> None:
@@ -452,7 +452,7 @@ async def test_programs_that_editors_start_are_changed_only_by_what_may_install(
 ) -> None:
     for name in (".venv/bin", "node_modules/.bin", "p/a/node_modules/.bin"):
         (workspace / name).mkdir(parents=True)
-        (workspace / name / "tool").write_text("old")
+        (workspace / name / "tool").write_bytes(b"old")
     change = "for one in .venv node_modules p/a/node_modules; do echo new | tee $one/*in/tool; "
     change = change.replace("*in", "*bin") + "echo new | tee $one/.bin/tool; done; ln -s x venv"
     await run(workspace, change)
@@ -460,9 +460,9 @@ async def test_programs_that_editors_start_are_changed_only_by_what_may_install(
         workspace / name / "tool"
         for name in (".venv/bin", "node_modules/.bin", "p/a/node_modules/.bin")
     ]
-    assert [one.read_text() for one in tools] == ["old", "old", "old"]
+    assert [one.read_text(encoding="utf-8") for one in tools] == ["old", "old", "old"]
     assert not (workspace / "venv").is_symlink()
     finished = await run(workspace, change, Widening(installs=True))
-    assert [one.read_text() for one in tools] == ["new\n", "new\n", "new\n"]
+    assert [one.read_text(encoding="utf-8") for one in tools] == ["new\n", "new\n", "new\n"]
     assert (workspace / "venv").is_symlink()
     assert finished.notes == ()

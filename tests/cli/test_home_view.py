@@ -86,13 +86,15 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv("HOME", str(home))
         for number, name in enumerate(KEYS):
             (home / name).parent.mkdir(parents=True, exist_ok=True)
-            (home / name).write_text(f"token = canary-{number}-\n")
+            (home / name).write_bytes(f"token = canary-{number}-\n".encode())
         for name in OPEN:
             (home / name).parent.mkdir(parents=True, exist_ok=True)
-            (home / name).write_text("open\n")
-        (home / ".gitconfig").write_text(
-            "[user]\n\tname = Ada L\n\temail = ada@example.org\n"
-            f'[url "https://ada:canary-{KEYS.index(".gitconfig")}-@example.org/"]\n'
+            (home / name).write_bytes(b"open\n")
+        (home / ".gitconfig").write_bytes(
+            (
+                "[user]\n\tname = Ada L\n\temail = ada@example.org\n"
+                f'[url "https://ada:canary-{KEYS.index(".gitconfig")}-@example.org/"]\n'
+            ).encode()
         )
         for one in ("objects", "refs"):
             (home / "work" / "repository" / ".git" / one).mkdir()
@@ -201,9 +203,9 @@ async def test_a_virtual_environment_of_a_python_in_the_home_folder_works(home: 
     (prefix / "bin" / "python3").symlink_to(Path(sys.executable).resolve())
     version = f"python3.{sys.version_info.minor}"
     (prefix / "lib" / version).mkdir(parents=True)
-    (prefix / "lib" / version / "os.py").write_text("open")
+    (prefix / "lib" / version / "os.py").write_bytes(b"open")
     (root / ".venv").mkdir()
-    (root / ".venv" / "pyvenv.cfg").write_text(f"home = {prefix}/bin\n")
+    (root / ".venv" / "pyvenv.cfg").write_bytes(f"home = {prefix}/bin\n".encode())
     finished = await run(home, root, f"cat {prefix}/lib/{version}/os.py")
     assert finished.output == "open"
 
@@ -211,7 +213,7 @@ async def test_a_virtual_environment_of_a_python_in_the_home_folder_works(home: 
 def test_a_file_that_only_says_it_leads_to_a_repository_shows_nothing(home: Path) -> None:
     root = home / "work" / "own"
     root.mkdir()
-    (root / ".git").write_text(f"gitdir: {home}/.aws\n")
+    (root / ".git").write_bytes(f"gitdir: {home}/.aws\n".encode())
     assert str(home / ".aws") not in home_view([home], [root], {}).shown
 
 

@@ -38,7 +38,7 @@ def test_pol_22_each_hunk_is_asked_for_at_the_terminal_and_enter_is_a_no(tmp_pat
         terminal.until("answered: some hunks of it")
         assert terminal.ends() == 0
         assert "change to review" not in terminal.shown  # it was reviewed
-    assert path.read_text() == BEFORE.replace("line 20\n", "changed 20\n")
+    assert path.read_text(encoding="utf-8") == BEFORE.replace("line 20\n", "changed 20\n")
 
 
 async def test_a_run_says_how_many_changes_wait_and_they_wait_for_the_next_one(tmp_path) -> None:

@@ -58,7 +58,7 @@ async def test_what_of_a_file_cannot_be_imported_is_one_sentence(home) -> None:
     broken = packed(home.folder, "tau", 2)
     broken.write_bytes(broken.read_bytes()[:-9])
     empty = home.folder / "empty.jsonl"
-    empty.write_text('{"a": 1}\nno json\n')
+    empty.write_bytes(b'{"a": 1}\nno json\n')
     ended = await run(
         home, "sessions", "import", str(broken), str(empty), str(home.folder / "none"), "--json"
     )
@@ -84,7 +84,7 @@ GOOD = json.dumps({"id": "a", "messages": [{"role": "user", "content": "look"}]}
 async def test_what_is_damaged_in_a_file_is_reported_as_replay_tells_it(home) -> None:
     file = home.folder / "bad.jsonl"
     wordless = '{"id": "b", "messages": [{"role": "assistant", "content": "hello"}]}\n'
-    file.write_text(f'{GOOD}{{broken\n{{"x": 1}}\n{wordless}')
+    file.write_bytes(f'{GOOD}{{broken\n{{"x": 1}}\n{wordless}'.encode())
     made = await run(home, "sessions", "import", str(file))
     assert made.code == 0, made
     assert made.stderr.splitlines() == [

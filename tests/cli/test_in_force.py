@@ -25,7 +25,7 @@ def workspace(tmp_path: Path) -> Path:
     folder = tmp_path / "workspace"
     git(tmp_path, "init", "-q", str(folder))
     (folder / "src").mkdir()
-    (folder / "src" / "a.py").write_text("x = 1\n")
+    (folder / "src" / "a.py").write_bytes(b"x = 1\n")
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "first")
     return folder

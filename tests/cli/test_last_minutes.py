@@ -71,8 +71,8 @@ async def test_purge_lists_first_and_deletes_only_what_is_ours(home) -> None:
     async with LoopbackEndpoint(answering(listed("q"))) as endpoint:
         await run(home, "login", endpoint.base_url, "--key-stdin", stdin=b"sk-canary-5\n")
     await run(home, "run", "hello", "--scripted")
-    (home.state / "other.txt").write_text("of somebody else")
-    settings = (home.config / "indwell" / "config.toml").read_text()
+    (home.state / "other.txt").write_bytes(b"of somebody else")
+    settings = (home.config / "indwell" / "config.toml").read_text(encoding="utf-8")
     asked = await run(home, "purge")
     assert (asked.code, asked.stderr) == (2, "to delete this, add --yes\n")
     assert f"folder: {home.state / 'sessions'} (" in asked.stdout
@@ -84,7 +84,7 @@ async def test_purge_lists_first_and_deletes_only_what_is_ours(home) -> None:
     assert (done.code, file_keyring.held(home.folder)) == (0, {})
     assert [path.name for path in home.state.iterdir()] == ["other.txt"]
     assert [path.name for path in (home.config / "indwell").iterdir()] == ["config.toml"]
-    assert (home.config / "indwell" / "config.toml").read_text() == settings
+    assert (home.config / "indwell" / "config.toml").read_text(encoding="utf-8") == settings
     assert (await run(home, "purge")).stdout == "there is nothing to delete\n"
 
 
@@ -138,8 +138,8 @@ async def test_each_session_is_one_line_with_its_id_first_and_whole(home) -> Non
 async def test_the_cells_of_a_list_are_below_each_other_and_imported_ones_are_marked(
     home,
 ) -> None:
-    (home.workspace / "x.jsonl").write_text(
-        '{"messages":[{"role":"user","content":"hello"},{"role":"assistant","content":"well"}]}\n'
+    (home.workspace / "x.jsonl").write_bytes(
+        b'{"messages":[{"role":"user","content":"hello"},{"role":"assistant","content":"well"}]}\n'
     )
     await run(home, "sessions", "import", "x.jsonl")
     await run(home, "run", "What can you do?", "--scripted")

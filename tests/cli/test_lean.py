@@ -31,7 +31,7 @@ async def run(
     text = f'model = "m"\nbase_url = "{endpoint.base_url}"\n{settings}\n'
     path = home.config / "indwell" / "config.toml"
     if path.exists():
-        path.write_text(text)
+        path.write_bytes(text.encode())
     else:
         home.configure(text)
     return await indwell(*arguments, environment=home.environment(), folder=home.workspace)
@@ -55,7 +55,7 @@ async def test_a_small_window_gets_six_tools_and_a_short_prompt_and_the_work_is_
     script = [say(calls=[READ], usage=USAGE), say(calls=[FLAT], usage=USAGE)]
     async with LoopbackEndpoint([*script, say("Mended.", usage=USAGE)]) as endpoint:
         ended = await run(home, endpoint, "run", "--mode", "auto", "mend it")
-    assert (ended.code, home.shop.read_text()) == (0, MENDED), ended
+    assert (ended.code, home.shop.read_text(encoding="utf-8")) == (0, MENDED), ended
     assert [tools(one) for one in endpoint.seen] == [SIX] * 3
     first, *others = (one.body for one in endpoint.seen)
     system, user = first["messages"]

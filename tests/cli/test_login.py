@@ -30,7 +30,7 @@ async def run(home: Home, *arguments: str, key: str | None = None, **variables: 
 
 def config(home: Home) -> str:
     path = home.config / "indwell" / "config.toml"
-    return path.read_text() if path.exists() else ""
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 async def test_a_key_goes_to_the_keyring_and_the_next_command_uses_it(home) -> None:
@@ -223,7 +223,7 @@ base_url = "http://127.0.0.1:9/v1"   # mine
 def configure(home: Home, text: str) -> None:
     path = home.config / "indwell" / "config.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    path.write_bytes(text.encode())
 
 
 async def test_an_endpoint_with_a_name_is_added_beside_what_is_there(home) -> None:

@@ -25,7 +25,7 @@ def at_terminal(home: Home, *arguments: str) -> Terminal:
 
 def config(home: Home) -> str:
     path = home.config / "indwell" / "config.toml"
-    return path.read_text() if path.exists() else ""
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def test_everything_is_asked_and_the_key_is_not_shown(home) -> None:

@@ -28,7 +28,7 @@ def no_ring() -> Ring:
 
 
 def keys(folder: Path) -> dict[str, str]:
-    entries = json.loads((folder / "keys.json").read_text())
+    entries = json.loads((folder / "keys.json").read_text(encoding="utf-8"))
     return {origin: entry["key"] for origin, entry in entries.items()}
 
 
@@ -45,7 +45,7 @@ async def test_two_logins_of_one_process_keep_both_keys(tmp_path) -> None:
             both.wait(0.3)
         return no_ring()
 
-    (tmp_path / "config.toml").write_text('model = "old" # mine\n')
+    (tmp_path / "config.toml").write_bytes(b'model = "old" # mine\n')
     async with (
         LoopbackEndpoint(answering(listed("q"), key=ONE)) as one,
         LoopbackEndpoint(answering(listed("q"), key=OTHER)) as other,
@@ -64,7 +64,7 @@ async def test_two_logins_of_one_process_keep_both_keys(tmp_path) -> None:
         )
     assert [outcome.ok for outcome in outcomes] == [True, True], outcomes
     assert keys(tmp_path) == {origin(url): key for url, key in wanted.items()}
-    assert "# mine" in (tmp_path / "config.toml").read_text()
+    assert "# mine" in (tmp_path / "config.toml").read_text(encoding="utf-8")
 
 
 async def test_two_logins_of_two_processes_keep_both_keys(tmp_path) -> None:

@@ -51,7 +51,7 @@ def test_the_page_of_the_page_is_one(tmp_path) -> None:
     ]
     home = Home(tmp_path)
     path = Path(run(home, "indwell memory path").stdout.strip())
-    path.write_text(example.text)
+    path.write_bytes(example.text.encode())
     told = json.loads(run(home, "indwell memory --json").stdout)
     assert [one["number"] for one in told["facts"]] == [1, 2]
     assert told["facts"][0] == {
@@ -100,7 +100,7 @@ def test_a_page_that_is_not_the_users_alone_is_named_and_left_alone(tmp_path) ->
     for line in ("indwell memory", "indwell memory add new"):
         done = run(home, line)
         assert (done.returncode, "chmod go-w" in done.stderr) == (2, True)
-    assert "new" not in path.read_text().splitlines()
+    assert "new" not in path.read_text(encoding="utf-8").splitlines()
 
 
 def test_nothing_is_remembered_at_first(tmp_path) -> None:

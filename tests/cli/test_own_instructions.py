@@ -50,7 +50,7 @@ async def test_each_root_of_a_workspace_has_its_own_and_nothing_above_them_count
     for name in ("", "one", "one/lib", "two", "two/lib", "three"):
         folder = tmp_path / "roots" / name
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "AGENTS.md").write_text(f"of {name}\n")
+        (folder / "AGENTS.md").write_bytes(f"of {name}\n".encode())
     roots = [tmp_path / "roots" / name for name in ("one", "two")]
     workspace = DiskWorkspace(roots)
     trust = FolderTrust({"INDWELL_STATE": str(tmp_path / "state")}, is_given=True)

@@ -42,7 +42,7 @@ async def test_the_doctor_runs_no_program_of_the_folder_it_is_called_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("git", "hx"):
-        (tmp_path / name).write_text(f"#!/bin/sh\n: > {tmp_path}/ran\necho planted\n")
+        (tmp_path / name).write_bytes(f"#!/bin/sh\n: > {tmp_path}/ran\necho planted\n".encode())
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     found = {one.name: one for one in await programs(tmp_path)}

@@ -68,10 +68,10 @@ def test_a_file_that_cannot_be_read_is_named_and_left_alone(
 ) -> None:
     path = rules_of_folder(folder)._path
     path.parent.mkdir(parents=True)
-    path.write_text("[")
+    path.write_bytes(b"[")
     assert run_command(["permissions", "revoke", "--all"]) == 1
     assert "cannot be read" in capsys.readouterr().err
-    assert path.read_text() == "["
+    assert path.read_text(encoding="utf-8") == "["
 
 
 def explained(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
@@ -111,10 +111,10 @@ def test_rules_of_a_file_of_the_settings_and_of_a_line_count(
 ) -> None:
     config = folder.parent / "indwell" / "config.toml"
     config.parent.mkdir()
-    config.write_text('[rules]\ndeny = ["git log"]\n')
+    config.write_bytes(b'[rules]\ndeny = ["git log"]\n')
     assert explained(capsys, "--", "git log")["rule"] == "deny: git log"
     rules = folder / "rules.json"
-    rules.write_text('{"allow": ["make *"], "deny": ["ls"]}')
+    rules.write_bytes(b'{"allow": ["make *"], "deny": ["ls"]}')
     assert explained(capsys, "--rules", str(rules), "--", "git log")["decision"] == "allow"
     assert explained(capsys, "--rules", str(rules), "--", "ls")["decision"] == "deny"
     assert explained(capsys, "--rules", str(rules), "--", "make all")["decision"] == "allow"

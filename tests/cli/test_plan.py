@@ -35,14 +35,18 @@ async def typed(home: Home, line: str, base_url: str = "") -> Ended:
 async def test_the_pages_example_plans_waits_and_carries_out_what_the_user_wrote(home) -> None:
     async with LoopbackEndpoint([PROPOSED, *WORK]) as endpoint:
         planned = await typed(home, PLANNING, endpoint.base_url)
-        assert (planned.code, planned.stderr, home.shop.read_text()) == (0, "", SOURCE)
+        assert (planned.code, planned.stderr, home.shop.read_text(encoding="utf-8")) == (
+            0,
+            "",
+            SOURCE,
+        )
         assert "The plan:\n  1. Take one off the total\n  2. Look at it\n" in planned.stdout
         assert "indwell run --continue --approve-plan" in planned.stdout
         (document,) = home.state.rglob("*-plan.md")
         assert str(document) in planned.stdout.replace("\n", "")
         await asyncio.to_thread(document.write_text, "1. Take one off, no more\n")
         done = await typed(home, CARRYING, endpoint.base_url)
-        assert (done.code, done.stderr, home.shop.read_text()) == (0, "", MENDED)
+        assert (done.code, done.stderr, home.shop.read_text(encoding="utf-8")) == (0, "", MENDED)
         sent = texts_of(endpoint.seen[1].body["messages"])
     assert "<approved-plan>\n1. Take one off, no more\n</approved-plan>" in sent
     assert "The plan is approved: carry it out." in sent
@@ -63,7 +67,7 @@ async def test_a_setting_that_only_plans_is_left_for_review_by_approving(home) -
         )
         await typed(home, 'indwell run "Mend it"')
         done = await typed(home, f"{CARRYING} --json")
-    assert (done.code, home.shop.read_text()) == (0, MENDED)
+    assert (done.code, home.shop.read_text(encoding="utf-8")) == (0, MENDED)
     assert done.events[0]["mode"] == "review"
     assert [one["state"] for one in done.events if one["type"] == "planChanged"] == [
         "approved",
@@ -113,7 +117,7 @@ async def test_the_model_cannot_change_what_the_user_will_approve(home, mode) ->
         line = f"indwell run --continue --mode {mode} --allow-commands 'go on'"
         assert (await typed(home, line, endpoint.base_url)).code == 0
         heard = results(endpoint.seen[-1])
-    assert document.read_text() == f"{STEPS}\n"
+    assert document.read_text(encoding="utf-8") == f"{STEPS}\n"
     assert not document.is_symlink()
     assert "Take one off" in heard[1]
     assert len(heard) == 1 + len(tries)

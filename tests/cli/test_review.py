@@ -83,7 +83,7 @@ def review(home: Home, *arguments: str) -> tuple[int, str, str]:
 
 
 def text(home: Home, name: str) -> str:
-    return (home.workspace / name).read_text()
+    return (home.workspace / name).read_text(encoding="utf-8")
 
 
 def test_nothing_pending_is_not_an_error(home) -> None:
@@ -150,7 +150,7 @@ def test_each_key_takes_effect_at_once(home, agent) -> None:
     assert "1 accepted, 2 rejected, 1 left pending" in terminal.shown
     assert text(home, "b.txt") == "1\n"
     kept = terminal.shown.rpartition("is kept in ")[2].split("\r\n")[0]
-    assert Path(kept).read_text() == "2\n"
+    assert Path(kept).read_text(encoding="utf-8") == "2\n"
     assert agent.pending() == {"a.txt": ["l 28\n"]}
 
 
@@ -197,8 +197,14 @@ def test_the_lines_of_the_user_stay_when_a_change_is_reverted(home, agent) -> No
     assert (code, told["hunks"], told["kept"], len(told["rejected"])) == (0, [], [], 4)
     assert text(home, "a.txt") == "mine\n" + BEFORE
     assert not (home.workspace / "new.txt").exists()
-    assert Path(told["copies"][str(home.workspace / "a.txt")]).read_text() == "mine\n" + AFTER
-    assert Path(told["copies"][str(home.workspace / "new.txt")]).read_text() == "fresh\n"
+    assert (
+        Path(told["copies"][str(home.workspace / "a.txt")]).read_text(encoding="utf-8")
+        == "mine\n" + AFTER
+    )
+    assert (
+        Path(told["copies"][str(home.workspace / "new.txt")]).read_text(encoding="utf-8")
+        == "fresh\n"
+    )
 
 
 def test_a_turn_a_file_or_a_folder_is_enough(home, agent) -> None:

@@ -90,7 +90,7 @@ async def test_an_empty_reply_after_work_says_that_the_work_stays(home) -> None:
         ended = await run(home, "mend it", base_url=endpoint.base_url)
         assert ended.code == 1
         assert "what was done so far stays; ask again" in ended.stderr
-        assert home.shop.read_text() == MENDED
+        assert home.shop.read_text(encoding="utf-8") == MENDED
         again = await run(home, "--continue", "go on", base_url=endpoint.base_url)
     assert (again.code, "Mended." in again.stdout) == (0, True)
 
@@ -122,7 +122,7 @@ async def test_a_turn_edits_files_and_says_so(home) -> None:
     ]
     async with LoopbackEndpoint(script) as endpoint:
         ended = await run(home, "mend it", base_url=endpoint.base_url)
-    assert (ended.code, ended.stderr, home.shop.read_text()) == (0, "", MENDED)
+    assert (ended.code, ended.stderr, home.shop.read_text(encoding="utf-8")) == (0, "", MENDED)
     assert "-    return sum(items) + 1\n+    return sum(items)\n" in ended.stdout
     assert ended.stdout.endswith(
         f"Mended.\nnot verified{UNCHECKED}\n1 change to review: indwell review\n"
@@ -323,7 +323,7 @@ async def test_the_mode_of_one_run_is_chosen_on_its_command_line(home) -> None:
         script = [say(calls=[READ]), say(calls=[EDIT]), say("Well.")]
         async with LoopbackEndpoint(script) as endpoint:
             ended = await run(home, "mend it", *mode, base_url=endpoint.base_url)
-        ends[mode] = (ended.code, home.shop.read_text())
+        ends[mode] = (ended.code, home.shop.read_text(encoding="utf-8"))
     assert ends == {(): (0, SOURCE), ("--mode", "review"): (0, MENDED)}
 
 

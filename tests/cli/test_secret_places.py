@@ -21,9 +21,9 @@ class Clock:
 def make(folder: Path) -> Path:
     work = folder / "work"
     (work / "config").mkdir(parents=True)
-    (work / ".env").write_text("KEY=1\n")
-    (work / "config" / "credentials.json").write_text("{}")
-    (work / "a.py").write_text("")
+    (work / ".env").write_bytes(b"KEY=1\n")
+    (work / "config" / "credentials.json").write_bytes(b"{}")
+    (work / "a.py").write_bytes(b"")
     (folder / "outside").mkdir()
     return work.resolve()
 
@@ -69,7 +69,7 @@ def test_a_secret_that_comes_later_is_found_by_the_next_look(tmp_path: Path) -> 
     work = make(tmp_path)
     places = SecretPlaces([work], lambda: SECRETS)
     before = set(places.look())
-    (work / "id_rsa").write_text("x")
+    (work / "id_rsa").write_bytes(b"x")
     assert set(places.look()) - before == {str(work / "id_rsa")}
     assert SecretPlaces([tmp_path / "nowhere"], lambda: SECRETS).look() == ()
 
@@ -77,7 +77,7 @@ def test_a_secret_that_comes_later_is_found_by_the_next_look(tmp_path: Path) -> 
 def test_a_folder_and_a_link_that_change_places_all_the_time_end_no_look(tmp_path: Path) -> None:
     root = tmp_path / "workspace"
     root.mkdir()
-    (root / ".env").write_text("x")
+    (root / ".env").write_bytes(b"x")
     (root / "folder").mkdir()
     (root / "link").symlink_to("folder")
     stop = threading.Event()

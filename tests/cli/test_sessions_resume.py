@@ -94,7 +94,7 @@ async def test_per_09_and_per_11_an_edit_nobody_knows_of_is_looked_at_and_never_
     script = [say(calls=[READ], usage=USAGE), say(calls=[EDIT], usage=USAGE), say("x", usage=USAGE)]
     async with LoopbackEndpoint(strictly(script)) as endpoint:
         await run(home, "run", "mend it", base_url=endpoint.base_url)
-    assert home.shop.read_text() != SOURCE
+    assert home.shop.read_text(encoding="utf-8") != SOURCE
     kill_at(home, "intent")
     before = only_log(home).read_bytes()
     mended = home.shop.read_bytes()

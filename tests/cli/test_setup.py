@@ -82,12 +82,12 @@ def test_what_is_written_is_written_once_and_taken_out_whole(editor: str, home: 
 
 def test_emacs_keeps_the_init_file_that_is_there_and_a_copy_of_it(home: Path) -> None:
     init = home / ".emacs"
-    init.write_text("(setq mine t)\n")
+    init.write_bytes(b"(setq mine t)\n")
     assert main(["setup", "emacs", "--lsp-mode", "--write"]) == 0
-    assert init.read_text().startswith("(setq mine t)\n\n;; >>> indwell setup")
-    assert (home / ".emacs.before-indwell").read_text() == "(setq mine t)\n"
+    assert init.read_text(encoding="utf-8").startswith("(setq mine t)\n\n;; >>> indwell setup")
+    assert (home / ".emacs.before-indwell").read_text(encoding="utf-8") == "(setq mine t)\n"
     assert main(["setup", "emacs", "--lsp-mode", "--remove"]) == 0
-    assert init.read_text() == "(setq mine t)\n"
+    assert init.read_text(encoding="utf-8") == "(setq mine t)\n"
 
 
 def test_the_difference_is_shown_with_whole_lines_where_there_is_no_terminal(
@@ -104,11 +104,11 @@ def test_the_difference_is_shown_with_whole_lines_where_there_is_no_terminal(
 def test_a_link_to_a_file_kept_elsewhere_stays_a_link(home: Path) -> None:
     kept = home / "dotfiles" / "init.el"
     kept.parent.mkdir()
-    kept.write_text("(setq mine t)\n")
+    kept.write_bytes(b"(setq mine t)\n")
     (home / ".emacs").symlink_to(kept)
     assert main(["setup", "emacs", "--write"]) == 0
     assert (home / ".emacs").is_symlink()
-    assert "eglot" in kept.read_text()
+    assert "eglot" in kept.read_text(encoding="utf-8")
 
 
 def test_helix_keeps_comments_and_the_servers_that_are_there() -> None:
@@ -135,10 +135,10 @@ def test_what_would_lose_something_is_printed_and_the_file_left_alone(
 ) -> None:
     path = home / ".config" / "sublime-text" / "Packages" / "User" / "LSP.sublime-settings"
     path.parent.mkdir(parents=True)
-    path.write_text(before)
+    path.write_bytes(before.encode())
     assert main(["setup", "sublime", "--write"]) == 1
     told = capsys.readouterr()
-    assert path.read_text() == before
+    assert path.read_text(encoding="utf-8") == before
     assert "was not changed" in told.err
     assert '"clients"' in told.out
 

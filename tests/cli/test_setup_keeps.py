@@ -114,22 +114,22 @@ def test_a_file_of_the_users_by_our_name_is_neither_replaced_nor_deleted(
 def test_lines_of_the_user_beside_the_marks_stay(editor: str, home: Path) -> None:
     assert main(["setup", editor, "--write"]) == 0
     path = home / FILES[editor]
-    ours = path.read_text()
-    path.write_text(f"mine before\n{ours}mine behind\n")
+    ours = path.read_text(encoding="utf-8")
+    path.write_bytes(f"mine before\n{ours}mine behind\n".encode())
     assert main(["setup", editor, "--write"]) == 0
-    assert path.read_text() == f"mine before\n{ours}mine behind\n"
+    assert path.read_text(encoding="utf-8") == f"mine before\n{ours}mine behind\n"
     assert main(["setup", editor, "--remove"]) == 0
-    assert path.read_text() == "mine before\nmine behind\n"
+    assert path.read_text(encoding="utf-8") == "mine before\nmine behind\n"
 
 
 def test_what_the_user_changed_between_the_marks_stays(home: Path) -> None:
     assert main(["setup", "emacs", "--write"]) == 0
     path = home / FILES["emacs"]
-    changed = path.read_text().replace("C-c i", "C-c j")
-    path.write_text(changed)
+    changed = path.read_text(encoding="utf-8").replace("C-c i", "C-c j")
+    path.write_bytes(changed.encode())
     for words in (["--write"], ["--remove"], ["--lsp-mode", "--write"]):
         assert main(["setup", "emacs", *words]) == 1
-        assert path.read_text() == changed
+        assert path.read_text(encoding="utf-8") == changed
 
 
 def test_a_new_configuration_takes_the_place_of_the_old_one(home: Path) -> None:
@@ -138,10 +138,10 @@ def test_a_new_configuration_takes_the_place_of_the_old_one(home: Path) -> None:
     with path.open("a") as file:
         file.write("(b)\n")
     assert main(["setup", "emacs", "--lsp-mode", "--write"]) == 0
-    assert "eglot" not in path.read_text()
-    assert "lsp-register-client" in path.read_text()
+    assert "eglot" not in path.read_text(encoding="utf-8")
+    assert "lsp-register-client" in path.read_text(encoding="utf-8")
     assert main(["setup", "emacs", "--remove"]) == 0
-    assert path.read_text() == "(a)\n(b)\n"
+    assert path.read_text(encoding="utf-8") == "(a)\n(b)\n"
 
 
 @pytest.mark.parametrize("editor", ["kate", "zed", "sublime", "helix"])
@@ -164,7 +164,7 @@ def test_a_server_of_the_users_own_is_not_replaced(
     path = there(home, "kate", OWN_KATE.encode())
     assert main(["setup", "kate", "--write"]) == 1
     assert main(["setup", "kate", "--remove"]) == 0
-    assert path.read_text() == OWN_KATE
+    assert path.read_text(encoding="utf-8") == OWN_KATE
     assert "another 'servers.python.command' already" in capsys.readouterr().err
 
 
@@ -175,7 +175,7 @@ def test_what_was_not_written_by_setup_is_not_removed(
     own = written(editor, None)[0]
     path = there(home, editor, own.encode())
     assert main(["setup", editor, "--remove"]) == 1
-    assert path.read_text() == own
+    assert path.read_text(encoding="utf-8") == own
     assert "no record" in capsys.readouterr().err
 
 
@@ -198,18 +198,22 @@ def test_removing_gives_back_every_byte(editor: str, content: bytes, home: Path)
 def test_entries_that_the_user_changed_since_are_left(home: Path) -> None:
     path = there(home, "sublime", b"{}\n")
     assert main(["setup", "sublime", "--write"]) == 0
-    changed = path.read_text().replace("source |", "source.python |")
-    path.write_text(changed)
+    changed = path.read_text(encoding="utf-8").replace("source |", "source.python |")
+    path.write_bytes(changed.encode())
     assert main(["setup", "sublime", "--remove"]) == 1
-    assert path.read_text() == changed
+    assert path.read_text(encoding="utf-8") == changed
 
 
 def test_what_the_user_added_elsewhere_stays_when_entries_are_removed(home: Path) -> None:
     path = there(home, "zed", b'{\n  "theme": "x"\n}\n')
     assert main(["setup", "zed", "--write"]) == 0
-    path.write_text(path.read_text().replace('"theme": "x"', '"theme": "x",\n  "a": 1.0'))
+    path.write_bytes(
+        path.read_text(encoding="utf-8")
+        .replace('"theme": "x"', '"theme": "x",\n  "a": 1.0')
+        .encode()
+    )
     assert main(["setup", "zed", "--remove"]) == 0
-    assert path.read_text() == '{\n  "theme": "x",\n  "a": 1.0\n}\n'
+    assert path.read_text(encoding="utf-8") == '{\n  "theme": "x",\n  "a": 1.0\n}\n'
 
 
 def test_a_short_piece_is_only_cut_where_it_was_put_in() -> None:
@@ -238,7 +242,7 @@ def test_odd_marks_are_left_alone(text: str, home: Path) -> None:
     path = there(home, "emacs", text.encode())
     for wish in ("--write", "--remove"):
         assert main(["setup", "emacs", wish]) == 1
-        assert path.read_text() == text
+        assert path.read_text(encoding="utf-8") == text
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
@@ -247,15 +251,15 @@ def test_the_copy_is_as_private_as_the_file_and_older_copies_stay(mode: int, hom
     path = there(home, "zed", b"{}\n")
     path.chmod(mode)
     older = path.with_name("settings.json.before-indwell")
-    older.write_text("precious")
+    older.write_bytes(b"precious")
     linked = path.with_name("settings.json.before-indwell.2")
     linked.symlink_to(older)
     for wish in ("--write", "--remove", "--write"):
         assert main(["setup", "zed", wish]) == 0
-    assert older.read_text() == "precious"
+    assert older.read_text(encoding="utf-8") == "precious"
     copies = [path.with_name(f"settings.json.before-indwell.{number}") for number in (3, 4)]
-    assert copies[0].read_text() == "{}\n"
-    assert "indwell" in copies[1].read_text()
+    assert copies[0].read_text(encoding="utf-8") == "{}\n"
+    assert "indwell" in copies[1].read_text(encoding="utf-8")
     assert {one.stat().st_mode & 0o777 for one in copies} == {mode}
     assert len(list(path.parent.iterdir())) == 5, "the third copy would be the first again"
 
@@ -265,15 +269,15 @@ def test_the_record_holds_nothing_of_the_users_text(home: Path) -> None:
     assert main(["setup", "zed", "--write"]) == 0
     kept = list((home.parent / "state").rglob("*.json"))
     assert len(kept) == 1
-    assert "sk-secret" not in kept[0].read_text()
+    assert "sk-secret" not in kept[0].read_text(encoding="utf-8")
 
 
 def test_an_empty_line_that_the_user_took_out_is_not_taken_out_again(home: Path) -> None:
     path = there(home, "emacs", b"(a)\n")
     assert main(["setup", "emacs", "--write"]) == 0
-    path.write_text(path.read_text().replace("(a)\n\n", "(a)\n"))
+    path.write_bytes(path.read_text(encoding="utf-8").replace("(a)\n\n", "(a)\n").encode())
     assert main(["setup", "emacs", "--remove"]) == 0
-    assert path.read_text() == "(a)\n"
+    assert path.read_text(encoding="utf-8") == "(a)\n"
 
 
 def test_a_damaged_record_counts_as_missing(home: Path) -> None:

@@ -50,7 +50,7 @@ def test_odd_configurations_are_left_alone_in_plain_words(
     path = there(home, editor, content.encode())
     assert main(["setup", editor, "--write"]) == 1
     told = capsys.readouterr()
-    assert path.read_text() == content
+    assert path.read_text(encoding="utf-8") == content
     assert "was not changed: " in told.err
     assert "Traceback" not in told.err
     assert told.out, "what to put in by hand"

@@ -77,7 +77,7 @@ def test_a_skill_of_one_word_is_not_an_unknown_command(tmp_path):
         done = run(home, 'indwell run --json "/tidy"', endpoint.base_url)
 
     assert done.returncode == 0, done.stdout
-    assert skill.read_text().strip() in user_text(endpoint.seen[-1])
+    assert skill.read_text(encoding="utf-8").strip() in user_text(endpoint.seen[-1])
     started = next(
         one for one in map(json.loads, done.stdout.splitlines()) if one["type"] == "turnStarted"
     )
@@ -99,7 +99,7 @@ def test_the_doctor_says_which_skills_count_and_why_others_do_not(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     path = tmp_path / ".agents" / "skills" / name / "SKILL.md"
     path.parent.mkdir(parents=True)
-    path.write_text(text)
+    path.write_bytes(text.encode())
 
     first, *others = skills({"INDWELL_STATE": str(tmp_path / "state")}, tmp_path)
 

@@ -37,7 +37,7 @@ def test_so_it_is_with_one_that_has_changed_since_it_was_trusted(tmp_path, monke
     shelf = Shelf(SkillFolders([home.workspace], Settings, trust))
     shelf.look_now()
     assert shelf.not_trusted("/House do it") == ""
-    path.write_text("# House\n\nFast.\n")
+    path.write_bytes(b"# House\n\nFast.\n")
     shelf.look_now()
     assert shelf.not_trusted("/House do it").startswith(SAID)
     assert shelf.not_trusted("/homes do it") == ""

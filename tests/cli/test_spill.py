@@ -18,7 +18,7 @@ async def test_a_text_that_is_there_is_not_written_again(tmp_path: Path) -> None
     os.utime(tmp_path, ns=(0, 0))
     assert await spill.keep_as(path.name, "what was said") == path
     assert tmp_path.stat().st_mtime_ns == 0, "a file was made in the folder"
-    assert path.read_text() == "what was said"
+    assert path.read_text(encoding="utf-8") == "what was said"
 
 
 @pytest.mark.parametrize("other", ["what was", "what was said!", "what was sent", ""])
@@ -27,7 +27,7 @@ async def test_a_name_that_has_another_text_is_refused(tmp_path: Path, other: st
     path = await spill.keep_as("a.txt", "what was said")
     with pytest.raises(SessionError, match="could not be kept"):
         await spill.keep_as("a.txt", other)
-    assert path.read_text() == "what was said"
+    assert path.read_text(encoding="utf-8") == "what was said"
     assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
 
 
@@ -46,7 +46,7 @@ async def test_the_same_text_twice_at_once_is_one_file_and_no_fault(tmp_path: Pa
         kept = await asyncio.gather(*(spill.keep_as(name, text) for _ in range(8)))
         assert set(kept) == {tmp_path / name}
     assert len(list(tmp_path.iterdir())) == 10
-    assert all(one.read_text() == text for one in tmp_path.iterdir())
+    assert all(one.read_text(encoding="utf-8") == text for one in tmp_path.iterdir())
 
 
 async def test_what_a_stopped_turn_still_writes_is_not_a_fault_for_the_next(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ async def test_what_a_stopped_turn_still_writes_is_not_a_fault_for_the_next(tmp_
         await asyncio.sleep(0)
         first.cancel()
         path = await spill.keep_as(f"{number}.txt", text)
-        assert path.read_text() == text
+        assert path.read_text(encoding="utf-8") == text
 
 
 async def test_where_it_cannot_be_written_no_half_made_file_stays(tmp_path: Path) -> None:

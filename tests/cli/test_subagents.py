@@ -31,7 +31,7 @@ async def test_the_example_of_the_page(tmp_path: Path) -> None:
     folder = home.configure("").parent / "agents"
     folder.mkdir()
     (page,) = examples("agents.md", "markdown")
-    (folder / "critic.md").write_text(page.text)
+    (folder / "critic.md").write_bytes(page.text.encode())
     (line,) = examples("agents.md", "sh")
     program, *arguments = shlex.split(line.text)
     assert program == "indwell"
@@ -87,11 +87,11 @@ def trusting(*, is_given: bool, root: Path) -> FolderTrust:
 def test_files_that_cannot_be_used_are_named_and_the_others_count(
     config: Path, tmp_path: Path
 ) -> None:
-    (config / "good.md").write_text("Be good.")
-    (config / "notes.txt").write_text("no sub-agent")
+    (config / "good.md").write_bytes(b"Be good.")
+    (config / "notes.txt").write_bytes(b"no sub-agent")
     (config / "bytes.md").write_bytes(b"\xff\xfe")
     (config / "huge.md").write_bytes(b"x" * (MOST_FILE_B + 1))
-    (config / "Bad Name.md").write_text("Be bad.")
+    (config / "Bad Name.md").write_bytes(b"Be bad.")
     (config / "folder.md").mkdir()
     found = find_agents()
     assert list(found.known) == ["good", "explore"]
@@ -101,7 +101,7 @@ def test_files_that_cannot_be_used_are_named_and_the_others_count(
 
 def test_no_more_files_are_read_than_anybody_writes(config: Path, tmp_path: Path) -> None:
     for number in range(MOST_FILES + 20):
-        (config / f"a{number:03}.md").write_text("x")
+        (config / f"a{number:03}.md").write_bytes(b"x")
     found = find_agents()
     assert len(found.known) == MOST_FILES + 1
 
@@ -111,17 +111,17 @@ def test_a_link_leads_nowhere_and_a_denied_file_stays_unseen(config: Path, tmp_p
     agents = root / ".indwell" / "agents"
     agents.mkdir(parents=True)
     outside = tmp_path / "outside.md"
-    outside.write_text("the user's own notes")
+    outside.write_bytes(b"the user's own notes")
     (agents / "theirs.md").symlink_to(outside)
-    (agents / "ours.md").write_text("Be ours.")
+    (agents / "ours.md").write_bytes(b"Be ours.")
     (agents / "hard.md").hardlink_to(outside)
-    (agents / "denied.md").write_text("Be denied.")
-    (root / ".env").write_text("TOKEN=made up")
+    (agents / "denied.md").write_bytes(b"Be denied.")
+    (root / ".env").write_bytes(b"TOKEN=made up")
     (root / "secret").mkdir()
-    (root / "secret" / "notes.md").write_text("for nobody")
+    (root / "secret" / "notes.md").write_bytes(b"for nobody")
     (agents / "by-link.md").symlink_to(root / ".env")
     (agents / "by-folder.md").symlink_to(root / "secret" / "notes.md")
-    (root / "twice.md").write_text("Be two.")
+    (root / "twice.md").write_bytes(b"Be two.")
     (root / "twin.md").hardlink_to(root / "twice.md")
     (agents / "to-twin.md").symlink_to(root / "twin.md")
     (root / ".claude").symlink_to(tmp_path)
@@ -134,7 +134,7 @@ def test_a_link_leads_nowhere_and_a_denied_file_stays_unseen(config: Path, tmp_p
 def test_a_project_that_nobody_trusts_has_none(config: Path, tmp_path: Path) -> None:
     agents = tmp_path / ".indwell" / "agents"
     agents.mkdir(parents=True)
-    (agents / "ours.md").write_text("Be ours.")
+    (agents / "ours.md").write_bytes(b"Be ours.")
     assert list(find_agents([tmp_path], trusting(is_given=False, root=tmp_path)).known) == [
         "explore"
     ]
@@ -151,15 +151,15 @@ def test_a_projects_count_as_they_were_when_it_was_trusted(config: Path, tmp_pat
     for place in WORKSPACE_FOLDERS:
         (root / place).mkdir(parents=True)
         for name in ("same", "changed"):
-            (root / place / f"{name}{place[1]}.md").write_text("Be good.")
+            (root / place / f"{name}{place[1]}.md").write_bytes(b"Be good.")
     trust = FolderTrust({"INDWELL_STATE": str(tmp_path / "state")})
     (standing,) = trust.look([root], Settings())
     trust.answer(standing, trusted=True)
     trust.look([root], Settings())
     assert len(find_agents([root], trust).known) == 5
     for place in WORKSPACE_FOLDERS:
-        (root / place / f"changed{place[1]}.md").write_text("Be evil.")
-        (root / place / f"new{place[1]}.md").write_text("Be evil.")
+        (root / place / f"changed{place[1]}.md").write_bytes(b"Be evil.")
+        (root / place / f"new{place[1]}.md").write_bytes(b"Be evil.")
     assert list(find_agents([root], trust).known) == ["explore", "samec", "samei"]
     assert config.exists()
 
@@ -189,7 +189,7 @@ async def test_where_no_log_can_be_kept_the_work_continues(tmp_path: Path) -> No
         def timestamp(self) -> str:
             return ""
 
-    (tmp_path / "agents").write_text("a file in the way")
+    (tmp_path / "agents").write_bytes(b"a file in the way")
     number, log = await AgentLogs(tmp_path, tmp_path)(Named(), "m")  # type: ignore[arg-type] # as above
     await log.commit()
     assert number == 1

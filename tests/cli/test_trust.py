@@ -57,7 +57,7 @@ async def test_inj_08_without_a_terminal_a_folder_stays_restricted(home) -> None
     home.write("AGENTS.md", "OBEY-ME\n")
     ended, result = await mend(home, "--json", "--allow-commands")
     assert result.startswith(RESTRICTED)
-    assert (ended.code, home.shop.read_text()) == (0, SOURCE)
+    assert (ended.code, home.shop.read_text(encoding="utf-8")) == (0, SOURCE)
     (told,) = [one["message"] for one in ended.events if "is restricted" in one.get("message", "")]
     assert "1 instruction file ignored (untrusted)" in told
     assert "run `indwell trust` in it" in told
@@ -66,8 +66,8 @@ async def test_inj_08_without_a_terminal_a_folder_stays_restricted(home) -> None
 
 async def test_trust_of_the_command_line_holds_for_this_time(home) -> None:
     ended, _ = await mend(home, "--trust")
-    assert (ended.code, home.shop.read_text()) == (0, MENDED)
-    home.shop.write_text(SOURCE)
+    assert (ended.code, home.shop.read_text(encoding="utf-8")) == (0, MENDED)
+    home.shop.write_bytes(SOURCE.encode())
     _, result = await mend(home)
     assert result.startswith(RESTRICTED)
 
@@ -87,8 +87,8 @@ async def test_a_folder_is_trusted_listed_and_trusted_no_longer(home) -> None:
         (str(home.workspace), "trusted", [".mcp.json", "web/AGENTS.md"])
     ]
     ended, _ = await mend(home)
-    assert (ended.code, home.shop.read_text()) == (0, MENDED)
-    home.shop.write_text(SOURCE)
+    assert (ended.code, home.shop.read_text(encoding="utf-8")) == (0, MENDED)
+    home.shop.write_bytes(SOURCE.encode())
     assert (await call(home, "trust", "--revoke")).code == 0
     assert (await call(home, "trust", "--revoke")).code == 1
     _, result = await mend(home)
@@ -112,7 +112,7 @@ async def test_tru_07_a_store_that_cannot_be_believed_is_reported_and_left_alone
     await call(home, "trust", "--yes")
     path = home.state / "trust" / "answers.json"
     if mode == 0o600:
-        path.write_text("{")
+        path.write_bytes(b"{")
     path.chmod(mode)
     before = path.read_bytes()
     ended, result = await mend(home, "--json")
@@ -193,7 +193,7 @@ def test_a_folder_that_holds_too_much_to_look_through_is_not_asked_about(home) -
 
 
 def test_an_answer_that_cannot_be_kept_holds_for_this_process(home) -> None:
-    home.state.write_text("no folder")
+    home.state.write_bytes(b"no folder")
     trust = FolderTrust(home.environment())
     (standing,) = trust.look((home.workspace,), Settings())
     assert standing.state == "restricted"
@@ -315,12 +315,12 @@ async def test_h8_a_restricted_folder_is_not_changed_through_a_trusted_one(home)
         pytest.skip("no sandbox here that holds writes")
     inner = home.workspace / "sub"
     inner.mkdir()
-    (inner / "keep.txt").write_text("k")
+    (inner / "keep.txt").write_bytes(b"k")
     home.write("Makefile", "test:\n\techo CHANGED > sub/keep.txt; touch new\n")
     say_of(home, inner, trusted=False)
     say_of(home, home.workspace, trusted=True)
     script = [say(calls=[("bash", json.dumps({"command": "make test"}))]), say("Well.")]
     async with LoopbackEndpoint(script) as endpoint:
         await call(home, "run", "go", base_url=endpoint.base_url)
-    assert (inner / "keep.txt").read_text() == "k"
+    assert (inner / "keep.txt").read_text(encoding="utf-8") == "k"
     assert (home.workspace / "new").exists()

@@ -36,7 +36,7 @@ async def test_a_call_that_is_written_as_text_is_run_and_never_shown_as_text(hom
     async with LoopbackEndpoint(script) as endpoint:
         ended = await run(home, endpoint, "run", "--mode", "auto", "--json", "mend it")
     assert ended.code == 0, ended
-    assert home.shop.read_text() == MENDED
+    assert home.shop.read_text(encoding="utf-8") == MENDED
     assert '"name"' not in "".join(one.get("text", "") for one in ended.events)
     notices = [one["message"] for one in ended.events if one["type"] == "notice"]
     assert notices.count("this model writes its tool calls as text; they are read from there") == 1
@@ -49,7 +49,7 @@ async def test_a_call_behind_words_is_asked_for_again_and_then_the_turn_fails(ho
         ended = await run(home, endpoint, "run", "--mode", "auto", "mend it")
     assert ended.code == 1
     assert "wrote a tool call as text, twice in a row" in ended.stderr
-    assert home.shop.read_text() != MENDED
+    assert home.shop.read_text(encoding="utf-8") != MENDED
     assert "reply with the call and no other words" in str(endpoint.seen[1].body["messages"][-1])
 
 
@@ -57,7 +57,7 @@ async def test_a_model_that_then_calls_continues(home) -> None:
     script = [say(one, usage=USAGE) for one in (LOOK, BEHIND_WORDS, CALL, "Done.")]
     async with LoopbackEndpoint(script) as endpoint:
         ended = await run(home, endpoint, "run", "--mode", "auto", "mend it")
-    assert (ended.code, home.shop.read_text()) == (0, MENDED), ended
+    assert (ended.code, home.shop.read_text(encoding="utf-8")) == (0, MENDED), ended
 
 
 @pytest.mark.parametrize(("form", "said"), [
@@ -129,7 +129,7 @@ async def test_how_much_of_the_prompt_was_read_is_reported_before_the_reply(home
 
 async def test_lines_that_are_in_the_prompt_need_not_be_read_before_they_are_edited(home) -> None:
     for file, is_edited in ((("--file", "shop.py:1-2"), True), ((), False)):
-        home.shop.write_text(SOURCE)
+        home.shop.write_bytes(SOURCE.encode())
         script = [say(calls=[EDIT], usage=USAGE), say("Done.", usage=USAGE)]
         async with LoopbackEndpoint(script) as endpoint:
             environment = home.environment(endpoint.base_url)
@@ -139,16 +139,16 @@ async def test_lines_that_are_in_the_prompt_need_not_be_read_before_they_are_edi
                 folder=home.workspace,
             )
         assert ended.code == 0, ended
-        assert (home.shop.read_text() == MENDED) == is_edited, file
+        assert (home.shop.read_text(encoding="utf-8") == MENDED) == is_edited, file
 
 
 async def test_what_is_too_long_for_the_model_is_reported_with_the_place_of_the_rest(home) -> None:
     home.write("long.py", "value = 1  # a line of a long file\n" * 900)
     home.configure('model = "m"\nbase_url = "URL"\nwindow = 20_000\n')
     path = home.config / "indwell" / "config.toml"
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     async with LoopbackEndpoint([say("I see.", usage=USAGE)]) as endpoint:
-        path.write_text(text.replace("URL", endpoint.base_url))
+        path.write_bytes(text.replace("URL", endpoint.base_url).encode())
         ended = await indwell(
             *("run", "--file", "long.py", "--stdin", "--json", "what is it?"),
             environment=home.environment(),
@@ -167,7 +167,7 @@ async def test_what_is_too_long_for_the_model_is_reported_with_the_place_of_the_
     )
     assert log.startswith("standard input is too long for one message")
     kept = Path(log.rpartition(" in ")[2])
-    assert kept.read_text() == "a line of a log\n" * 4_000
+    assert kept.read_text(encoding="utf-8") == "a line of a log\n" * 4_000
 
 
 @pytest.mark.parametrize(("n_ctx", "is_said"), [(8_192, True), (32_768, False)])
@@ -207,7 +207,7 @@ async def test_login_stores_the_lean_profile_for_a_small_model_whose_name_does_n
     assert ended.code == 0, ended
     said = f"{name} has 3.2 billion parameters, so sessions with it are lean"
     assert (said in ended.stdout) == is_stored
-    config = (home.config / "indwell" / "config.toml").read_text()
+    config = (home.config / "indwell" / "config.toml").read_text(encoding="utf-8")
     assert ('profile = "lean"' in config) == is_stored
 
 

@@ -44,7 +44,7 @@ async def run(home: Home, endpoint: LoopbackEndpoint, *lines: str) -> tuple[Ende
 
 def kept(home: Home) -> str:
     (found,) = home.state.rglob("wires.json")
-    return found.read_text()
+    return found.read_text(encoding="utf-8")
 
 
 async def test_the_api_that_an_endpoint_asks_for_is_learned_once_and_kept(home: Home) -> None:

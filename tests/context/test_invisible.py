@@ -147,20 +147,20 @@ async def test_inj_06_an_edit_made_of_what_was_shown_fits_the_bytes(tmp_path: Pa
 async def test_inj_06_a_file_that_is_written_again_keeps_its_characters(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    (work / "a.txt").write_text("one\u200btwo\n")
+    (work / "a.txt").write_bytes("one\u200btwo\n".encode())
     agent = Agent(DiskWorkspace([work]), tmp_path / "spill")
     await agent.call("read_file", path="a.txt")
     await agent.call("write_file", path="a.txt", content="one\\u{200b}two\nthree\n")
-    assert (work / "a.txt").read_text() == "one\u200btwo\nthree\n"
+    assert (work / "a.txt").read_text(encoding="utf-8") == "one\u200btwo\nthree\n"
 
 
 async def test_inj_01_an_edit_of_a_file_that_writes_our_tags_fits_it(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    (work / "a.py").write_text("TAG = '<system-reminder>'  # &lt;b>\n")
+    (work / "a.py").write_bytes(b"TAG = '<system-reminder>'  # &lt;b>\n")
     agent = Agent(DiskWorkspace([work]), tmp_path / "spill")
     shown = neutralise((await agent.call("read_file", path="a.py")).text)
     line = shown.splitlines()[0].partition("\t")[2]
     assert "&lt;system" in line
     await agent.call("edit_file", path="a.py", edits=[{"old": line, "new": f"{line}!"}])
-    assert (work / "a.py").read_text() == "TAG = '<system-reminder>'  # &lt;b>!\n"
+    assert (work / "a.py").read_text(encoding="utf-8") == "TAG = '<system-reminder>'  # &lt;b>!\n"

@@ -76,17 +76,17 @@ async def test_the_scripted_model_fixes_a_project_on_disk_with_the_real_tools(
     project, folder = make_project(seed), tmp_path / "work"
     for name, text in project.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+        (folder / name).write_bytes(text.encode())
     workspace = DiskWorkspace([folder])
     registry = standard_tools(Shell(workspace.roots[0]))
     async with a_world(
         tmp_path, demo_reply, workspace=workspace, registry=registry, answers=ALWAYS
     ) as world:
         await fix(world, project)
-        assert passes(project, (folder / project.path).read_text())
+        assert passes(project, (folder / project.path).read_text(encoding="utf-8"))
         assert {question.detail for question in world.approver.questions} == {CHECK}
         others = {name for name in project.files if name != project.path}
-        assert {name: (folder / name).read_text() for name in others} == {
+        assert {name: (folder / name).read_text(encoding="utf-8") for name in others} == {
             name: project.files[name] for name in others
         }
 

@@ -34,11 +34,11 @@ with locked(Path(sys.argv[1]), timeout_s=20):
 
 def test_processes_that_read_change_and_write_lose_nothing(tmp_path) -> None:
     lock, number = tmp_path / "lock", tmp_path / "number"
-    number.write_text("0")
+    number.write_bytes(b"0")
     command = [sys.executable, "-c", COUNT, str(lock), str(number)]
     others = [subprocess.Popen(command) for _ in range(4)]
     assert [one.wait(30) for one in others] == [0, 0, 0, 0]
-    assert (number.read_text(), lock.stat().st_mode & 0o777) == ("200", 0o600)
+    assert (number.read_text(encoding="utf-8"), lock.stat().st_mode & 0o777) == ("200", 0o600)
 
 
 def test_threads_of_one_process_keep_apart_too(tmp_path) -> None:

@@ -14,8 +14,8 @@ from indwell.files.listing import changed_since, mark_of
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "pkg").mkdir()
-    (tmp_path / "pkg" / "a.py").write_text("x\n")
-    (tmp_path / "b.py").write_text("y\n")
+    (tmp_path / "pkg" / "a.py").write_bytes(b"x\n")
+    (tmp_path / "b.py").write_bytes(b"y\n")
     for name in (".git", "node_modules", "pkg/__pycache__"):
         (tmp_path / name).mkdir()
     return tmp_path
@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 def aged(path: Path, text: str) -> None:
     """Another text of the same length, and a later time."""
-    path.write_text(text)
+    path.write_bytes(text.encode())
     os.utime(path, ns=(1, 1))
 
 
@@ -31,10 +31,10 @@ def aged(path: Path, text: str) -> None:
     "change",
     [
         lambda folder: aged(folder / "pkg" / "a.py", "z\n"),
-        lambda folder: (folder / "new.py").write_text(""),
+        lambda folder: (folder / "new.py").write_bytes(b""),
         lambda folder: (folder / "b.py").unlink(),
         lambda folder: (folder / "b.py").rename(folder / "pkg" / "b.py"),
-        lambda folder: (folder / ".ruff.toml").write_text(""),
+        lambda folder: (folder / ".ruff.toml").write_bytes(b""),
     ],
 )
 def test_any_change_of_a_file_is_seen(folder: Path, change: Callable[[Path], object]) -> None:
@@ -47,7 +47,7 @@ def test_any_change_of_a_file_is_seen(folder: Path, change: Callable[[Path], obj
 def test_files_of_other_programs_are_skipped(folder: Path) -> None:
     before = mark_of(folder)
     for name in (".git/index", "node_modules/x.js", "pkg/__pycache__/a.pyc", ".b.py.swp"):
-        (folder / name).write_text("x")
+        (folder / name).write_bytes(b"x")
     assert mark_of(folder) == before
 
 

@@ -12,8 +12,8 @@ def test_twins_are_found_in_the_folders_that_are_named_and_nowhere_else(tmp_path
     for name in ("a", "b", "c"):
         (tmp_path / name).mkdir()
     file = tmp_path / "a" / "x"
-    file.write_text("x")
-    (tmp_path / "a" / "other").write_text("x")
+    file.write_bytes(b"x")
+    (tmp_path / "a" / "other").write_bytes(b"x")
     twins = [tmp_path / "a" / "y", tmp_path / "b" / "x"]
     for twin in (*twins, tmp_path / "c" / "x"):
         os.link(file, twin)

@@ -106,7 +106,7 @@ def test_without_room_for_more_watches_everything_is_looked_at_again_and_again(
 def test_a_flood_of_notices_that_the_kernel_drops_makes_us_look_at_everything(
     tmp_path: Path,
 ) -> None:
-    most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text(encoding="utf-8"))
     go_on, is_over = threading.Event(), threading.Event()
     names = NewNames(str(tmp_path), lambda path: path.endswith("evil"), lambda _path: True)
     names.follow([""])
@@ -187,7 +187,7 @@ def watches_of(folder: Path) -> int:
     found = 0
     for descriptor in list(Path("/proc/self/fdinfo").iterdir()):
         with suppress(FileNotFoundError):  # closed since
-            lines = descriptor.read_text().splitlines()
+            lines = descriptor.read_text(encoding="utf-8").splitlines()
             found += any(line.startswith("inotify ") and wanted in line for line in lines)
     return found
 

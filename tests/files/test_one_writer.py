@@ -57,7 +57,7 @@ def test_edt_13_of_two_processes_that_edit_one_file_the_second_is_told_and_nothi
         ]
         moved = [int(one.communicate(timeout=60)[0]) for one in running]
         assert [one.returncode for one in running] == [0, 0]
-        assert sorted(path.read_text()) == ["a"] * 40 * times + ["b"] * 40 * times
+        assert sorted(path.read_text(encoding="utf-8")) == ["a"] * 40 * times + ["b"] * 40 * times
         if sum(moved) > 0:
             break
     assert sum(moved) > 0  # they met

@@ -40,8 +40,8 @@ def folder(tmp_path: Path) -> Path:
     base = Path(os.path.realpath(tmp_path))
     (base / "w" / "sub").mkdir(parents=True)
     (base / "w-evil").mkdir()
-    (base / "x").write_text(WORDS)
-    (base / "w-evil" / "x").write_text(WORDS)
+    (base / "x").write_bytes(WORDS.encode())
+    (base / "w-evil" / "x").write_bytes(WORDS.encode())
     return base / "w"
 
 
@@ -71,7 +71,7 @@ def edit(id_: str, path: str, old: str, new: str) -> ToolCall:
 def outside_is_as_it_was(folder: Path) -> bool:
     secrets = [folder.parent / "x", folder.parent / "w-evil" / "x"]
     names = list(list_names(folder.parent / "w-evil"))
-    return [one.read_text() for one in secrets] == [WORDS] * 2 and names == ["x"]
+    return [one.read_text(encoding="utf-8") for one in secrets] == [WORDS] * 2 and names == ["x"]
 
 
 async def test_fs_01_a_sibling_whose_name_begins_like_the_workspace_is_outside(
@@ -144,9 +144,9 @@ async def test_fs_05_a_rule_holds_for_the_path_that_is_asked_for_and_the_one_it_
     folder: Path,
 ) -> None:
     (folder / "secrets").mkdir()
-    (folder / "secrets" / "k").write_text(WORDS)
+    (folder / "secrets" / "k").write_bytes(WORDS.encode())
     (folder / "alias.txt").symlink_to("secrets/k")
-    (folder / "plain").write_text(WORDS)
+    (folder / "plain").write_bytes(WORDS.encode())
     (folder / "secrets" / "alias").symlink_to("../plain")
     results, _ = await run(
         folder,
@@ -160,7 +160,7 @@ async def test_fs_05_a_rule_holds_for_the_path_that_is_asked_for_and_the_one_it_
     )
     assert [one.text.partition(":")[0] for one in results] == ["not allowed"] * 6
     assert WORDS not in str(results)
-    assert (folder / "secrets" / "k").read_text() == WORDS
+    assert (folder / "secrets" / "k").read_text(encoding="utf-8") == WORDS
 
 
 async def test_fs_06_what_is_not_a_regular_file_is_refused_at_once(folder: Path) -> None:
@@ -186,7 +186,7 @@ async def test_fs_06_what_is_not_a_regular_file_is_refused_at_once(folder: Path)
 
 async def test_fs_07_what_is_spilled_takes_no_name_that_somebody_laid_out(folder: Path) -> None:
     """Scratch files stand in the session's own folder, for the user alone, and never on a link."""
-    (folder / "long").write_text("".join(f"line {number}\n" for number in range(60_000)))
+    (folder / "long").write_bytes("".join(f"line {number}\n" for number in range(60_000)).encode())
     results, world = await run(folder, call("bash", "c1", command="cat long"), answers=("once",))
     spill = world.store.spill(world.session.id)
     kept = list(spill.iterdir())
@@ -216,7 +216,7 @@ FORGED = [
 async def test_fs_14_a_name_that_forges_something_is_escaped_wherever_it_is_reported(
     folder: Path, name: str
 ) -> None:
-    (folder / "sub" / name).write_text("needle\n")
+    (folder / "sub" / name).write_bytes(b"needle\n")
     results, world = await run(
         folder,
         call("glob", "c1", pattern="**/*"),
@@ -229,7 +229,7 @@ async def test_fs_14_a_name_that_forges_something_is_escaped_wherever_it_is_repo
         call("write_file", "c8", path=f"sub/{name}2", content="new"),
         edit("c9", f"sub/{name}", "absent", "pin"),
     )
-    assert (folder / "sub" / name).read_text() == "pin\n"
+    assert (folder / "sub" / name).read_text(encoding="utf-8") == "pin\n"
     diffs = [event.diff for event in world.told(EditApplied)]
     lines = [describe(event) for event in world.events]
     hidden = {char for char in name if not char.isprintable()} - {"\n"}
@@ -245,7 +245,7 @@ async def test_fs_15_a_file_that_is_gone_since_it_was_read_is_a_conflict_and_is_
     folder: Path, *, is_renamed: bool
 ) -> None:
     path = folder / "file"
-    path.write_text("one\ntwo\n")
+    path.write_bytes(b"one\ntwo\n")
     go = "mv file other" if is_renamed else "rm file"
     results, _ = await run(
         folder,
@@ -260,7 +260,7 @@ async def test_fs_15_a_file_that_is_gone_since_it_was_read_is_a_conflict_and_is_
 
 
 async def test_fs_18_a_write_that_cannot_be_is_one_error_and_leaves_no_part(folder: Path) -> None:
-    (folder / "file").write_text("old\n")
+    (folder / "file").write_bytes(b"old\n")
     results, _ = await run(
         folder,
         call("write_file", "c1", path="sub", content="x"),
@@ -275,7 +275,7 @@ async def test_fs_18_a_write_that_cannot_be_is_one_error_and_leaves_no_part(fold
     ):
         assert said in one.text
         assert len(one.text) < 1_000
-    assert (folder / "file").read_text() == "old\n"
+    assert (folder / "file").read_text(encoding="utf-8") == "old\n"
     assert list(list_names(folder)) == ["file", "made", "sub"]
     assert list(list_names(folder / "sub")) == []
 
@@ -297,7 +297,7 @@ def small_disk(folder: Path) -> Iterator[Path]:
 async def test_fs_18_a_full_disk_keeps_the_old_text_and_takes_no_part(
     folder: Path, small_disk: Path, *, is_hard_linked: bool
 ) -> None:
-    (small_disk / "file").write_text("old line\n" * 1_800)
+    (small_disk / "file").write_bytes(("old line\n" * 1_800).encode())
     if is_hard_linked:
         (small_disk / "other").hardlink_to(small_disk / "file")
     results, _ = await run(
@@ -309,5 +309,5 @@ async def test_fs_18_a_full_disk_keeps_the_old_text_and_takes_no_part(
     )
     assert [one.is_error for one in results] == [False, True, True]
     assert ["the disk is full" in one.text for one in results[1:]] == [True, True]
-    assert (small_disk / "file").read_text() == "old line\n" * 1_800
+    assert (small_disk / "file").read_text(encoding="utf-8") == "old line\n" * 1_800
     assert list_names(small_disk) == (("file", "other") if is_hard_linked else ("file",))

@@ -40,12 +40,12 @@ def test_names_that_are_taken_beforehand_hinder_nothing(root: Path, quarantine: 
     for number in range(1_200):
         (root / "a" / f"{f'{number}-' if number else ''}quarantined-x.txt").touch()
     for text in ("one", "two"):
-        (root / "a" / "x").write_text(text)
+        (root / "a" / "x").write_bytes(text.encode())
         where = quarantine.take(root, "a/x", "quarantined-x.txt")
         assert isinstance(where, Path)
-        assert where.read_text() == text
+        assert where.read_text(encoding="utf-8") == text
         assert not where.is_relative_to(root)
-        assert (where.parent / "from.txt").read_text() == f"{root}/a/x\n"
+        assert (where.parent / "from.txt").read_text(encoding="utf-8") == f"{root}/a/x\n"
         assert stat.S_IMODE(where.parent.stat().st_mode) == 0o700
 
 
@@ -71,11 +71,11 @@ def test_a_state_folder_in_the_workspace_gets_nothing(root: Path) -> None:
 
 def test_a_link_on_the_way_is_not_followed(root: Path, quarantine: Quarantine) -> None:
     (root / "real").mkdir()
-    (root / "real" / "x").write_text("kept")
+    (root / "real" / "x").write_bytes(b"kept")
     (root / "link").symlink_to(root / "real")
     with pytest.raises(OSError, match="irectory"):
         quarantine.take(root, "link/x", "x")
-    assert (root / "real" / "x").read_text() == "kept"
+    assert (root / "real" / "x").read_text(encoding="utf-8") == "kept"
 
 
 @pytest.mark.parametrize("mode", [0o000, 0o111, 0o444, 0o555])
@@ -120,7 +120,7 @@ with tempfile.TemporaryDirectory() as name:
 def test_everything_is_carried_to_another_file_system(root: Path, elsewhere: Quarantine) -> None:
     plant = root / "a" / ".idea"
     (plant / "deep" / "er").mkdir(parents=True)
-    (plant / "deep" / "x").write_text("evil")
+    (plant / "deep" / "x").write_bytes(b"evil")
     (plant / "deep" / "x").chmod(0)
     (plant / "out").symlink_to("/etc")
     os.mkfifo(plant / "pipe")
@@ -129,8 +129,8 @@ def test_everything_is_carried_to_another_file_system(root: Path, elsewhere: Qua
     where = elsewhere.take(root, "a/.idea", "safe")
     assert isinstance(where, Path)
     assert list((root / "a").iterdir()) == []
-    assert (where / "deep" / "x").read_text() == "evil"
-    assert (where / "also").read_text() == "evil"
+    assert (where / "deep" / "x").read_text(encoding="utf-8") == "evil"
+    assert (where / "also").read_text(encoding="utf-8") == "evil"
     assert (where / "out").readlink() == Path("/etc")
     assert (where / "deep" / "er").is_dir()
 

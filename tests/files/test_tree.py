@@ -31,7 +31,7 @@ def test_only_what_is_wanted_is_found_and_shut_folders_are_not_entered_deeply(
 ) -> None:
     for name in ("w1", "a/w2", "a/b/w3", "node_modules/w4", "node_modules/x/w5", "a/other"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
+        (tmp_path / name).write_bytes(b"")
     tree = Tree(tmp_path, wanted, {"node_modules"})
     assert paths(tree) == {"w1", "a/w2", "a/b/w3", "node_modules/w4"}
 
@@ -51,7 +51,7 @@ def test_what_changed_is_seen_again_and_what_did_not_is_not_listed(tmp_path: Pat
     paths(tree)
     listed.clear()
     assert (paths(tree), listed) == (set(), [])
-    (tmp_path / "a" / "b" / "w").write_text("")
+    (tmp_path / "a" / "b" / "w").write_bytes(b"")
     assert (paths(tree), listed) == ({"a/b/w"}, ["a/b/w"])
     (tmp_path / "a" / "b" / "w").unlink()
     assert paths(tree) == set()
@@ -65,16 +65,16 @@ def test_links_are_reported_and_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_file_that_holds_something_else_has_another_stamp(tmp_path: Path) -> None:
-    (tmp_path / "w1").write_text("a")
+    (tmp_path / "w1").write_bytes(b"a")
     tree = Tree(tmp_path, wanted)
     before = tree.look().found[0]
-    (tmp_path / "w1").write_text("ab")
+    (tmp_path / "w1").write_bytes(b"ab")
     assert tree.look().found[0].stamp != before.stamp
 
 
 def test_other_names_of_a_file_are_found(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    (tmp_path / "w1").write_text("")
+    (tmp_path / "w1").write_bytes(b"")
     (tmp_path / "a" / "other").hardlink_to(tmp_path / "w1")
     tree = Tree(tmp_path, wanted)
     found = tree.look().found
@@ -82,7 +82,7 @@ def test_other_names_of_a_file_are_found(tmp_path: Path) -> None:
 
 
 def test_too_much_is_left_out_the_deepest_first_and_reported(tmp_path: Path) -> None:
-    (tmp_path / "w0").write_text("")
+    (tmp_path / "w0").write_bytes(b"")
     for number in range(25):
         (tmp_path / f"f{number:05}").mkdir()
     (tmp_path / "f00000" / "deep").mkdir()
@@ -93,7 +93,7 @@ def test_too_much_is_left_out_the_deepest_first_and_reported(tmp_path: Path) -> 
 def test_what_was_found_once_is_looked_at_by_name_when_there_is_too_much(tmp_path: Path) -> None:
     (tmp_path / "z" / "deep").mkdir(parents=True)
     for name in ("z/deep/w", "z/deep/w-gone"):
-        (tmp_path / name).write_text("")
+        (tmp_path / name).write_bytes(b"")
     tree = Tree(tmp_path, wanted, most_folders=20)
     assert paths(tree) == {"z/deep/w", "z/deep/w-gone"}
     for number in range(25):
@@ -161,7 +161,7 @@ def test_a_stub_is_known_again_and_removed_only_if_it_is_one(tmp_path: Path) -> 
     assert (is_stub(stub), is_stub(own)) == (True, False)
     remove_stub(own)
     assert own.is_dir()
-    (stub / "file").write_text("")
+    (stub / "file").write_bytes(b"")
     remove_stub(stub)
     assert stub.is_dir()
     (stub / "file").unlink()

@@ -50,10 +50,10 @@ def heard(watch: FolderWatch, wanted: Callable[[set[Path]], bool]) -> set[Path]:
 
 def test_a_write_by_somebody_else_is_heard_once(watch: FolderWatch, tmp_path: Path) -> None:
     path = tmp_path / "a.py"
-    path.write_text("1")
+    path.write_bytes(b"1")
     watch.follow(path)
     watch.settle()
-    path.write_text("2")
+    path.write_bytes(b"2")
     assert heard(watch, bool) == {path}
 
 
@@ -62,8 +62,8 @@ def test_a_file_that_is_replaced_deleted_or_renamed_is_noticed(
     watch: FolderWatch, tmp_path: Path, how: str
 ) -> None:
     path, other = tmp_path / "a.py", tmp_path / "b.py"
-    path.write_text("1")
-    other.write_text("2")
+    path.write_bytes(b"1")
+    other.write_bytes(b"2")
     watch.follow(path)
     watch.settle()
     {
@@ -78,7 +78,7 @@ def test_where_the_system_grants_no_watch_at_all_files_are_looked_at(
     watch: FolderWatch, tmp_path: Path, with_no_descriptor: Callable[[Callable[[], None]], None]
 ) -> None:
     path = tmp_path / "a.py"
-    path.write_text("1")
+    path.write_bytes(b"1")
 
     def follow() -> None:
         watch.follow(path)
@@ -86,7 +86,7 @@ def test_where_the_system_grants_no_watch_at_all_files_are_looked_at(
 
     with_no_descriptor(follow)
     assert watch.changed() == {path}  # it may have changed before it was looked at
-    path.write_text("22")
+    path.write_bytes(b"22")
     assert watch.changed() == {path}
 
 
@@ -97,7 +97,7 @@ def test_a_whole_folder_that_no_watch_is_granted_for_is_looked_at_with_its_entri
     with_no_descriptor: Callable[[Callable[[], None]], None],
     change: str,
 ) -> None:
-    (tmp_path / "a.md").write_text("1")
+    (tmp_path / "a.md").write_bytes(b"1")
 
     def follow() -> None:
         watch.follow_all(tmp_path)
@@ -108,8 +108,8 @@ def test_a_whole_folder_that_no_watch_is_granted_for_is_looked_at_with_its_entri
     watch.changed()
     assert watch.changed() == frozenset()
     {
-        "written": lambda: (tmp_path / "a.md").write_text("22"),
-        "new": lambda: (tmp_path / "b.md").write_text(""),
+        "written": lambda: (tmp_path / "a.md").write_bytes(b"22"),
+        "new": lambda: (tmp_path / "b.md").write_bytes(b""),
         "gone": (tmp_path / "a.md").unlink,
     }[change]()
     assert watch.changed() == {tmp_path}
@@ -133,7 +133,7 @@ def test_of_very_many_entries_all_are_looked_at_in_turns(
     for _ in folders:
         watch.changed()
     for folder in folders:
-        (folder / "0").write_text("1")
+        (folder / "0").write_bytes(b"1")
     found = [watch.changed() for _ in range(3)]
     assert [len(one) for one in found] == [2, 2, 1]
     assert frozenset().union(*found) == set(folders)
@@ -148,7 +148,7 @@ def test_a_folder_that_another_stands_in_for_is_heard_on(
     gone = folder if what == "folder" else folder.parent
     path = folder / "a.md"
     folder.mkdir(parents=True)
-    path.write_text("1")
+    path.write_bytes(b"1")
     watch.follow(path)
     watch.follow_all(folder)
     watch.settle()
@@ -160,7 +160,7 @@ def test_a_folder_that_another_stands_in_for_is_heard_on(
     folder.mkdir(parents=True)
     assert heard(watch, lambda found: found == {path, folder})
     watch.changed()
-    path.write_text("2")
+    path.write_bytes(b"2")
     assert heard(watch, lambda found: found == {path, folder})
 
 
@@ -168,15 +168,15 @@ def test_reading_what_is_followed_is_not_a_change_of_it(watch: FolderWatch, tmp_
     folder, end = tmp_path / "one", tmp_path / "two"
     for at in (folder, end):
         at.mkdir()
-        (at / "a.md").write_text("1")
+        (at / "a.md").write_bytes(b"1")
         watch.follow_all(at)
     watch.follow(folder / "a.md")
     watch.settle()
     watch.changed()  # all of it, where the system grants no watch
-    (folder / "a.md").read_text()
+    (folder / "a.md").read_text(encoding="utf-8")
     sorted(folder.iterdir())
     time.sleep(0.2)  # what is not to come cannot be waited for
-    (end / "a.md").write_text("2")
+    (end / "a.md").write_bytes(b"2")
     assert heard(watch, bool) == {end}
 
 
@@ -187,12 +187,12 @@ def test_neighbours_and_folders_below_are_not_business_of_it(
     below = tmp_path / "deep" / "a.py"
     below.parent.mkdir()
     for one in (path, below):
-        one.write_text("1")
+        one.write_bytes(b"1")
     watch.follow(path)
     watch.settle()
-    (tmp_path / "b.py").write_text("2")
-    below.write_text("2")
-    path.write_text("2")  # comes last, so whatever else is heard came before
+    (tmp_path / "b.py").write_bytes(b"2")
+    below.write_bytes(b"2")
+    path.write_bytes(b"2")  # comes last, so whatever else is heard came before
     assert heard(watch, lambda found: path in found) == {path}
 
 
@@ -202,7 +202,7 @@ def test_a_file_that_does_not_exist_yet_is_heard_of_when_it_comes(
     path = tmp_path / "later.py"
     watch.follow(path)
     watch.settle()
-    path.write_text("1")
+    path.write_bytes(b"1")
     assert heard(watch, bool) == {path}
 
 
@@ -214,7 +214,7 @@ def test_sys_05_where_the_system_grants_no_watch_files_are_looked_at_instead(
     watch.settle()
     watch.changed()
     path.parent.mkdir()
-    path.write_text("1")
+    path.write_bytes(b"1")
     assert watch.changed() == {path}
     assert watch.changed() == frozenset()
 
@@ -225,10 +225,10 @@ def test_sys_05_above_the_limit_of_watched_folders_files_are_polled_instead(
     paths = [tmp_path / f"{number}" / "a.py" for number in range(MOST_FOLDERS + 1)]
     for path in paths:
         path.parent.mkdir()
-        path.write_text("1")
+        path.write_bytes(b"1")
         watch.follow(path)
     watch.changed()
-    paths[-1].write_text("22")
+    paths[-1].write_bytes(b"22")
     assert heard(watch, lambda found: paths[-1] in found) == {paths[-1]}
 
 
@@ -236,14 +236,14 @@ def test_sys_05_a_folder_in_a_storm_of_events_is_not_listened_to_any_longer(
     watch: FolderWatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.py"
-    path.write_text("1")
+    path.write_bytes(b"1")
     watch.follow(path)
     watch.settle()
     for number in range(BUSY_EVENTS + 1):
         watch.heard(FileCreatedEvent(str(tmp_path / f"{number}.tmp")))
     assert watch.changed() == {path}  # something may have been missed, so look
     assert watch.changed() == frozenset()
-    path.write_text("22")
+    path.write_bytes(b"22")
     assert watch.changed() == {path}
 
 
@@ -252,7 +252,7 @@ def test_nothing_is_followed_after_the_end(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     watch.close()
     watch.follow(path)
-    path.write_text("1")
+    path.write_bytes(b"1")
     assert watch.changed() == frozenset()
     watch.close()
 
@@ -262,11 +262,11 @@ def test_without_room_for_a_thread_the_files_are_looked_at_instead(tmp_path: Pat
         raise RuntimeError("can't start new thread")
 
     path = tmp_path / "app.py"
-    path.write_text("one\n")
+    path.write_bytes(b"one\n")
     watch = FolderWatch(begin)
     watch.follow(path)
     watch.changed()
     assert watch.changed() == frozenset()
-    path.write_text("another\n")
+    path.write_bytes(b"another\n")
     assert watch.changed() == {path}
     watch.close()

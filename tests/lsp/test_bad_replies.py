@@ -122,7 +122,7 @@ async def test_an_endpoint_out_of_reach_is_reported_while_it_is_tried_again(desk
 async def test_a_path_outside_the_workspace_is_the_model_s_mistake(desk) -> None:
     desk.fresh()
     outside = desk.home.folder / "outside.txt"
-    outside.write_text("private")
+    outside.write_bytes(b"private")
     (desk.home.workspace / "link.txt").unlink(missing_ok=True)
     (desk.home.workspace / "link.txt").symlink_to(outside)
     write = json.dumps({"path": "../outside.txt", "content": "mine"})
@@ -137,7 +137,7 @@ async def test_a_path_outside_the_workspace_is_the_model_s_mistake(desk) -> None
     # The user is asked whether a link may lead out, and says no.
     linked = "the user did not allow this; go on without it, or say what it is needed for"
     assert heard == [dotted, linked, dotted]
-    assert outside.read_text() == "private"
+    assert outside.read_text(encoding="utf-8") == "private"
 
 
 async def test_an_edit_that_the_editor_refuses_goes_back_to_the_model(desk) -> None:
@@ -147,7 +147,7 @@ async def test_an_edit_that_the_editor_refuses_goes_back_to_the_model(desk) -> N
     assert heard[-1] == (
         "the editor refused the edit (read-only buffer); the text of 'shop.py' is untouched"
     )
-    assert (buffer.text, desk.home.shop.read_text()) == (SOURCE, SOURCE)
+    assert (buffer.text, desk.home.shop.read_text(encoding="utf-8")) == (SOURCE, SOURCE)
 
 
 async def test_an_edit_of_what_was_never_read_is_refused_and_of_what_has_changed_since_merged(

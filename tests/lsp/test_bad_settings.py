@@ -30,7 +30,11 @@ async def what_is_said(home: Home, **variables: str) -> str:
         sentence = caught.value.message
         said = [one for one in editor.messages if not one.startswith(asked)]
         assert (said, caught.value.code) == ([f"Indwell: {sentence}"], -32803)
-        assert (buffer.text, buffer.version, home.shop.read_text()) == (SOURCE, 1, SOURCE)
+        assert (buffer.text, buffer.version, home.shop.read_text(encoding="utf-8")) == (
+            SOURCE,
+            1,
+            SOURCE,
+        )
         assert home.logs() == []
     return sentence
 

@@ -115,14 +115,14 @@ async def test_files_taken_back_reach_the_disk_but_what_the_user_typed_stays_uns
         buffer = editor.open(home.shop)
         await editor.ask("mend it")
         editor.save(buffer)
-        changed = home.shop.read_text()
+        changed = home.shop.read_text(encoding="utf-8")
         assert changed != SOURCE
         if typed:
             editor.type_text(buffer, 0, 0, typed)
         await editor.heard()
         await editor.execute("indwell.rewind", {"turn": 0, "files": True})
         assert buffer.text == typed + SOURCE
-        assert home.shop.read_text() == (changed if typed else SOURCE)
+        assert home.shop.read_text(encoding="utf-8") == (changed if typed else SOURCE)
 
 
 async def test_a_plain_editor_is_asked_and_no_is_the_first_answer(home) -> None:
@@ -189,7 +189,7 @@ async def test_where_the_record_of_changes_is_gone_a_rewind_says_so_and_leaves_t
         async with editing(home, endpoint.base_url) as editor:
             await editor.ask("mend it")
         (log,) = home.state.glob("sessions/*/*/log.jsonl")
-        mended = home.shop.read_text()
+        mended = home.shop.read_text(encoding="utf-8")
         assert mended != SOURCE
         shutil.rmtree(log.parents[1] / "_review")
         async with editing(home, endpoint.base_url) as editor:
@@ -200,4 +200,4 @@ async def test_where_the_record_of_changes_is_gone_a_rewind_says_so_and_leaves_t
             told = [one for one in back["notices"] if "no record" in one]
     (words,) = told
     assert words.startswith("1 file stays as now: shop.py. Indwell has no record of ")
-    assert home.shop.read_text() == mended
+    assert home.shop.read_text(encoding="utf-8") == mended

@@ -73,7 +73,7 @@ async def test_a_full_disk_keeps_the_session_until_there_is_room_and_ends_cleanl
         assert "at the end: the session could not be saved (File too large)" in client.stderr
         assert "Traceback" not in client.stderr
     [log] = home.state.rglob("log.jsonl")
-    said = (json.loads(one).get("words") for one in log.read_text().splitlines())
+    said = (json.loads(one).get("words") for one in log.read_text(encoding="utf-8").splitlines())
     assert list(dict.fromkeys(filter(None, said))) == ["first", "SECOND", "third"]
 
 

@@ -80,27 +80,27 @@ async def test_edt_10_a_change_on_disk_by_somebody_else_is_reported_once_and_not
     if dirty:
         room.editor.type_text(0, 3, "ONE")
     text = room.editor.text
-    room.path.write_text(THEIRS)
+    room.path.write_bytes(THEIRS.encode())
     assert await room.changed() == (room.path,)
     assert await room.changed() == ()
     assert await room.notes() == (NEWER,)
     assert (room.editor.text, room.on_disk) == (text, THEIRS)
-    room.path.write_text("again\n")
+    room.path.write_bytes(b"again\n")
     assert await room.changed() == (room.path,)
 
 
 async def test_edt_10_a_change_of_the_same_length_within_the_same_moment_is_seen(room) -> None:
-    room.path.write_text("one\ntw1\n")
+    room.path.write_bytes(b"one\ntw1\n")
     assert await room.changed() == (room.path,)
     stat = room.path.stat()
-    room.path.write_text("one\ntw2\n")
+    room.path.write_bytes(b"one\ntw2\n")
     os.utime(room.path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     assert await room.changed() == (room.path,)
 
 
 async def test_edt_10_the_disk_is_not_overwritten_when_a_command_is_about_to_run(room) -> None:
     await room.edit()
-    room.path.write_text(THEIRS)
+    room.path.write_bytes(THEIRS.encode())
     assert await room.workspace.settle() == Settlement(stale=(room.path,))
     assert (room.on_disk, room.editor.text) == (THEIRS, AFTER)
 
@@ -115,7 +115,7 @@ async def test_edt_10_our_own_writes_and_the_editor_s_saves_are_not_news(room) -
 
 
 async def test_edt_10_a_buffer_that_was_loaded_again_agrees_and_is_clean(room) -> None:
-    room.path.write_text(THEIRS)
+    room.path.write_bytes(THEIRS.encode())
     room.editor.type_text(0, len(BEFORE), THEIRS)  # as VS Code reloads: a change, and no save
     assert room.editor.document.dirt == "user"
     assert (await room.changed(), await room.notes()) == ((), ())
@@ -124,7 +124,7 @@ async def test_edt_10_a_buffer_that_was_loaded_again_agrees_and_is_clean(room) -
 
 async def test_edt_10_a_file_that_was_touched_and_not_changed_is_no_news(room) -> None:
     assert await room.changed() == ()
-    room.path.write_text(BEFORE)
+    room.path.write_bytes(BEFORE.encode())
     assert await room.changed() == ()
 
 
@@ -181,7 +181,7 @@ async def test_a_save_while_the_disk_is_looked_at_is_no_news(room) -> None:
 async def test_what_no_editor_has_open_any_longer_is_forgotten(room) -> None:
     await room.changed()
     room.editor.documents.close(room.editor.document.uri)
-    room.path.write_text(THEIRS)
+    room.path.write_bytes(THEIRS.encode())
     assert await room.changed() == ()
 
 

@@ -144,7 +144,7 @@ async def test_the_model_reads_and_edits_a_file_by_calls_among_its_words(tmp_pat
     async with chatting(tmp_path, *replies, config=config) as (home, editor, models):
         turn = await editor.ask("fix shop.py")
         assert (turn.ending, turn.answer) == ("done", "Fixed.")
-        assert home.shop.read_text() == MENDED
+        assert home.shop.read_text(encoding="utf-8") == MENDED
         said, results = models.seen[1].messages[-2:]
         assert [(part["kind"], part.get("text") or part["name"]) for part in said.parts] == [
             ("text", "I look first."),
@@ -327,7 +327,7 @@ async def test_a_model_of_the_editor_is_stored_by_a_login_without_a_request(tmp_
         assert (await ask(editor, "indwell/status")).model == NAME
         assert (await editor.ask("hello")).answer == "Well."
         path = home.config / "indwell" / "config.toml"
-        assert path.read_text() == f'model = "{NAME}"\n'
+        assert path.read_text(encoding="utf-8") == f'model = "{NAME}"\n'
 
 
 async def test_a_key_of_the_user_goes_nowhere_with_a_model_of_the_editor(tmp_path) -> None:

@@ -154,11 +154,15 @@ async def test_edt_13_edits_of_different_files_do_not_wait_for_each_other(tmp_pa
 async def test_edt_13_of_two_who_edit_a_closed_file_the_second_reads_again(tmp_path) -> None:
     room = Room(tmp_path)
     other = room.path.with_name("b.py")
-    other.write_text(BEFORE)
+    other.write_bytes(BEFORE.encode())
     base = await room.workspace.read(other)
     writes = (room.workspace.write(other, base, text, label="x") for text in (AFTER, "other\n"))
     first, second = await asyncio.gather(*writes, return_exceptions=True)
-    assert (first.after, type(second), other.read_text()) == (AFTER, TextMoved, AFTER)
+    assert (first.after, type(second), other.read_text(encoding="utf-8")) == (
+        AFTER,
+        TextMoved,
+        AFTER,
+    )
 
 
 async def test_edt_08_a_file_renamed_in_the_editor_is_not_written_at_its_old_place(room) -> None:

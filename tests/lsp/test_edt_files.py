@@ -82,7 +82,7 @@ async def test_edt_08_a_buffer_whose_file_was_renamed_under_it_stays_the_truth(t
     await room.agent.edit()
     assert room.text == MENDED
     assert not room.path.exists()
-    assert (room.folder / "renamed.py").read_text() == SOURCE
+    assert (room.folder / "renamed.py").read_text(encoding="utf-8") == SOURCE
     assert "on disk" in await room.agent.read()
 
 
@@ -305,4 +305,4 @@ async def test_edt_18_a_hundred_files_are_a_hundred_small_edits(tmp_path) -> Non
     assert process_time() - started < 10
     assert {room.editor.desk.buffers[path.as_uri()].text for path in paths} == {MENDED}
     assert [len(params.edit.document_changes or ()) for params in room.editor.sent] == [1] * 100
-    assert {path.read_text() for path in paths} == {SOURCE}
+    assert {path.read_text(encoding="utf-8") for path in paths} == {SOURCE}

@@ -97,7 +97,7 @@ async def test_edt_19_after_a_stop_returns_nothing_is_applied_that_the_editor_le
     assert buffer.text == MENDED
     assert len(buffer.undo) == 1
     assert read
-    assert home.shop.read_text() == SOURCE
+    assert home.shop.read_text(encoding="utf-8") == SOURCE
 
 
 async def test_edt_19_a_window_that_closes_during_an_edit_leaves_the_disk_alone(home) -> None:

@@ -78,7 +78,7 @@ async def answers_null(_path: Path) -> None:
 
 
 async def fills(path: Path) -> Result:
-    path.write_text("# a template\n")
+    path.write_bytes(b"# a template\n")
     return Result(applied=True)
 
 
@@ -96,7 +96,7 @@ async def test_edt_11_the_editor_makes_the_file_and_the_disk_gets_the_text(tmp_p
     assert room.editor.sent == [
         (types.WorkspaceEdit(document_changes=[operation]), "Indwell: write new.py")
     ]
-    assert room.path.read_text() == TEXT
+    assert room.path.read_text(encoding="utf-8") == TEXT
 
 
 async def test_edt_11_a_creation_is_annotated_where_that_is_shown(tmp_path) -> None:
@@ -113,7 +113,7 @@ async def test_edt_11_a_creation_is_annotated_where_that_is_shown(tmp_path) -> N
 async def test_edt_11_what_the_editor_does_not_make_is_made_on_disk_and_once(tmp_path, way) -> None:
     room = Room(tmp_path, way)
     assert (await room.write()).after == TEXT
-    assert (room.path.read_text(), len(room.editor.sent)) == (TEXT, 1)
+    assert (room.path.read_text(encoding="utf-8"), len(room.editor.sent)) == (TEXT, 1)
     is_silent = way in (says_nothing, makes_and_says_nothing)
     assert room.editor.withdrawn == ([room.editor.sent[0][0]] if is_silent else [])
 
@@ -127,14 +127,14 @@ async def test_edt_11_a_refusal_is_not_gone_round(tmp_path) -> None:
 async def test_edt_11_an_editor_that_cannot_is_not_asked(tmp_path) -> None:
     room = Room(tmp_path, makes, ClientFeatures())
     await room.write()
-    assert (room.path.read_text(), room.editor.sent) == (TEXT, [])
+    assert (room.path.read_text(encoding="utf-8"), room.editor.sent) == (TEXT, [])
 
 
 async def test_edt_11_a_file_in_a_new_folder_is_made_on_disk(tmp_path) -> None:
     room = Room(tmp_path, makes)
     room.path = room.path.parent / "new" / "deep.py"
     await room.write()
-    assert (room.path.read_text(), room.editor.sent) == (TEXT, [])
+    assert (room.path.read_text(encoding="utf-8"), room.editor.sent) == (TEXT, [])
 
 
 async def test_edt_11_a_file_that_the_editor_opens_at_once_gets_its_text_there(tmp_path) -> None:
@@ -149,32 +149,32 @@ async def test_edt_11_a_file_that_the_editor_opens_at_once_gets_its_text_there(t
     assert await room.write() == AppliedChange(
         path=room.path, before=None, after=TEXT, stamp=TextStamp(digest(TEXT), 2)
     )
-    assert (room.editor.text, room.path.read_text()) == (TEXT, "")
+    assert (room.editor.text, room.path.read_text(encoding="utf-8")) == (TEXT, "")
 
 
 async def test_edt_14_a_file_that_exists_is_refused_before_the_editor_is_asked(tmp_path) -> None:
     room = Room(tmp_path, makes)
-    room.path.write_text("theirs\n")
+    room.path.write_bytes(b"theirs\n")
     assert "exists already" in await room.refused()
-    assert (room.path.read_text(), room.editor.sent) == ("theirs\n", [])
+    assert (room.path.read_text(encoding="utf-8"), room.editor.sent) == ("theirs\n", [])
 
 
 async def test_edt_14_what_the_editor_or_somebody_else_fills_is_not_overwritten(tmp_path) -> None:
     room = Room(tmp_path, fills)
     with pytest.raises(EditRefused, match="not empty although it is new"):
         await room.write()
-    assert room.path.read_text() == "# a template\n"
+    assert room.path.read_text(encoding="utf-8") == "# a template\n"
 
 
 async def test_edt_14_a_file_that_appears_while_the_editor_says_nothing_is_kept(tmp_path) -> None:
     async def is_too_late(path: Path) -> Result:
-        path.write_text("theirs\n")
+        path.write_bytes(b"theirs\n")
         return await says_nothing(path)
 
     room = Room(tmp_path, is_too_late)
     with pytest.raises(EditRefused):
         await room.write()
-    assert room.path.read_text() == "theirs\n"
+    assert room.path.read_text(encoding="utf-8") == "theirs\n"
 
 
 async def test_edt_19_a_stop_withdraws_the_creation(tmp_path) -> None:
@@ -198,15 +198,15 @@ async def test_text_that_no_file_can_hold_leaves_no_empty_file_behind(tmp_path) 
 async def test_text_that_the_project_s_encoding_cannot_hold_says_that_the_file_is_empty(
     tmp_path,
 ) -> None:
-    (tmp_path / ".editorconfig").write_text("[*]\ncharset = latin1\n")
+    (tmp_path / ".editorconfig").write_bytes(b"[*]\ncharset = latin1\n")
     room = Room(tmp_path, makes)
     with pytest.raises(ToolError, match="the editor has made the file, and it is empty"):
         await room.write("x = '€'\n")
-    assert room.path.read_text() == ""
+    assert room.path.read_text(encoding="utf-8") == ""
 
 
 async def test_a_document_of_the_same_name_elsewhere_is_not_taken_for_it(tmp_path) -> None:
     room = Room(tmp_path, makes)
     room.editor.documents.open(sync.OpenedDocument("untitled:new.py", "python", 1, ""))
     await room.write()
-    assert room.path.read_text() == TEXT
+    assert room.path.read_text(encoding="utf-8") == TEXT

@@ -58,7 +58,11 @@ async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
                 ),
             )
         )
-        assert (buffer.text, buffer.undo, home.shop.read_text()) == (MENDED, [SOURCE], SOURCE)
+        assert (buffer.text, buffer.undo, home.shop.read_text(encoding="utf-8")) == (
+            MENDED,
+            [SOURCE],
+            SOURCE,
+        )
         await editor.wait_for_event("turnFinished")
         session = finished["session"]
         assert finished == {

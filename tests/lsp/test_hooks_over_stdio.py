@@ -45,7 +45,7 @@ async def test_a_hook_that_formats_changes_file_and_review(home) -> None:
     ):
         editor.open(home.shop)
         assert (await editor.ask("mend it")).ending == "done"
-        assert home.shop.read_text() == MENDED + "# formatted\n"
+        assert home.shop.read_text(encoding="utf-8") == MENDED + "# formatted\n"
         assert "shop.py" in json.dumps(endpoint.seen[-1].body["messages"][-1])
         assert not [one for one in notices(editor) if "hook" in one]
 
@@ -59,7 +59,7 @@ async def test_a_stopped_call_is_told_to_the_model_and_shown(home) -> None:
         editor.open(home.shop)
         await editor.ask("mend it")
         assert results(endpoint.seen[-1])[-1].endswith(": frozen")
-        assert home.shop.read_text() == SOURCE
+        assert home.shop.read_text(encoding="utf-8") == SOURCE
         (ended,) = [event for event in editor.events if event["type"] == "toolFinished"]
         assert ended["message"].endswith(": frozen")
 

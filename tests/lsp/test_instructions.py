@@ -94,7 +94,7 @@ async def test_explaining_the_next_request_shows_where_they_come_from(home: Home
         rows = [one for one in shown.blocks if one.source == "instructions"]
         assert [(one.tier, one.pinned) for one in rows] == [(2, True)]
         found = await editor.execute("indwell.open", {"what": "request"})
-        document = Path(found["uri"].removeprefix("file://")).read_text()
+        document = Path(found["uri"].removeprefix("file://")).read_text(encoding="utf-8")
         assert '<project-instructions path="web/AGENTS.md">' in document
 
 

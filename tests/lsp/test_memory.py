@@ -26,7 +26,7 @@ async def test_a_fact_that_was_allowed_is_reported_in_a_later_session(tmp_path) 
             assert "Remember this for later sessions in this workspace?" in editor.messages[0]
             assert f"│ + {FACT}" in editor.messages[0]
             opened = await editor.execute("indwell.memory")
-            assert f"- {FACT} <!-- " in Path(opened["path"]).read_text()
+            assert f"- {FACT} <!-- " in Path(opened["path"]).read_text(encoding="utf-8")
             assert opened["path"].startswith(str(home.state / "memory"))
             assert home.files.keys() == {"shop.py"}, "nothing of it is in the workspace"
         async with editing(home, endpoint.base_url) as editor:
@@ -40,7 +40,7 @@ async def test_a_fact_that_was_allowed_is_reported_in_a_later_session(tmp_path) 
 async def test_a_page_can_be_opened_before_there_is_a_fact(tmp_path, scope) -> None:
     async with editing(Home(tmp_path)) as editor:
         opened = await editor.execute("indwell.memory", {"scope": scope})
-        assert Path(opened["path"]).read_text() == new_page(scope)
+        assert Path(opened["path"]).read_text(encoding="utf-8") == new_page(scope)
         assert (Path(opened["path"]).name == "user.md") == (scope == "user")
         assert opened["uri"] == Path(opened["path"]).as_uri()
 

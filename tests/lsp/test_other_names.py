@@ -27,7 +27,7 @@ def root(tmp_path: Path) -> Path:
     for name, other in ((".env", "docs/hard.txt"), ("lib/index.js", "store/index.js")):
         for path in (tmp_path / name, tmp_path / other):
             path.parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("KEY=swordfish\n")
+        (tmp_path / name).write_bytes(b"KEY=swordfish\n")
         (tmp_path / other).hardlink_to(tmp_path / name)
     (tmp_path / "soft.txt").symlink_to("docs/hard.txt")
     return tmp_path

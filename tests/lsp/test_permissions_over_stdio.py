@@ -59,7 +59,7 @@ async def test_no_once_this_session_always_mean_what_they_say(tmp_path) -> None:
 
     assert home.files == files
     (kept,) = (home.state / "permissions").glob("*.json")
-    assert json.loads(kept.read_text()) == [rule]
+    assert json.loads(kept.read_text(encoding="utf-8")) == [rule]
     assert kept.parent.stat().st_mode & 0o077 == 0
     home.logs()
 

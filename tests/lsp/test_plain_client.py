@@ -145,7 +145,7 @@ async def test_everything_essential_works_in_an_editor_without_a_plugin(
         )
     )
     result = await execute(client, screen, "Fix this")
-    assert (screen.text, home.shop.read_text()) == (MENDED, SOURCE)
+    assert (screen.text, home.shop.read_text(encoding="utf-8")) == (MENDED, SOURCE)
 
     # The permission, with No first.
     rule = f"Always: {home.rule(CHECK)}"
@@ -188,7 +188,7 @@ async def test_everything_essential_works_in_an_editor_without_a_plugin(
     await execute(client, screen, "Explain this")
     (shown,) = client.shown_documents
     path = Path(unquote(urlsplit(shown.uri).path))
-    assert (path.read_text(), path.is_relative_to(home.state)) == (ANSWER, True)
+    assert (path.read_text(encoding="utf-8"), path.is_relative_to(home.state)) == (ANSWER, True)
     assert shown.take_focus is False
     assert len(client.messages) == 1
     assert screen.foreign == []

@@ -43,8 +43,8 @@ async def test_a_rich_client_sees_the_plan_approves_it_and_the_work_is_done(home
         assert (result.ending, result.answer) == ("done", "I looked.")
         seen = await asked(editor)
         assert (seen.state, seen.text) == ("proposed", STEPS)
-        assert Path(seen.path).read_text() == f"{STEPS}\n"
-        assert home.shop.read_text() != MENDED
+        assert Path(seen.path).read_text(encoding="utf-8") == f"{STEPS}\n"
+        assert home.shop.read_text(encoding="utf-8") != MENDED
         approved = await asked(editor, "approve")
         assert approved.state == "approved"
         await ended(editor, 2)
@@ -70,7 +70,7 @@ async def test_the_plan_that_is_carried_out_is_what_the_user_made_of_it(home, wa
         path = Path((await asked(editor)).path)
         match way:
             case "file":
-                path.write_text(f"{mine}\n")
+                path.write_bytes(f"{mine}\n".encode())
                 approved = await asked(editor, "approve")
             case "buffer":
                 buffer = editor.open(path, "markdown")
@@ -169,7 +169,7 @@ async def test_a_plain_editor_shows_the_document_and_asks(home, kind) -> None:
         assert is_shown or STEPS in "\n".join(editor.messages)
         await editor.execute("indwell.plan")
         await editor.wait_until(lambda: any(path in one for one in editor.messages))
-        Path(path).write_text("1. Mine\n")
+        Path(path).write_bytes(b"1. Mine\n")
         await editor.execute("indwell.plan")
         await editor.wait_until(lambda: editor.buffers[home.shop.as_uri()].text == MENDED)
         assert "1. Mine" in texts_of(endpoint.seen[1].body["messages"])

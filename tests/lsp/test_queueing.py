@@ -282,6 +282,6 @@ async def test_prompts_that_wait_when_the_editor_is_closed_are_kept_and_reported
         async with editing(home, endpoint.base_url) as again:
             await again.heard()
     (draft,) = (home.state / "drafts").rglob("*.md")
-    assert draft.read_text() == "two\nlines\n"
+    assert draft.read_text(encoding="utf-8") == "two\nlines\n"
     sentence = f"Indwell: prompts that waited when the editor was closed are in {draft}"
     assert (editor.messages, again.messages) == ([sentence], [])

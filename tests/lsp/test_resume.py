@@ -102,7 +102,7 @@ async def test_a_turn_that_a_reload_interrupted_is_continued_and_nothing_is_run_
         assert "Continue the interrupted turn" not in await offered(editor, buffer)
         (sent,) = [one.body for one in endpoint.seen if one.method == "POST"]
         assert "Continue from where you stopped: Indwell ended" in str(sent["messages"][-1])
-    assert (home.workspace / "ran.txt").read_text() == "begun\n"
+    assert (home.workspace / "ran.txt").read_text(encoding="utf-8") == "begun\n"
 
 
 async def offered(editor: Editor, buffer: Buffer) -> list[str]:
@@ -143,7 +143,7 @@ async def test_per_09_a_server_killed_in_a_command_and_the_next_one_says_that_no
         assert results(endpoint.seen[0]) == [
             "[unknown outcome: Indwell ended while this ran; look before repeating it]"
         ]
-        assert (home.workspace / "ran.txt").read_text() == "begun\n"
+        assert (home.workspace / "ran.txt").read_text(encoding="utf-8") == "begun\n"
         assert editor.messages == [f"Indwell: {unknown}"]
     (log,) = home.logs()
     assert [one.ending for one in log if isinstance(one, TurnEndRecord)] == ["interrupted", "done"]
@@ -179,7 +179,7 @@ async def test_per_10_killed_while_an_edit_was_on_its_way_and_the_buffer_is_comp
         (_read, edited) = results(endpoint.seen[0])
         assert "unknown outcome" in edited
         assert said in edited
-        assert home.shop.read_text() == SOURCE
+        assert home.shop.read_text(encoding="utf-8") == SOURCE
         (notice,) = [one["message"] for one in editor.events if one["type"] == "notice"]
         assert "in the middle of 1 call (edit_file)" in notice
 
@@ -214,7 +214,7 @@ async def test_words_that_waited_in_a_killed_server_are_reported_by_the_next_and
                 await editor.stop()
                 assert bool(editor.messages) is expected
     (kept,) = (path for path in (home.state / "drafts").rglob("*") if path.is_file())
-    assert kept.read_text() == "waits 0\n\n---\n\nwaits 1\n\n---\n\nwaits 2\n"
+    assert kept.read_text(encoding="utf-8") == "waits 0\n\n---\n\nwaits 1\n\n---\n\nwaits 2\n"
     resumed = SessionStore(home.state, home.workspace).open(newest(home))
     assert "first" in str(resumed.records)
 
@@ -223,7 +223,8 @@ async def until_kept(home: Home, editor: Editor, words: str) -> None:
     """Ask the server things until its thread has written a file."""
     async with asyncio.timeout(60):
         while not any(
-            words in path.read_text() for path in (home.state / "drafts").rglob("waiting-*")
+            words in path.read_text(encoding="utf-8")
+            for path in (home.state / "drafts").rglob("waiting-*")
         ):
             await editor.heard()
 

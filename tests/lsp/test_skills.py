@@ -21,7 +21,7 @@ BODY = "---\nname: {name}\ndescription: {about}\n---\n# How to {name}\n\nSlowly.
 def put(folder: Path, name: str, about: str = "To do it well.") -> Path:
     path = folder / name / "SKILL.md"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(BODY.format(name=name, about=about))
+    path.write_bytes(BODY.format(name=name, about=about).encode())
     return path
 
 
@@ -98,7 +98,7 @@ async def test_a_restricted_folder_has_no_skills(home):
 
 async def test_a_loaded_skill_s_files_can_be_read_and_never_written(home):
     folder = put(own(home), "deploy").parent
-    (folder / "steps.md").write_text("Step one.\n")
+    (folder / "steps.md").write_bytes(b"Step one.\n")
     replies = [
         reading(folder / "steps.md"),
         loading("deploy"),
@@ -111,7 +111,7 @@ async def test_a_loaded_skill_s_files_can_be_read_and_never_written(home):
         ),
         say("Done.", usage=USAGE),
     ]
-    (own(home).parent / "config.toml").write_text('mode = "auto"\n')
+    (own(home).parent / "config.toml").write_bytes(b'mode = "auto"\n')
     async with (
         LoopbackEndpoint(replies) as endpoint,
         editing(home, endpoint.base_url, extensions=("events",)) as editor,
@@ -126,7 +126,7 @@ async def test_a_loaded_skill_s_files_can_be_read_and_never_written(home):
         assert "Step one." in shown
         assert "config.toml" not in changed
     assert "own" in written or "outside" in written
-    assert (folder / "steps.md").read_text() == "Step one.\n"
+    assert (folder / "steps.md").read_text(encoding="utf-8") == "Step one.\n"
     assert {one.name for one in folder.iterdir()} == {"SKILL.md", "steps.md"}
 
 

@@ -190,7 +190,9 @@ async def test_the_users_own_speaks_in_the_system_prompt_with_its_model(tmp_path
     home = Home(tmp_path)
     folder = home.configure("agent_rounds = 5\n").parent / "agents"
     folder.mkdir()
-    (folder / "critic.md").write_text(NOTES.replace("tools:", "model: cheap-model\ntools:"))
+    (folder / "critic.md").write_bytes(
+        NOTES.replace("tools:", "model: cheap-model\ntools:").encode()
+    )
     script = Two([delegate(name="critic"), DONE], [say("Bad.", usage=USAGE)])
     async with (
         LoopbackEndpoint(script) as endpoint,

@@ -154,7 +154,7 @@ async def test_what_was_never_sent_is_reported_with_its_place(tmp_path) -> None:
     folder = tmp_path / "state"
     assert one.startswith(f"1 prompt that waited: kept in {folder}")
     assert two.startswith(f"2 prompts that waited: kept in {folder}")
-    assert Path(two.rpartition(" kept in ")[2]).read_text().count("two") == 1
+    assert Path(two.rpartition(" kept in ")[2]).read_text(encoding="utf-8").count("two") == 1
 
 
 @pytest.mark.parametrize(
@@ -226,6 +226,6 @@ async def test_answers_of_one_session_share_a_document_and_the_newest_is_first(t
     async with a_world(tmp_path / "a", []) as one, a_world(tmp_path / "b", []) as two:
         first = await document.add(one.session, "first\n")
         second = await document.add(one.session, "second\n")
-        assert (second, second.read_text()) == (first, "second\n\n---\n\nfirst\n")
+        assert (second, second.read_text(encoding="utf-8")) == (first, "second\n\n---\n\nfirst\n")
         other = await document.add(two.session, "third")
-        assert (other != first, other.read_text()) == (True, "third\n")
+        assert (other != first, other.read_text(encoding="utf-8")) == (True, "third\n")

@@ -164,7 +164,10 @@ async def test_each_turn_keeps_its_own_mode(tmp_path) -> None:
             "other", say(calls=[READ]), say(calls=[("edit_file", EDIT)]), say("Done.")
         )
         done = await desk.prompt("other", other, "auto")
-        assert (done.answer, desk.home.shop.read_text().count(" + 1")) == ("Done.", 0)
+        assert (done.answer, desk.home.shop.read_text(encoding="utf-8").count(" + 1")) == (
+            "Done.",
+            0,
+        )
         gate.set()
         assert (await main).answer == "I may not."
         (refused,) = results(desk.scripts.seen["main"][-1])
@@ -187,11 +190,11 @@ async def test_a_mode_that_is_chosen_for_one_session_reaches_no_other(tmp_path) 
         gates["other"].set()
         await beside
         assert "plan" in results(desk.scripts.seen["other"][-1])[-1]
-        assert desk.home.shop.read_text() == SOURCE
+        assert desk.home.shop.read_text(encoding="utf-8") == SOURCE
         await desk.editor.execute("indwell.mode", {"mode": "auto"})
         gates["main"].set()
         await main
-        assert desk.home.shop.read_text() == MENDED
+        assert desk.home.shop.read_text(encoding="utf-8") == MENDED
         desk.editor.messages.clear()
         await desk.editor.execute("indwell.mode", {"mode": "auto", "session": "20200101-nobody"})
         assert any("is not open" in one for one in desk.editor.messages)
@@ -292,7 +295,7 @@ async def test_a_turn_that_waits_for_a_command_can_be_stopped(tmp_path) -> None:
 
 async def test_edits_of_one_file_by_two_turns_are_both_kept(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
-        desk.home.shop.write_text("".join(f"line {number}\n" for number in range(40)))
+        desk.home.shop.write_bytes("".join(f"line {number}\n" for number in range(40)).encode())
         other = await desk.older("other")
         gate = asyncio.Event()
         for word, line in (("main", 3), ("other", 33)):
@@ -305,7 +308,7 @@ async def test_edits_of_one_file_by_two_turns_are_both_kept(tmp_path) -> None:
             await desk.asked(word, 2)
         gate.set()
         assert [(await one).answer for one in turns] == ["Done.", "Done."]
-        lines = desk.home.shop.read_text().splitlines()
+        lines = desk.home.shop.read_text(encoding="utf-8").splitlines()
         assert (lines[3], lines[33], len(lines)) == ("main", "other", 40)
         for one, session in zip(("main", "other"), (turns[0].result().session, other), strict=True):
             params = documents.ChangesParams(session=session)

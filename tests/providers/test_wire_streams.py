@@ -21,7 +21,7 @@ from support.fault_endpoint import END, HEAD, Script, answer, broken, chunked
 from support.requests import READ, request, user
 
 STREAMS: list[dict[str, Any]] = tomllib.loads(
-    (Path(__file__).parent / "wire_streams.toml").read_text()
+    (Path(__file__).parent / "wire_streams.toml").read_text(encoding="utf-8")
 )["stream"]
 MODEL = "claude-opus-4-6"
 ASKED = request(user("hello"), tools=(READ,), model=MODEL)

@@ -130,7 +130,7 @@ async def test_a_record_that_does_not_fit_is_skipped_and_the_next_one_counts(
 async def test_a_log_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     log = tmp_path / "changes.jsonl"
     text = json.dumps({"type": "started", "id": "x", "at": "2030-01-01T00:00:00+00:00"})
-    log.write_text(text[:-1] + ', "format": 9}\n{"type":"unheard of"}\n')
+    log.write_bytes((text[:-1] + ', "format": 9}\n{"type":"unheard of"}\n').encode())
     before = log.read_bytes()
     ledger = await ReviewLedger.open(tmp_path, [])
     await edit(ledger, "a\nB\nc\n")
@@ -193,7 +193,7 @@ async def test_a_log_begins_again_when_nothing_needs_it(tmp_path: Path) -> None:
 
 async def test_a_disk_that_is_full_costs_only_the_memory_of_it(tmp_path: Path) -> None:
     folder = tmp_path / "file"
-    folder.write_text("no folder")
+    folder.write_bytes(b"no folder")
     ledger = await ReviewLedger.open(folder, [])
     await edit(ledger, "a\nB\nc\n")
     assert ledger.n_pending == 1

@@ -26,7 +26,7 @@ async def held(folder: Path) -> tuple[ReviewLedger, Path]:
     folder = folder.resolve()
     (folder / "work").mkdir()
     path = folder / "work" / "a.txt"
-    path.write_text(BEFORE)
+    path.write_bytes(BEFORE.encode())
     ledger = await ledger_in(folder, folder / "work")
     await change(ledger, path, BEFORE, AFTER)
     ledger.sync(path, AFTER)
@@ -38,7 +38,7 @@ def news(ledger: ReviewLedger, path: Path) -> list[tuple[str, ...]]:
 
 
 def kinds(ledger: ReviewLedger) -> list[str]:
-    lines = (ledger.folder / "changes.jsonl").read_text().split("\n")
+    lines = (ledger.folder / "changes.jsonl").read_text(encoding="utf-8").split("\n")
     return [line.partition('"type":"')[2].partition('"')[0] for line in lines if line]
 
 
@@ -89,14 +89,14 @@ async def test_an_agents_edit_of_the_disk_leaves_the_unsaved_lines_pending(tmp_p
 async def test_a_verdict_on_the_disk_leaves_the_unsaved_lines_pending(tmp_path) -> None:
     ledger, path = await held(tmp_path)
     saved, both = BEFORE + "four\n", AFTER + "four\n"
-    path.write_text(saved)
+    path.write_bytes(saved.encode())
     await change(ledger, path, AFTER, both, Actor("s1", 2))
     other = await ledger_in(tmp_path.resolve(), path.parent)
     workspace = DiskWorkspace([path.parent], private=tmp_path / "undo")
     other.sync(path, saved)
     assert news(other, path) == [("four\n",)]
     assert (await reject(other, workspace, Scope())).failed == ()
-    assert path.read_text() == BEFORE
+    assert path.read_text(encoding="utf-8") == BEFORE
     await ledger.refresh()
     ledger.sync(path, "# mine\n" + AFTER)  # loaded anew, or taken back by hand
     assert news(ledger, path) == [("2\n",)]
@@ -105,13 +105,13 @@ async def test_a_verdict_on_the_disk_leaves_the_unsaved_lines_pending(tmp_path) 
 async def test_a_verdict_takes_in_what_others_wrote_first(tmp_path) -> None:
     ledger, path = await held(tmp_path)
     other = path.parent / "b.txt"
-    other.write_text("new\n")
+    other.write_bytes(b"new\n")
     second = await ledger_in(tmp_path.resolve(), path.parent)
     await change(ledger, other, "old\n", "new\n")
     workspace = DiskWorkspace([path.parent], private=tmp_path / "undo")
     done = await reject(second, workspace, Scope(path=other))
     assert len(done.hunks) == 1
-    assert other.read_text() == "old\n"
+    assert other.read_text(encoding="utf-8") == "old\n"
 
 
 class Window:
@@ -132,12 +132,12 @@ class Window:
         await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
 
     async def _differs(self, document: Document) -> bool:
-        return self._path.read_text() != document.text
+        return self._path.read_text(encoding="utf-8") != document.text
 
 
 async def test_a_buffer_that_still_holds_what_was_reverted_elsewhere_is_named(tmp_path) -> None:
     ledger, path = await held(tmp_path)
-    path.write_text(AFTER)
+    path.write_bytes(AFTER.encode())
     window = Window(path, AFTER)
     other = await ledger_in(tmp_path.resolve(), path.parent)
     workspace = DiskWorkspace([path.parent], private=tmp_path / "undo")
@@ -152,7 +152,7 @@ async def test_a_verdict_that_the_other_editor_has_not_saved_is_not_said_to_be_o
     tmp_path,
 ) -> None:
     ledger, path = await held(tmp_path)
-    path.write_text(AFTER)
+    path.write_bytes(AFTER.encode())
     window = Window(path, AFTER)
     other = await ledger_in(tmp_path.resolve(), path.parent)
     hunks = [one.id for one in other.hunks(path)]
@@ -189,7 +189,7 @@ async def test_a_file_that_the_editor_opens_while_the_log_is_read_is_not_named(t
 
 async def test_an_agent_elsewhere_that_writes_over_a_hunk_has_judged_nothing(tmp_path) -> None:
     ledger, path = await held(tmp_path)
-    path.write_text("one\n")
+    path.write_bytes(b"one\n")
     window = Window(path, AFTER)
     other = await ledger_in(tmp_path.resolve(), path.parent)
     await change(other, path, AFTER, "one\nthree\n", Actor("s2", 1))

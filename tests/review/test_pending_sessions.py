@@ -11,7 +11,7 @@ async def test_the_sessions_whose_changes_nobody_judged_are_known_without_a_ledg
     ledger = await ledger_in(tmp_path, tmp_path)
     for name in ("s1", "s2"):
         path = tmp_path / f"{name}.txt"
-        path.write_text("new\n")
+        path.write_bytes(b"new\n")
         await change(ledger, path, "old\n", "new\n", Actor(name, 1))
     assert pending_sessions(tmp_path / "ledger") == {"s1", "s2"}
     await ledger.accept([one.id for one in ledger.hunks(tmp_path / "s1.txt")])
@@ -22,7 +22,7 @@ async def test_the_sessions_whose_changes_nobody_judged_are_known_without_a_ledg
 async def test_nobody_can_say_whose_changes_wait_if_the_log_is_damaged(tmp_path) -> None:
     ledger = await ledger_in(tmp_path, tmp_path)
     path = tmp_path / "a.txt"
-    path.write_text("new\n")
+    path.write_bytes(b"new\n")
     await change(ledger, path, "old\n", "new\n")
     with (tmp_path / "ledger" / "changes.jsonl").open("ab") as log:
         log.write(b"\x00 no record\n")

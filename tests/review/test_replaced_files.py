@@ -22,7 +22,7 @@ def _binary(path: Path) -> None:
 
 def _link(path: Path) -> None:
     other = path.parent / "other.txt"
-    other.write_text("mine\n")
+    other.write_bytes(b"mine\n")
     path.symlink_to(other)
 
 
@@ -71,13 +71,13 @@ async def test_nothing_is_changed_through_a_folder_that_is_a_link_now(tmp_path: 
     root = tmp_path.resolve() / "work"
     (root / "real").mkdir(parents=True)
     path = root / "sub" / "a.txt"
-    (root / "real" / "a.txt").write_text("new\n")
+    (root / "real" / "a.txt").write_bytes(b"new\n")
     ledger = await ledger_in(tmp_path.resolve(), root)
     await change(ledger, path, "old\n", "new\n")
     (root / "sub").symlink_to(root / "real")
     done = await reject(ledger, DiskWorkspace([root], private=tmp_path / "undo"), Scope())
     assert done.failed == ((path, "'a.txt' leads through a link to another file now"),)
-    assert (root / "real" / "a.txt").read_text() == "new\n"
+    assert (root / "real" / "a.txt").read_text(encoding="utf-8") == "new\n"
 
 
 class _Typist(NotingDoor):
@@ -90,7 +90,9 @@ class _Typist(NotingDoor):
 
     async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str:
         del question, titles, timeout_s
-        self._path.write_text(self._path.read_text().replace("MINE", self._typed))
+        self._path.write_bytes(
+            self._path.read_text(encoding="utf-8").replace("MINE", self._typed).encode()
+        )
         return RESTORE
 
 
@@ -104,20 +106,20 @@ async def test_a_consent_counts_for_what_stood_there_when_it_was_asked_for(
     ledger = await ledger_in(tmp_path.resolve(), root)
     workspace = DiskWorkspace([root], private=tmp_path / "undo")
     await change(ledger, path, "old\n", "new line\n")
-    path.write_text("new line MINE\n")
+    path.write_bytes(b"new line MINE\n")
     files = FilesBack(ledger, workspace, _Typist(path, typed), timeout_s=5)
     told = await files.take("s1", 0)
-    assert path.read_text() == (reads or f"new line {typed}\n")
+    assert path.read_text(encoding="utf-8") == (reads or f"new line {typed}\n")
     assert any("changed while you were asked" in one for one in told) is (reads is None)
 
 
 def test_a_link_to_a_secret_that_a_command_makes_is_named_and_not_read(tmp_path: Path) -> None:
     root = tmp_path.resolve()
-    (root / "a.txt").write_text("a\n")
+    (root / "a.txt").write_bytes(b"a\n")
     lookout = Lookout(root, Bodies(), lambda: (str(root / "a.txt"), str(root / "b.txt")))
     look = lookout.before()
     (root / "a.txt").unlink()
     (root / "a.txt").symlink_to("/etc/passwd")
-    (root / "b.txt").write_text("secret\n")
+    (root / "b.txt").write_bytes(b"secret\n")
     seen = lookout.after(look)
     assert (seen.changes, seen.lost) == ((), ("a.txt",))

@@ -37,7 +37,7 @@ class OpenSession:
         self.told.set()
 
     def write(self, file: str) -> None:
-        (self.root / file).write_text(f"{self.actor.session}\n")
+        (self.root / file).write_bytes(f"{self.actor.session}\n".encode())
 
     async def command(self, file: str, began: asyncio.Event, end: asyncio.Event) -> None:
         """Write before ``end`` is set, and after it."""

@@ -110,7 +110,7 @@ async def test_without_any_endpoint_nobody_is_asked_for_models(home) -> None:
 async def test_a_broken_file_of_permissions_is_reported_once_and_stops_nothing(home) -> None:
     path = home.state / "permissions" / f"{folder_name(home.workspace)}.json"
     path.parent.mkdir(parents=True)
-    path.write_text("not json")
+    path.write_bytes(b"not json")
     service = await service_of(home, scripted=True)
     said = []
     for _ in range(2):
@@ -230,7 +230,7 @@ async def test_the_scripted_model_lacks_nothing(home) -> None:
 async def test_the_first_page_is_in_the_state_folder(home) -> None:
     path = await (await service_of(home)).endpoint.first_run_page()
     assert path == home.state / "first-run.md"
-    assert path.read_text() == page(str(home.config / "indwell" / "config.toml"))
+    assert path.read_text(encoding="utf-8") == page(str(home.config / "indwell" / "config.toml"))
 
 
 def test_the_documentation_holds_the_table_of_providers() -> None:

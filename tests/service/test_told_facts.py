@@ -161,7 +161,7 @@ def test_a_gateway_is_asked_once_and_its_answer_is_kept_with_a_date_and_no_key(k
         ask_for_facts([there])
         assert (n_asked, len(gateway.seen)) == (2, 2)
     assert {one.headers["authorization"] for one in gateway.seen} == {"Bearer k-1"}
-    text = kept_file.read_text()
+    text = kept_file.read_text(encoding="utf-8")
     (kept,) = json.loads(text).values()
     assert "once.example" not in text  # an address may hold a secret
     assert kept["at"].startswith("20")
@@ -176,7 +176,7 @@ def test_another_process_asks_again_only_if_the_answer_is_old(kept_file, old) ->
     kept_file.parent.mkdir(parents=True)
     place = hashlib.sha256(f"http://kept-{old}.example/v1 m".lower().encode()).hexdigest()[:32]
     kept = {"at": at, "model": {"name": "m", "window": 77_000}}
-    kept_file.write_text(json.dumps({place: kept}))
+    kept_file.write_bytes(json.dumps({place: kept}).encode())
     with endpoint_in_thread(through_proxy(refuse(503, "busy"))) as gateway:
         there = gateway_at(f"kept-{old}.example".lower(), gateway.base_url, "m")
         ask_for_facts([there])
@@ -218,9 +218,9 @@ def test_without_a_usable_answer_the_window_is_assumed_and_said_so(kind) -> None
 
 def test_a_broken_file_of_answers_is_no_answer(kept_file) -> None:
     kept_file.parent.mkdir(parents=True)
-    kept_file.write_text("{broken")
+    kept_file.write_bytes(b"{broken")
     with endpoint_in_thread(through_proxy(listed("m", max_model_len=40_000))) as gateway:
         there = gateway_at("broken.example", gateway.base_url, "m")
         ask_for_facts([there])
     assert facts_of(there).window == 40_000
-    assert "40000" in kept_file.read_text()
+    assert "40000" in kept_file.read_text(encoding="utf-8")

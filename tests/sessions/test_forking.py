@@ -34,7 +34,7 @@ async def session(store: SessionStore, *turns: int) -> str:
         for record in a_turn(turn):
             log.append(record)
     await log.close()
-    (store.spill(name) / "0001-long.txt").write_text("long")
+    (store.spill(name) / "0001-long.txt").write_bytes(b"long")
     return name
 
 
@@ -72,19 +72,19 @@ async def test_a_fork_has_its_plan_in_a_document_of_its_own_as_the_user_left_it(
     origin, log = store.create(model="small", now=NOW)
     first, second = (store.spill(origin) / f"000{number}-plan.md" for number in (1, 2))
     for turn, path in ((1, first), (2, second)):
-        path.write_text("1. As proposed\n")
+        path.write_bytes(b"1. As proposed\n")
         *begun, last = a_turn(turn)
         for record in (*begun, PlanSet(turn, "proposed", "1. As proposed", "t", str(path)), last):
             log.append(record)
     await log.close()
-    second.write_text("1. As the user has it\n")
+    second.write_bytes(b"1. As the user has it\n")
     fork = (await fork_session(store, origin, None, now=LATER)).session
     plan = plan_of(store.open(fork).records)
     assert plan.path.startswith(str(store.spill(fork)))
     assert written_plan(plan) == "1. As the user has it\n"
-    second.write_text("1. In the origin\n")
+    second.write_bytes(b"1. In the origin\n")
     assert written_plan(plan) == "1. As the user has it\n"
-    Path(plan.path).write_text("1. In the fork\n")
+    Path(plan.path).write_bytes(b"1. In the fork\n")
     assert written_plan(plan_of(store.open(origin).records)) == "1. In the origin\n"
     first.unlink()
     await rewind_session(store, fork, 1, now=LATER)
@@ -112,10 +112,10 @@ async def test_texts_that_a_fork_names_stay_until_the_last_fork_is_deleted(tmp_p
     two = (await fork_session(store, one, 1, now=LATER)).session
     of_agents = store.spill(origin).parent / "agents"
     of_agents.mkdir()
-    (of_agents / "0001.jsonl").write_text("what a sub-agent read")
+    (of_agents / "0001.jsonl").write_bytes(b"what a sub-agent read")
     delete(tmp_path, origin)
     kept = store.spill(origin) / "0001-long.txt"
-    assert kept.read_text() == "long"
+    assert kept.read_text(encoding="utf-8") == "long"
     assert not of_agents.exists()
     assert set(store.ids()) == set(session_ids(tmp_path)) == {one, two}
     assert {each.id for each in stored(tmp_path)} == {one, two}

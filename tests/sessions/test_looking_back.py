@@ -162,9 +162,9 @@ def test_the_mark_where_a_reply_broke_off_is_for_the_model_alone() -> None:
 def test_drafts_are_kept_in_private_and_reported_once(tmp_path) -> None:
     store = DraftStore(tmp_path / "state", tmp_path)
     path = store.keep(["one\n", "two\nlines"], now=datetime(2026, 11, 21, 9, tzinfo=UTC))
-    assert path.read_text() == "one\n\n---\n\ntwo\nlines\n"
+    assert path.read_text(encoding="utf-8") == "one\n\n---\n\ntwo\nlines\n"
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     (told,) = store.untold()
-    assert told.read_text() == "one\n\n---\n\ntwo\nlines\n"
+    assert told.read_text(encoding="utf-8") == "one\n\n---\n\ntwo\nlines\n"
     assert store.untold() == ()
     assert DraftStore(tmp_path / "other", tmp_path).untold() == ()

@@ -47,7 +47,7 @@ async def test_a_session_is_deleted_with_all_that_lay_in_it(tmp_path) -> None:
     name, _ = await session(tmp_path, tmp_path / "one")
     kept, _ = await session(tmp_path, tmp_path / "one")
     (folder,) = (tmp_path / "sessions").iterdir()
-    (folder / name / "spill" / "0001-x.txt").write_text("long")
+    (folder / name / "spill" / "0001-x.txt").write_bytes(b"long")
     delete(tmp_path, name)
     assert [path.name for path in folder.iterdir()] == [kept]
 
@@ -73,7 +73,7 @@ async def test_a_link_in_the_state_folder_leads_nowhere(tmp_path) -> None:
     """A folder that somebody linked in is not ours to delete."""
     mine = tmp_path / "mine"
     mine.mkdir()
-    (mine / "work.txt").write_text("mine")
+    (mine / "work.txt").write_bytes(b"mine")
     name, _ = await session(tmp_path / "state", tmp_path / "one", days_ago=400)
     await session(tmp_path / "state", tmp_path / "one")
     (folder,) = (tmp_path / "state" / "sessions").iterdir()
@@ -82,7 +82,7 @@ async def test_a_link_in_the_state_folder_leads_nowhere(tmp_path) -> None:
     gone = sweep(tmp_path / "state", RetentionLimits(30), now=NOW, pending=lambda _folder: ())
     assert gone is not None
     assert gone.sessions == (name,)
-    assert (mine / "work.txt").read_text() == "mine"
+    assert (mine / "work.txt").read_text(encoding="utf-8") == "mine"
 
 
 async def test_a_damaged_session_is_listed_and_can_be_deleted(tmp_path) -> None:

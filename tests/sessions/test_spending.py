@@ -181,7 +181,7 @@ async def test_only_so_many_days_are_kept(tmp_path: Path) -> None:
 async def test_a_disk_that_takes_nothing_is_logged_and_ends_no_turn(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "spending").write_text("in the way")
+    (tmp_path / "spending").write_bytes(b"in the way")
     book = ledger(tmp_path)
     book.add(0.5)
     assert await book.today() == 0.0

@@ -54,7 +54,7 @@ def test_a_key_is_in_the_keyring_and_nowhere_else(path) -> None:
     assert kept == StoredKey("keyring", KEY, "the key is in the system's keyring")
     assert store.get(ONE) == StoredKey("keyring", KEY)
     assert (ring.held, store.origins()) == ({ONE: KEY.reveal()}, {ONE: "keyring"})
-    assert KEY.reveal() not in path.read_text()
+    assert KEY.reveal() not in path.read_text(encoding="utf-8")
 
 
 def test_a_key_is_given_out_for_its_own_origin_only(path) -> None:
@@ -128,6 +128,6 @@ def test_a_broken_file_of_keys_is_reported_without_its_contents(path, damage) ->
 
 
 def test_a_place_that_no_file_can_have_is_one_clear_sentence(tmp_path) -> None:
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_bytes(b"")
     with pytest.raises(SettingsError, match="cannot be read"):
         KeyStore(tmp_path / "file" / "keys.json", no_ring).put(ONE, KEY)

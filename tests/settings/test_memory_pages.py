@@ -49,17 +49,19 @@ def test_each_scope_has_its_own(pages) -> None:
 def test_what_people_write_by_hand_counts_at_once(pages) -> None:
     pages.keep(FACT)
     path = pages.path("workspace")
-    path.write_text(f"{path.read_text()}\nwords of mine\n- by hand\n")
+    path.write_bytes(f"{path.read_text()}\nwords of mine\n- by hand\n".encode())
     assert pages.facts("workspace") == (FACT, Fact("by hand"))
     pages.forget("workspace", frozenset({FACT.text}))
-    assert path.read_text() == f"{new_page('workspace')}\nwords of mine\n- by hand\n"
+    assert (
+        path.read_text(encoding="utf-8") == f"{new_page('workspace')}\nwords of mine\n- by hand\n"
+    )
 
 
 def test_a_page_to_edit_is_made_once(pages) -> None:
     path = pages.page("user")
-    assert path.read_text() == new_page("user")
-    path.write_text("- mine\n")
-    assert pages.page("user").read_text() == "- mine\n"
+    assert path.read_text(encoding="utf-8") == new_page("user")
+    path.write_bytes(b"- mine\n")
+    assert pages.page("user").read_text(encoding="utf-8") == "- mine\n"
 
 
 def test_two_at_once_lose_nothing(pages) -> None:
@@ -80,11 +82,11 @@ def test_a_page_that_may_not_be_the_users_gives_nothing_and_stays(pages, tmp_pat
             path.mkdir()
         case "link":
             elsewhere = tmp_path / "elsewhere.md"
-            elsewhere.write_text("- forged\n")
+            elsewhere.write_bytes(b"- forged\n")
             path.unlink()
             path.symlink_to(elsewhere)
         case "others":
-            path.write_text("- forged\n")
+            path.write_bytes(b"- forged\n")
             path.chmod(0o666)
         case "huge":
             path.write_bytes(b"- x\n" * 300_000)
@@ -114,7 +116,7 @@ def test_a_page_counts_as_soon_as_the_user_has_repaired_who_may_write_it(
 
 def test_a_fact_that_would_make_a_page_too_large_to_read_is_not_kept(pages) -> None:
     path = pages.page("workspace")
-    path.write_text("- one\n" + "x" * (PAGE_LIMIT_B - 50))
+    path.write_bytes(("- one\n" + "x" * (PAGE_LIMIT_B - 50)).encode())
     with pytest.raises(SettingsError, match=r"it may hold 1 MB; take out"):
         pages.keep(FACT)
     assert (pages.problem, pages.facts("workspace")) == ("", (Fact("one"),))

@@ -50,7 +50,11 @@ def table() -> str:
 
 
 def test_the_page_names_each_setting_that_is_never_guessed() -> None:
-    (row,) = (one for one in PAGE.read_text().splitlines() if "Indwell never guesses these" in one)
+    (row,) = (
+        one
+        for one in PAGE.read_text(encoding="utf-8").splitlines()
+        if "Indwell never guesses these" in one
+    )
     assert [name for name in STRICT if f"`{name}`" not in row] == []
 
 

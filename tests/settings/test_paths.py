@@ -28,7 +28,7 @@ def test_the_state_folder_is_named_for_indwell() -> None:
 
 
 def test_a_linked_settings_file_is_read(tmp_path: Path) -> None:
-    (tmp_path / "dotfiles.toml").write_text('model = "ü"', encoding="utf-8")
+    (tmp_path / "dotfiles.toml").write_bytes('model = "ü"'.encode())
     (tmp_path / "config.toml").symlink_to(tmp_path / "dotfiles.toml")
     assert read_user_file(tmp_path / "config.toml") == 'model = "ü"'
 

@@ -15,10 +15,10 @@ async def test_any_line_can_be_deleted_with_an_editor(tmp_path) -> None:
     book = RuleBook(path)
     for rule in ("a", "b, ]", "c"):
         await book.grant(rule, always=True)
-    lines = path.read_text().splitlines(keepends=True)
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     kept = []
     for number in range(1, 4):
-        path.write_text("".join(line for at, line in enumerate(lines) if at != number))
+        path.write_bytes("".join(line for at, line in enumerate(lines) if at != number).encode())
         kept.append((RuleBook(path).granted, RuleBook(path).problem))
     assert kept == [
         (frozenset({"b, ]", "c"}), ""),
@@ -71,9 +71,9 @@ async def test_a_file_that_breaks_while_a_server_runs_grants_nothing_from_then_o
     path = tmp_path / "rules.json"
     book = RuleBook(path)
     await book.grant("a", always=True)
-    path.write_text("[")
+    path.write_bytes(b"[")
     assert (book.granted, book.problem != "") == (frozenset(), True)
     with pytest.raises(SettingsError, match="fix or delete it"):
         book.revoke(["a"])
-    path.write_text('["a"]')
+    path.write_bytes(b'["a"]')
     assert (book.granted, book.problem) == (frozenset("a"), "")

@@ -28,10 +28,10 @@ class Authority:
         self._folder = folder
         self._key = folder / "ca.key"
         self.file = folder / "ca.pem"
-        (folder / "index.txt").write_text("")
-        (folder / "serial").write_text("01")
+        (folder / "index.txt").write_bytes(b"")
+        (folder / "serial").write_bytes(b"01")
         self._config = folder / "ca.conf"
-        self._config.write_text(_CONFIG.format(folder=folder))
+        self._config.write_bytes(_CONFIG.format(folder=folder).encode())
         _openssl(
             f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=made-up -keyout {self._key} "
             f"-out {self.file}"

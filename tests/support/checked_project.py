@@ -91,7 +91,7 @@ async def a_project(
     work.mkdir()
     for name, text in {"a.txt": "total\n", "checker.py": CHECKER, **(files or {})}.items():
         (work / name).parent.mkdir(parents=True, exist_ok=True)
-        (work / name).write_text(text)
+        (work / name).write_bytes(text.encode())
     now = [
         msgspec.structs.replace(
             Settings(mode="auto", provider="scripted"),

@@ -34,10 +34,10 @@ class FileKeyring(KeyringBackend):
 
     def _read(self) -> dict[str, str]:
         path = Path(os.environ["TEST_KEYRING"])
-        return json.loads(path.read_text()) if path.exists() else {}
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def _write(self, entries: dict[str, str]) -> None:
-        Path(os.environ["TEST_KEYRING"]).write_text(json.dumps(entries))
+        Path(os.environ["TEST_KEYRING"]).write_bytes(json.dumps(entries).encode())
 
 
 def variables(folder: Path) -> dict[str, str]:
@@ -54,4 +54,4 @@ def variables(folder: Path) -> dict[str, str]:
 def held(folder: Path) -> dict[str, str]:
     """What it holds, by service and origin."""
     path = folder / "keyring.json"
-    return json.loads(path.read_text()) if path.exists() else {}
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -115,16 +115,16 @@ def _other_store(work: Path) -> None:
     name = _name(work)
     (work / "store").mkdir()
     _write(work / "store" / name[:2] / name[2:], zlib.compress(b"blob 5\0" + EVIL))
-    (work / ".git" / "objects" / "info" / "alternates").write_text("../../store\n")
+    (work / ".git" / "objects" / "info" / "alternates").write_bytes(b"../../store\n")
     _object(work, name).unlink()
 
 
 def _grafts(work: Path) -> None:
-    (work / ".git" / "info" / "grafts").write_text(_git(work, "rev-parse", "HEAD"))
+    (work / ".git" / "info" / "grafts").write_bytes(_git(work, "rev-parse", "HEAD").encode())
 
 
 def _shallow(work: Path) -> None:
-    (work / ".git" / "shallow").write_text(_git(work, "rev-parse", "HEAD"))
+    (work / ".git" / "shallow").write_bytes(_git(work, "rev-parse", "HEAD").encode())
 
 
 WAYS = {

@@ -24,7 +24,7 @@ def facts(pid: int) -> Facts:
         OSError: It is not.
     """
     folder = Path("/proc") / str(pid)
-    lines = (folder / "status").read_text().splitlines()
+    lines = (folder / "status").read_text(encoding="utf-8").splitlines()
     status = dict(line.split(":", 1) for line in lines if ":" in line)
     return Facts(
         rss_b=_kilobytes(status["VmRSS"]),
@@ -38,13 +38,15 @@ def facts(pid: int) -> Facts:
 def cpu_s(pid: int) -> float:
     """Processor time that a process used, its own and the kernel's for it."""
     # The name in brackets may hold blanks; utime and stime are fields 14 and 15 (proc(5)).
-    fields = (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    fields = (
+        (Path("/proc") / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    )
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def forget_peak(pid: int) -> None:
     """Let ``peak_b`` begin anew at what is held now."""
-    (Path("/proc") / str(pid) / "clear_refs").write_text("5")
+    (Path("/proc") / str(pid) / "clear_refs").write_bytes(b"5")
 
 
 def descendants(pid: int) -> list[int]:
@@ -55,7 +57,7 @@ def descendants(pid: int) -> list[int]:
         one = queue.pop()
         for task in Path(f"/proc/{one}/task").glob("*/children"):
             try:
-                children = [int(word) for word in task.read_text().split()]
+                children = [int(word) for word in task.read_text(encoding="utf-8").split()]
             except OSError:
                 continue  # ended while we looked
             found += children

@@ -92,7 +92,7 @@ class RawClient(Wire):
         """Open a document; gives its URI."""
         path = self.home.workspace / name
         item = {"uri": path.as_uri(), "languageId": "python", "version": 1}
-        item["text"] = path.read_text() if text is None else text
+        item["text"] = path.read_text(encoding="utf-8") if text is None else text
         self.notify("textDocument/didOpen", {"textDocument": item})
         return path.as_uri()
 

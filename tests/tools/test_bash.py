@@ -165,7 +165,7 @@ async def test_output_is_noticed_while_the_command_runs(agent: Agent, root: Path
     task = asyncio.create_task(agent.call("bash", command=command))
     async with asyncio.timeout(60):
         await heard.wait()
-    (root / "go").write_text("")
+    (root / "go").write_bytes(b"")
     assert (await task).text == "réady\nend\nexit code 0"
 
 

@@ -238,7 +238,7 @@ async def test_fs_15_a_file_that_is_gone_since_it_was_read_is_not_created(
 ) -> None:
     root = tmp_path / "w"
     root.mkdir()
-    (root / "a").write_text(TEXT)
+    (root / "a").write_bytes(TEXT.encode())
     agent = Agent(DiskWorkspace([root]), tmp_path / "spill")
     await agent.call("read_file", path="a")
     if fate == "deleted":

@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Path:
         ["old.py", "src/a.py", "src/deep/b.py", "src/c.ts", ".github/ci.yml", "new.py"]
     ):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text("x")
+        (folder / name).write_bytes(b"x")
         os.utime(folder / name, (number, number))
     return folder
 
@@ -116,15 +116,15 @@ async def test_a_pattern_may_start_at_the_root_of_the_disk(agent: Agent, root: P
 
 
 async def test_ignored_files_and_git_itself_are_left_out(agent: Agent, root: Path) -> None:
-    (root / ".gitignore").write_text("*.py\n!src/a.py\n")
+    (root / ".gitignore").write_bytes(b"*.py\n!src/a.py\n")
     (root / ".git").mkdir()
-    (root / ".git" / "hook.py").write_text("x")
+    (root / ".git" / "hook.py").write_bytes(b"x")
     assert await found(agent, "*.py") == ["src/a.py"]
 
 
 async def test_links_are_not_followed(agent: Agent, root: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
-    (tmp_path / "outside" / "z.zz").write_text("x")
+    (tmp_path / "outside" / "z.zz").write_bytes(b"x")
     (root / "link").symlink_to(tmp_path / "outside")
     (root / "loop").symlink_to(root)
     assert await found(agent, "*.zz") == ["no file below '.' matches '*.zz' (ignored files aside)"]
@@ -133,7 +133,7 @@ async def test_links_are_not_followed(agent: Agent, root: Path, tmp_path: Path) 
 async def test_at_most_100_are_listed_and_the_rest_counted(agent: Agent, root: Path) -> None:
     (root / "many").mkdir()
     for number in range(130):
-        (root / "many" / f"{number}.txt").write_text("x")
+        (root / "many" / f"{number}.txt").write_bytes(b"x")
     outcome = await agent.call("glob", pattern="*.txt")
     lines = outcome.text.splitlines()
     assert (len(lines), lines[-1], outcome.figure) == (
@@ -169,7 +169,7 @@ async def test_what_cannot_be_searched_is_reported(
 
 
 async def test_a_name_with_a_line_feed_is_one_line(agent: Agent, root: Path) -> None:
-    (root / "a\nfake.zz").write_text("x")
+    (root / "a\nfake.zz").write_bytes(b"x")
     assert await found(agent, "*.zz") == ["a\\nfake.zz"]
 
 
@@ -219,7 +219,7 @@ async def test_edt_09_an_open_file_that_was_never_saved_is_the_newest(
 async def test_without_a_path_every_root_is_listed(root: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     (other / "src").mkdir(parents=True)
-    (other / "src" / "z.py").write_text("x")
+    (other / "src" / "z.py").write_bytes(b"x")
     os.utime(other / "src" / "z.py", (100, 100))
     agent = Agent(DiskWorkspace([root, other, root / "src"]), tmp_path / "spill")
     assert await found(agent, "src/*.py") == [str(other / "src" / "z.py"), "src/a.py"]
@@ -249,7 +249,7 @@ async def test_fs_03_a_folder_of_the_pattern_may_not_be_a_link(
     agent: Agent, root: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "outside").mkdir()
-    (tmp_path / "outside" / "z.zz").write_text("x")
+    (tmp_path / "outside" / "z.zz").write_bytes(b"x")
     (root / "link").symlink_to(tmp_path / "outside")
     (root / "inner").symlink_to(root / "src")
     for pattern in ("link/*.zz", "link/**/*", "inner/*.py", "inner/deep/*.py"):
@@ -259,7 +259,7 @@ async def test_fs_03_a_folder_of_the_pattern_may_not_be_a_link(
 async def test_fs_14_no_name_can_pass_for_another_line(agent: Agent, root: Path) -> None:
     names = ["a\nb.zz", "\x1b[31mred.zz", "\u202egnp.zz", "[the newest 100 of 9 files].zz"]
     for number, name in enumerate(names):
-        (root / name).write_text("x")
+        (root / name).write_bytes(b"x")
         os.utime(root / name, (number, number))
     assert await found(agent, "*.zz") == [
         "./[the newest 100 of 9 files].zz",
@@ -271,7 +271,7 @@ async def test_fs_14_no_name_can_pass_for_another_line(agent: Agent, root: Path)
 
 async def test_a_cancelled_listing_leaves_no_program_behind(agent: Agent, root: Path) -> None:
     for number in range(2_000):
-        (root / f"{number}.txt").write_text("")
+        (root / f"{number}.txt").write_bytes(b"")
     call = await seen_running(root, lambda: agent.call("glob", pattern="**/*"))
     call.cancel()
     began = time.monotonic()

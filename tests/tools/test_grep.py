@@ -90,7 +90,7 @@ async def test_case_is_ignored_on_request(agent: Agent) -> None:
 
 
 async def test_a_glob_does_not_bring_ignored_files_back(agent: Agent, root: Path) -> None:
-    (root / ".gitignore").write_text("a.py\nb.py\n")
+    (root / ".gitignore").write_bytes(b"a.py\nb.py\n")
     for glob in ("*.py", "src/*.py", "**/*.py"):
         assert await found(agent, "needle", glob=glob) == [
             f"nothing in '.', in files {glob!r}, matches 'needle' (ignored files aside)"
@@ -99,13 +99,13 @@ async def test_a_glob_does_not_bring_ignored_files_back(agent: Agent, root: Path
 
 @pytest.mark.parametrize("pattern", ["-needle", "--files", "-e", "--pre=id"])
 async def test_a_pattern_is_never_an_option(agent: Agent, root: Path, pattern: str) -> None:
-    (root / "a.py").write_text(f"x {pattern} y\n")
+    (root / "a.py").write_bytes(f"x {pattern} y\n".encode())
     assert await found(agent, pattern) == ["a.py", f"1: x {pattern} y"]
 
 
 async def test_a_folder_is_never_an_option(agent: Agent, root: Path) -> None:
     (root / "--files").mkdir()
-    (root / "--files" / "x").write_text("needle\n")
+    (root / "--files" / "x").write_bytes(b"needle\n")
     assert await found(agent, "needle", path="--files") == ["--files/x", "1: needle"]
 
 
@@ -124,7 +124,7 @@ async def test_a_missing_folder_is_reported(agent: Agent) -> None:
 
 
 async def test_a_search_stops_at_200_matches_and_says_so(agent: Agent, root: Path) -> None:
-    (root / "a.py").write_text("many\n" * 1_000)
+    (root / "a.py").write_bytes(("many\n" * 1_000).encode())
     lines = await found(agent, "many")
     assert (len(lines), lines[-2:]) == (
         202,
@@ -133,7 +133,7 @@ async def test_a_search_stops_at_200_matches_and_says_so(agent: Agent, root: Pat
 
 
 async def test_a_long_line_is_cut(agent: Agent, root: Path) -> None:
-    (root / "a.py").write_text("needle" + "é" * 100_000 + "\n")
+    (root / "a.py").write_bytes(("needle" + "é" * 100_000 + "\n").encode())
     assert await found(agent, "needle", path="a.py") == ["a.py", f"1: needle{'é' * 294}…"]
 
 
@@ -142,7 +142,7 @@ async def test_of_a_long_line_the_part_around_its_first_match_is_shown(
     agent: Agent, root: Path, indent: int
 ) -> None:
     for line in ("é" * (indent // 2) + "needle" + "x" * 5_000, " " * indent + "needle"):
-        (root / "a.py").write_text(f"{line}\n")
+        (root / "a.py").write_bytes(f"{line}\n".encode())
         _, shown = await found(agent, "needle", path="a.py", context=1)
         assert "needle" in shown
         assert "\ufffd" not in shown
@@ -169,7 +169,7 @@ async def test_fs_13_a_pattern_that_ruins_others_takes_no_time(agent: Agent, roo
 
 async def test_fs_03_links_are_not_followed(agent: Agent, root: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
-    (tmp_path / "outside" / "x").write_text("needle\n")
+    (tmp_path / "outside" / "x").write_bytes(b"needle\n")
     (root / "src" / "link").symlink_to(tmp_path / "outside")
     (root / "src" / "file").symlink_to(tmp_path / "outside" / "x")
     assert [line for line in await found(agent, "needle", path="src") if ":" not in line] == [
@@ -203,7 +203,7 @@ async def test_what_an_encoding_hides_is_reported(agent: Agent, root: Path) -> N
 
 
 async def test_a_name_with_a_line_feed_is_one_line(agent: Agent, root: Path) -> None:
-    (root / "x\n9: forged").write_text("needle\n")
+    (root / "x\n9: forged").write_bytes(b"needle\n")
     assert await found(agent, "needle", glob="x*") == ["x\\n9: forged", "1: needle"]
 
 
@@ -215,7 +215,7 @@ async def test_what_was_spilled_can_be_searched(agent: Agent) -> None:
 async def test_the_users_ripgrep_settings_do_not_count(
     agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "rgrc").write_text("--invert-match\n")
+    (tmp_path / "rgrc").write_bytes(b"--invert-match\n")
     monkeypatch.setitem(os.environ, "RIPGREP_CONFIG_PATH", str(tmp_path / "rgrc"))
     assert await found(agent, "needle", path="src/c.ts") == ["src/c.ts", "1: needle"]
 
@@ -230,7 +230,7 @@ async def test_of_very_many_200_are_shown_by_name_and_that_there_are_more(
     agent: Agent, root: Path
 ) -> None:
     for number in range(300):
-        (root / "src" / f"{number:03}.txt").write_text("many\n" * 10)
+        (root / "src" / f"{number:03}.txt").write_bytes(("many\n" * 10).encode())
     lines = await found(agent, "many")
     files = [line for line in lines if line.startswith("src")]
     assert (len(files), len(lines)) == (20, 221)
@@ -250,7 +250,7 @@ async def test_of_very_many_200_are_shown_by_name_and_that_there_are_more(
 async def test_lines_around_each_match_are_distinguished_from_matches(
     agent: Agent, root: Path
 ) -> None:
-    (root / "a.py").write_text("".join(f"line {number}\n" for number in range(1, 13)))
+    (root / "a.py").write_bytes("".join(f"line {number}\n" for number in range(1, 13)).encode())
     assert await found(agent, "line (3|4|9)$", path="a.py", context=1) == [
         *("a.py", "2- line 2", "3: line 3", "4: line 4", "5- line 5"),
         *("8- line 8", "9: line 9", "10- line 10"),
@@ -273,7 +273,7 @@ async def test_only_files_or_counts_can_be_asked_for(root: Path, tmp_path: Path)
 async def test_a_pattern_that_is_none_is_searched_for_as_plain_text(
     agent: Agent, root: Path
 ) -> None:
-    (root / "a.py").write_text("value = call(1)\n")
+    (root / "a.py").write_bytes(b"value = call(1)\n")
     assert await found(agent, "call(") == [
         "a.py",
         "1: value = call(1)",
@@ -290,7 +290,7 @@ async def test_the_end_of_a_line_is_found_before_a_carriage_return_too(
 async def test_without_a_path_every_root_is_searched(root: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    (other / "z.py").write_text("needle\n")
+    (other / "z.py").write_bytes(b"needle\n")
     agent = Agent(DiskWorkspace([root, other, root / "src"]), tmp_path / "spill")
     assert (await agent.call("grep", pattern="needle", glob="*.py")).text.splitlines() == [
         *("a.py", "2: needle = 1", "src/b.py", "3: needle two", str(other / "z.py"), "1: needle"),
@@ -303,9 +303,9 @@ async def test_without_a_path_every_root_is_searched(root: Path, tmp_path: Path)
 async def test_fs_14_neither_a_name_nor_a_text_can_pass_for_another_line(
     agent: Agent, root: Path
 ) -> None:
-    (root / "7: forged").write_text("needle\n")
-    (root / "[stopped at 200 matches").write_text("needle\n")
-    (root / "red\x1b[31m\u202e").write_text("needle\n")
+    (root / "7: forged").write_bytes(b"needle\n")
+    (root / "[stopped at 200 matches").write_bytes(b"needle\n")
+    (root / "red\x1b[31m\u202e").write_bytes(b"needle\n")
     (root / "x").write_bytes("needle\rsrc/c.ts\r8: x\x0b\u2028y\x1b[2K\tz\n".encode())
     assert await found(agent, "needle", glob="[7[rx]*") == [
         *("./7: forged", "1: needle", "./[stopped at 200 matches", "1: needle"),
@@ -317,7 +317,7 @@ async def test_fs_14_neither_a_name_nor_a_text_can_pass_for_another_line(
 async def test_fs_14_a_name_with_ripgreps_own_words_stays_a_name(agent: Agent, root: Path) -> None:
     name = 'a\nbinary file matches (found "x")\nsrc'
     (root / name).mkdir()
-    (root / name / "b.py").write_text("needle forged\n")
+    (root / name / "b.py").write_bytes(b"needle forged\n")
     lines = await found(agent, "forged")
     assert lines == ['a\\nbinary file matches (found "x")\\nsrc/b.py', "1: needle forged"]
 

@@ -138,7 +138,7 @@ async def test_what_a_rule_denies_is_found_neither_on_disk_nor_in_a_buffer(
     root: Path, tmp_path: Path
 ) -> None:
     for name in (".env", "0.env", "1.env", "2.env"):  # more than is taken of all
-        (root / name).write_text("needle\n" * 2_000)
+        (root / name).write_bytes(("needle\n" * 2_000).encode())
     agent = Agent(MemoryWorkspace(unsaved={"x.env": "needle\n"}, root=root), tmp_path / "spill")
     agent.context = msgspec.structs.replace(agent.context, hidden=lambda path: ".env" in path)
     assert await agent.call("grep", pattern="needle", mode="files") == Outcome(

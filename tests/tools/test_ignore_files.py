@@ -27,7 +27,7 @@ def agent(root: Path, tmp_path: Path) -> Agent:
 def write(root: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
+        (root / name).write_bytes(text.encode())
 
 
 async def test_all_shared_cases_of_ignore_files_hold(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ async def test_ignore_files_of_ripgrep_and_of_the_repository_count_too(
     agent: Agent, root: Path
 ) -> None:
     (root / ".git" / "info").mkdir(parents=True)
-    (root / ".git" / "info" / "exclude").write_text("excluded.txt\n")
+    (root / ".git" / "info" / "exclude").write_bytes(b"excluded.txt\n")
     write(
         root,
         {
@@ -112,7 +112,7 @@ async def test_ignore_files_of_ripgrep_and_of_the_repository_count_too(
 
 async def test_an_ignore_file_above_the_workspace_counts(agent: Agent, root: Path) -> None:
     """The workspace may be a folder of a larger repository."""
-    (root.parent / ".gitignore").write_text("*.log\n")
+    (root.parent / ".gitignore").write_bytes(b"*.log\n")
     write(root, {"a.log": "needle\n", "b.txt": "needle\n"})
     assert (await agent.call("grep", pattern="needle", mode="files")).text == "b.txt"
 

@@ -31,7 +31,7 @@ async def test_narrowing_the_walk_loses_and_adds_nothing(pattern: str, tmp_path:
     root = tmp_path / "w"
     for name in FILES:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text("needle\n")
+        (root / name).write_bytes(b"needle\n")
     agent = Agent(DiskWorkspace([root]), tmp_path / "spill")
     matches = path_matcher(pattern.removeprefix("./"))
     expected = {name for name in FILES if matches(name)}

@@ -142,7 +142,7 @@ async def test_what_was_spilled_can_be_read_and_nothing_beside_it(tmp_path: Path
     agent = over(tmp_path, {})
     path = await agent.context.spill("bash", "kept\n")
     assert (await agent.call("read_file", path=str(path))).text == "1\tkept"
-    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "secret").write_bytes(b"secret")
     for outside in (tmp_path / "secret", path.parent / ".." / "secret"):
         with pytest.raises(ToolError, match="outside the workspace"):
             await agent.call("read_file", path=str(outside))
@@ -171,7 +171,7 @@ async def test_a_path_that_does_not_exist_names_the_nearest_that_does(tmp_path, 
     for name in ("src/shop/Invoice.py", "src/cart.py", "node_modules/x/invoice.py"):
         path = tmp_path / "work" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("a\n")
+        path.write_bytes(b"a\n")
     agent = Agent(DiskWorkspace([tmp_path / "work"]), tmp_path / "spill")
     with pytest.raises(ToolError) as elsewhere:
         await agent.call(tool, path="shop/invoice.py", **more)

@@ -81,7 +81,7 @@ async def test_lsp_22_ten_thousand_changes_in_a_burst_leave_the_text_of_the_orac
     text = "".join(f"line {number:03} of the file, some words\n" for number in range(180))
     assert 5_500 < len(text) < 6_500
     oracle = Oracle(text)
-    (client.home.workspace / "burst.py").write_text("on disk\n")
+    (client.home.workspace / "burst.py").write_bytes(b"on disk\n")
     uri = client.open_shop(text, name="burst.py")
     bodies = [
         {"jsonrpc": "2.0", "method": "textDocument/didChange"}
@@ -96,7 +96,7 @@ async def test_lsp_22_ten_thousand_changes_in_a_burst_leave_the_text_of_the_orac
 
 async def test_many_changes_in_one_notification_are_applied_in_order(desk) -> None:
     client, random, oracle = desk.client, Random(23), Oracle("one\ntwo\nthree\n")
-    (client.home.workspace / "many.py").write_text("")
+    (client.home.workspace / "many.py").write_bytes(b"")
     uri = client.open_shop("one\ntwo\nthree\n", name="many.py")
     edits = [oracle.edit(random) for _ in range(500)]
     client.notify("textDocument/didChange", change(uri, 2, *edits))
@@ -105,7 +105,7 @@ async def test_many_changes_in_one_notification_are_applied_in_order(desk) -> No
 
 async def test_a_range_past_the_end_means_the_end(desk) -> None:
     client = desk.client
-    (client.home.workspace / "end.py").write_text("")
+    (client.home.workspace / "end.py").write_bytes(b"")
     uri = client.open_shop("one\ntwo", name="end.py")
     far = (2**31 - 1, 2**31 - 1)
     client.notify("textDocument/didChange", change(uri, 2, replace(far, far, "!")))
@@ -124,7 +124,7 @@ async def test_changes_of_what_is_not_open_are_ignored(desk) -> None:
 
 async def test_negative_places_mean_the_start(desk) -> None:
     client = desk.client
-    (client.home.workspace / "minus.py").write_text("")
+    (client.home.workspace / "minus.py").write_bytes(b"")
     uri = client.open_shop("one\n", name="minus.py")
     client.notify("textDocument/didChange", change(uri, 2, replace((-1, 0), (0, -5), "!")))
     assert await desk.text("minus.py") == ["!one"]
@@ -132,7 +132,7 @@ async def test_negative_places_mean_the_start(desk) -> None:
 
 async def test_opened_a_thousand_times_and_closed_once_is_closed(desk) -> None:
     client = desk.client
-    (client.home.workspace / "again.py").write_text("on disk\n")
+    (client.home.workspace / "again.py").write_bytes(b"on disk\n")
     for number in range(1_000):
         uri = client.open_shop(f"number {number}\n", name="again.py")
     assert await desk.text("again.py") == ["number 999"]

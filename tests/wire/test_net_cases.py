@@ -28,7 +28,7 @@ def listening(pid: int) -> list[str]:
     lines = [
         line.split()
         for name in ("tcp", "tcp6", "udp", "udp6")
-        for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]
+        for line in Path(f"/proc/{pid}/net/{name}").read_text(encoding="utf-8").splitlines()[1:]
     ]
     return [line[1] for line in lines if line[9] in sockets and line[3] in {LISTENING, "07"}]
 

@@ -43,7 +43,7 @@ async def asked_of(playlist: Playlist) -> None:
 
 
 def drafts(home: Home) -> list[str]:
-    return [path.read_text() for path in home.state.rglob("drafts/**/*.md")]
+    return [path.read_text(encoding="utf-8") for path in home.state.rglob("drafts/**/*.md")]
 
 
 def hang_up(client: RawClient) -> None:
@@ -104,7 +104,7 @@ async def test_words_that_came_just_before_the_end_of_the_line_are_kept(tmp_path
         client.ask("indwell/prompt", {"text": "PRECIOUS words"})
         await client.close_stdin_when_sent()
         await client.ended(timeout_s=LEAVES_S)
-    kept = [path.read_text() for path in home.state.rglob("*") if path.is_file()]
+    kept = [path.read_text(encoding="utf-8") for path in home.state.rglob("*") if path.is_file()]
     assert [text for text in kept if "PRECIOUS words" in text] != []
 
 

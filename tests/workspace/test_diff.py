@@ -166,10 +166,10 @@ def test_edits_of_large_texts_make_the_new_text_and_agree_with_the_diff(seed: in
 @pytest.mark.parametrize("seed", range(6))
 def test_patch_makes_the_new_text_of_a_large_diff(tmp_path: Path, seed: int) -> None:
     before, after = (text.replace("\r\n", "\n").replace("\r", "\n") for text in varied(seed))
-    (tmp_path / "f").write_text(before)
+    (tmp_path / "f").write_bytes(before.encode())
     diff = unified_diff(before, after, "f").encode()
     subprocess.run(["patch", "-p1", "-s"], cwd=tmp_path, input=diff, check=True)
-    assert (tmp_path / "f").read_text() == after
+    assert (tmp_path / "f").read_text(encoding="utf-8") == after
 
 
 def test_a_scattered_change_is_as_short_as_can_be() -> None:
@@ -212,8 +212,8 @@ def test_the_worst_repetition_is_bounded() -> None:
 def test_a_diff_is_what_the_program_diff_shows(tmp_path: Path) -> None:
     before = "".join(f"def f{i}():\n    return {i}\n\n" for i in range(40))
     after = before.replace("return 7\n", "x = 7\n    return x\n").replace("return 30\n", "pass\n")
-    (tmp_path / "a").write_text(before)
-    (tmp_path / "b").write_text(after)
+    (tmp_path / "a").write_bytes(before.encode())
+    (tmp_path / "b").write_bytes(after.encode())
     shown = subprocess.run(
         ["diff", "-u", "a", "b"], cwd=tmp_path, capture_output=True, text=True, check=False
     )

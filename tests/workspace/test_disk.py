@@ -62,8 +62,8 @@ async def test_the_nearest_editorconfig_says_what_encoding_is_meant(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     (tmp_path / "src").mkdir()
-    (tmp_path / ".editorconfig").write_text("root = true\n[*]\ncharset = utf-16le\n")
-    (tmp_path / "src" / ".editorconfig").write_text("[*.txt]\ncharset = latin1\n")
+    (tmp_path / ".editorconfig").write_bytes(b"root = true\n[*]\ncharset = utf-16le\n")
+    (tmp_path / "src" / ".editorconfig").write_bytes(b"[*.txt]\ncharset = latin1\n")
     (tmp_path / "src" / "a.txt").write_bytes(b"old \xe9\n")
     assert await edit(workspace, "src/a.txt", "old", "\u00f6") == b"\xf6 \xe9\n"
     path = workspace.resolve("src/b.txt")
@@ -195,7 +195,7 @@ async def test_what_a_project_holds_is_never_taken_for_an_unfinished_write(tmp_p
         ".indwell-0123456789abcdef.tmp": "the user's",
     }
     for name, text in planted.items():
-        (tmp_path / name).write_text(f"{text}{{2}}\n?1}}\n")
+        (tmp_path / name).write_bytes(f"{text}{{2}}\n?1}}\n".encode())
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     workspace = DiskWorkspace([tmp_path], private=tmp_path.with_name("undo"))
     for name in ("notes.txt", "package.json"):

@@ -122,14 +122,14 @@ def test_a_worktree_counts_with_the_repository_that_it_points_to(folder) -> None
 
 def test_inj_08_a_link_out_of_the_folder_is_never_read(folder, tmp_path) -> None:
     secret = tmp_path / "secret"
-    secret.write_text("KEY")
+    secret.write_bytes(b"KEY")
     (folder.root / "AGENTS.md").symlink_to(secret)
     (folder.root / ".indwell").symlink_to(tmp_path)
     found = executables(folder.root)
     assert [one.name for one in found] == [".indwell", "AGENTS.md"]
     assert [one.lines for one in found] == [(), ()]
     before = folder.digests
-    secret.write_text("another")
+    secret.write_bytes(b"another")
     assert folder.digests == before  # it was never looked at
     (folder.root / "AGENTS.md").unlink()
     (folder.root / "AGENTS.md").symlink_to(tmp_path / "elsewhere")
@@ -145,7 +145,7 @@ def test_a_folder_behind_a_link_counts_with_what_it_holds(folder) -> None:
 
 def test_a_folder_behind_a_link_out_is_known_by_where_it_leads(folder, tmp_path) -> None:
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "x").write_text("x")
+    (tmp_path / "out" / "x").write_bytes(b"x")
     (folder.root / ".husky").mkdir()
     (folder.root / ".husky" / "out").symlink_to(tmp_path / "out")
     before = folder.digests

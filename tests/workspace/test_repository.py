@@ -85,7 +85,7 @@ def of_a_linked_worktree(work: Work) -> None:
 
 def by_two_includes(work: Work) -> None:
     config = work.repository() / ".git/config"
-    config.write_text(f"{config.read_text()}[include]\n\tpath = ../one ; a comment\n")
+    config.write_bytes(f"{config.read_text()}[include]\n\tpath = ../one ; a comment\n".encode())
     work.write("one", "[include]\npath=two\n")
     work.write("two", work.evil)
 
@@ -120,7 +120,7 @@ def test_tru_17_whatever_git_obeys_is_seen(work, made, name, folder) -> None:
     assert name in before
     assert work.git_obeys_it(folder), "else the test shows nothing"
     path = work.root / name
-    path.write_text(path.read_text() + "[alias]\n\tx = !y\n")
+    path.write_bytes((path.read_text(encoding="utf-8") + "[alias]\n\tx = !y\n").encode())
     assert work.digests[name] != before[name]
 
 
@@ -185,9 +185,9 @@ def test_a_submodule_s_place_is_not_asked_about(work) -> None:
     (work.root / ".git/modules").mkdir()
     work.repository("sub", "--separate-git-dir", str(work.root / ".git/modules/sub"))
     config = work.root / ".git/modules/sub/config"
-    config.write_text(f"{config.read_text()}\tworktree = ../../../sub\n")
+    config.write_bytes(f"{config.read_text()}\tworktree = ../../../sub\n".encode())
     assert work.digests == {}
-    config.write_text(f"{config.read_text()}\tworktree = ../../../other\n")
+    config.write_bytes(f"{config.read_text()}\tworktree = ../../../other\n".encode())
     assert list(work.digests) == [".git/modules/sub/config"]
 
 

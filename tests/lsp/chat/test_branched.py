@@ -65,12 +65,16 @@ async def test_a_chat_shows_that_it_was_reverted_and_a_fork_opens_a_chat_of_its_
         chats = home.workspace / ".indwell" / "chats"
 
         def made() -> list[Path]:
-            return [one for one in chats.iterdir() if forked["session"] in one.read_text()]
+            return [
+                one
+                for one in chats.iterdir()
+                if forked["session"] in one.read_text(encoding="utf-8")
+            ]
 
         await editor.wait_until(lambda: any("in the chat" in one for one in editor.messages))
         (path,) = made()
-        assert "## Indwell · turn 1\n" in path.read_text()
-        assert "turn 2" not in path.read_text()
+        assert "## Indwell · turn 1\n" in path.read_text(encoding="utf-8")
+        assert "turn 2" not in path.read_text(encoding="utf-8")
         assert (
             "Indwell: a new session continues from the end of turn 1, in the chat " + path.name
         ) in editor.messages

@@ -225,8 +225,8 @@ async def test_a_server_that_is_killed_in_the_middle_loses_no_words(home) -> Non
             os.kill(editor.process.pid, signal.SIGKILL)
             await editor.process.wait()
         logs = list(home.state.glob("sessions/*/*/log.jsonl"))
-        assert any("Precious words." in log.read_text() for log in logs)
-        assert "Precious words." in buffer.path.read_text()
+        assert any("Precious words." in log.read_text(encoding="utf-8") for log in logs)
+        assert "Precious words." in buffer.path.read_text(encoding="utf-8")
         async with editing(home, endpoint.base_url) as editor:
             buffer = opened(editor, buffer.path)
             await editor.wait_until(lambda: "> Not ended: " in buffer.text)
@@ -278,7 +278,7 @@ async def test_an_editor_that_shows_no_documents_is_told_where_the_chat_is(home)
         result = await editor.execute("indwell.chat")
         assert result["shown"] is False
         await editor.wait_until(lambda: any(result["path"] in one for one in editor.messages))
-        assert (home.workspace / ".indwell/chats/.gitignore").read_text() == "*\n"
+        assert (home.workspace / ".indwell/chats/.gitignore").read_text(encoding="utf-8") == "*\n"
 
 
 async def test_editors_ask_about_chats_and_get_turns_tools_and_files(home) -> None:

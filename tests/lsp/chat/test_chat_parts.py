@@ -173,9 +173,9 @@ def test_a_chat_changes_nothing_about_trust_and_is_found_by_its_session(tmp_path
     assert new_chat(root, "2026-11-21", new_text()).name == "2026-11-21-2.chat.md"
     assert chat_of(root, "s-1") == path
     assert chat_of(root, "s-2") is None
-    (root / ".indwell/chats/config.toml").write_text("x")
+    (root / ".indwell/chats/config.toml").write_bytes(b"x")
     (root / ".indwell/chats/deep").mkdir()
-    (root / ".indwell/chats/deep/x.chat.md").write_text("x")
+    (root / ".indwell/chats/deep/x.chat.md").write_bytes(b"x")
     assert len(executables(root)) == len(before) + 2
 
 
@@ -191,12 +191,12 @@ def test_files_of_editors_beside_a_chat_do_not_affect_trust_either(tmp_path) -> 
         ".x.chat.md.kate-swp",
     )
     for name in beside:
-        (folder / name).write_text("x")
+        (folder / name).write_bytes(b"x")
     (folder / ".#x.chat.md").symlink_to("user@host.1234:5678")
     assert executables(root) == before
     others = (".config.toml.swp", "config.toml~", "x.chat.md.swp", ".x.chat.md.sh", "#config.toml#")
     for number, name in enumerate(others, 1):
-        (folder / name).write_text("x")
+        (folder / name).write_bytes(b"x")
         assert len(executables(root)) == len(before) + number, name
     (folder / ".#y.chat.md").symlink_to(folder / "config.toml~")
     assert len(executables(root)) == len(before) + len(others) + 1

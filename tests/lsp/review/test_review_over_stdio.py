@@ -62,7 +62,7 @@ async def test_each_client_judges_what_is_pending_also_after_a_restart_and_typin
 
         # Two more turns; of one the file is not open.
         await editor.ask("the other one")
-        assert other.read_text() == changed(2, 20)
+        assert other.read_text(encoding="utf-8") == changed(2, 20)
         await editor.wait_until(lambda: other.as_uri() in editor.marks.problems)
         await editor.ask("and this")
         await until_marked(editor, buffer, (11, 12), (29, 30))
@@ -113,7 +113,7 @@ async def test_each_client_judges_what_is_pending_also_after_a_restart_and_typin
         ]
         done = await act(editor, buffer, 1, "Reject all pending changes")
         assert (len(done["hunks"]), done["kept"]) == (2, [])
-        assert other.read_text() == BEFORE
+        assert other.read_text(encoding="utf-8") == BEFORE
         await editor.wait_until(lambda: not editor.marks.problems)
         assert await titles(editor, buffer, 1) == []
 
@@ -134,14 +134,14 @@ async def test_a_reject_reaches_the_disk_but_what_the_user_typed_stays_unsaved(h
         await until_marked(editor, saved, (4, 5), (16, 17), (28, 29))
         editor.type_text(typed, 0, 0, "mine\n")
         await editor.heard()
-        on_disk = other.read_text()
+        on_disk = other.read_text(encoding="utf-8")
 
         await act(editor, saved, 16, "Reject this change")
-        assert saved.path.read_text() == saved.text == changed(4, 26)
+        assert saved.path.read_text(encoding="utf-8") == saved.text == changed(4, 26)
         await until_marked(editor, typed, (3, 4), (22, 23))
         await act(editor, typed, 3, "Reject this change")
         assert typed.text == "mine\n" + changed(20)
-        assert other.read_text() == on_disk
+        assert other.read_text(encoding="utf-8") == on_disk
     home.logs()
 
 
@@ -176,5 +176,5 @@ async def test_a_renamed_file_and_folder_keep_what_is_pending(home) -> None:
         buffer = editor.open(home.workspace / "place" / "other.txt")
         await until_marked(editor, buffer, (4, 5), (16, 17), (28, 29))
         await act(editor, buffer, 16, "Reject this change")
-        assert buffer.path.read_text() == changed(4, 26)
+        assert buffer.path.read_text(encoding="utf-8") == changed(4, 26)
     home.logs()

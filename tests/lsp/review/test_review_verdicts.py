@@ -83,9 +83,9 @@ class Court(Desk):
     async def changed(self, name: str, *lines: int, actor: Actor = ME):
         """A file in which the agent replaced lines."""
         path = self.path(name)
-        before = path.read_text() if path.exists() else BEFORE
-        path.write_text(new(*lines, text=before))
-        await change(self.ledger, path, before, path.read_text(), actor)
+        before = path.read_text(encoding="utf-8") if path.exists() else BEFORE
+        path.write_bytes(new(*lines, text=before).encode())
+        await change(self.ledger, path, before, path.read_text(encoding="utf-8"), actor)
         return path
 
 
@@ -102,7 +102,7 @@ async def test_a_hunk_of_three_goes_and_the_sentence_says_so(court) -> None:
     path = await court.changed("a.txt", 3, 9, 15)
     _, middle, _ = court.ledger.hunks(path)
     result = await court.judge("reject", hunks=(middle.id,), uri=path.as_uri())
-    assert path.read_text() == new(3, 15)
+    assert path.read_text(encoding="utf-8") == new(3, 15)
     assert (result.hunks, result.kept, result.gone) == ((middle.id,), (), ())
     assert court.client.told == ["Indwell: rejected 1 change in a.txt"]
     assert court.client.asked == []
@@ -114,7 +114,7 @@ async def test_a_rich_client_reads_the_answer_and_is_not_told_twice(court) -> No
     result = await court.judge("accept", uri=path.as_uri())
     assert result.message == "accepted 1 change in a.txt"
     assert court.client.told == []
-    assert path.read_text() == new(3)
+    assert path.read_text(encoding="utf-8") == new(3)
     assert court.ledger.n_pending == 0
 
 
@@ -129,12 +129,14 @@ async def test_scopes_are_a_file_a_turn_a_session_and_all(court, verb) -> None:
 
     await court.judge(verb, turn=2)
     assert pending() == {"a.txt", "c.txt"}
-    assert (second.read_text() == BEFORE) == (verb == "reject")
+    assert (second.read_text(encoding="utf-8") == BEFORE) == (verb == "reject")
     await court.judge(verb, session="s1")
     assert pending() == {"c.txt"}
     await court.judge(verb, all=True)
     assert pending() == set()
-    assert (first.read_text() == third.read_text() == BEFORE) == (verb == "reject")
+    assert (first.read_text(encoding="utf-8") == third.read_text(encoding="utf-8") == BEFORE) == (
+        verb == "reject"
+    )
 
 
 async def test_an_argument_must_say_what_is_meant(court) -> None:
@@ -153,7 +155,7 @@ async def test_an_old_action_does_nothing_and_says_so(court) -> None:
     await court.judge("accept", hunks=(hunk.id,))
     result = await court.judge("reject", hunks=(hunk.id,))
     assert (result.hunks, result.gone) == ((), (hunk.id,))
-    assert path.read_text() == new(3)
+    assert path.read_text(encoding="utf-8") == new(3)
     assert court.client.told[-1] == (
         "Indwell: the change that was shown is no longer pending, and nothing was done for it"
     )
@@ -166,11 +168,11 @@ async def test_a_change_that_was_edited_since_it_was_shown_is_not_the_one_that_w
 ) -> None:
     path = await court.changed("a.txt", 3)
     (hunk,) = court.ledger.hunks(path)
-    path.write_text(path.read_text().replace("and 3", "mine"))
+    path.write_bytes(path.read_text(encoding="utf-8").replace("and 3", "mine").encode())
     court.documents.changed_on_disk([path.as_uri()])
     result = await court.judge("reject", hunks=(hunk.id,))
     assert (result.hunks, result.gone) == ((), (hunk.id,))
-    assert "mine\n" in path.read_text()
+    assert "mine\n" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +187,7 @@ async def test_lines_that_the_user_changed_go_only_after_a_yes_and_in_one_edit(
     court, answer, expected, n_kept
 ) -> None:
     path = await court.changed("a.txt", 3, 9)
-    path.write_text(path.read_text().replace("and 3", "mine"))
+    path.write_bytes(path.read_text(encoding="utf-8").replace("and 3", "mine").encode())
     court.documents.changed_on_disk([path.as_uri()])
     court.client.answer = answer
     result = await court.judge("reject", uri=path.as_uri())
@@ -195,7 +197,7 @@ async def test_lines_that_the_user_changed_go_only_after_a_yes_and_in_one_edit(
         "Indwell: reject this change anyway, and lose later changes?\n"
         "a.txt, line 3: you changed lines of it since"
     )
-    assert path.read_text() == expected
+    assert path.read_text(encoding="utf-8") == expected
     assert len(result.kept) == n_kept
     if n_kept:
         (told,) = court.client.told
@@ -207,7 +209,7 @@ async def test_lines_that_the_user_changed_go_only_after_a_yes_and_in_one_edit(
 
 async def test_the_files_that_need_no_question_do_not_wait_for_its_answer(court) -> None:
     path, other = await court.changed("a.txt", 3), await court.changed("b.txt", 3)
-    path.write_text(path.read_text().replace("and 3", "mine"))
+    path.write_bytes(path.read_text(encoding="utf-8").replace("and 3", "mine").encode())
     court.documents.changed_on_disk([path.as_uri()])
     court.client.answer = None
     gone = asyncio.Event()
@@ -215,17 +217,17 @@ async def test_the_files_that_need_no_question_do_not_wait_for_its_answer(court)
     judging = asyncio.create_task(court.judge("reject", all=True))
     async with asyncio.timeout(60):
         await gone.wait()
-    assert other.read_text() == BEFORE
+    assert other.read_text(encoding="utf-8") == BEFORE
     assert court.verdicts.cancel("indwell-verdict-1")  # which ends the question as well
     result = await judging
     assert [row.why for row in result.kept] == ["stopped before this one"]
-    assert "mine\n" in path.read_text()
+    assert "mine\n" in path.read_text(encoding="utf-8")
 
 
 async def test_a_command_is_answered_in_time_and_the_end_is_told_later(tmp_path) -> None:
     court = Court(tmp_path, await ledger_in(tmp_path, tmp_path), answer_s=0.05)
     path = await court.changed("a.txt", 3)
-    path.write_text(path.read_text().replace("and 3", "mine"))
+    path.write_bytes(path.read_text(encoding="utf-8").replace("and 3", "mine").encode())
     court.documents.changed_on_disk([path.as_uri()])
     court.client.answer = None
     result = await court.judge("reject", all=True)
@@ -243,13 +245,13 @@ async def test_a_command_is_answered_in_time_and_the_end_is_told_later(tmp_path)
 
 async def test_what_a_later_turn_built_on_is_asked_for_as_well(court) -> None:
     path = await court.changed("a.txt", 3)
-    before = path.read_text()
-    path.write_text(before.replace("new 3", "newer 3"))
-    await change(court.ledger, path, before, path.read_text(), LATER)
+    before = path.read_text(encoding="utf-8")
+    path.write_bytes(before.replace("new 3", "newer 3").encode())
+    await change(court.ledger, path, before, path.read_text(encoding="utf-8"), LATER)
     result = await court.judge("reject", turn=1)
     assert (len(court.client.asked), result.hunks) == (1, ())
     assert [row.why for row in result.kept] == ["a later change rewrote the same lines"]
-    assert path.read_text() == before.replace("new 3", "newer 3")
+    assert path.read_text(encoding="utf-8") == before.replace("new 3", "newer 3")
 
 
 async def test_a_long_verdict_shows_its_progress_and_can_be_stopped_between_files(court) -> None:
@@ -261,7 +263,7 @@ async def test_a_long_verdict_shows_its_progress_and_can_be_stopped_between_file
 
     court.client.on_progress = stop
     result = await court.judge("reject", all=True)
-    done = [path for path in paths if path.read_text() == BEFORE]
+    done = [path for path in paths if path.read_text(encoding="utf-8") == BEFORE]
     assert 0 < len(done) < 30
     assert {row.why for row in result.kept} == {"stopped before this one"}
     assert len(result.hunks) + len(result.kept) == 30
@@ -275,14 +277,14 @@ async def test_a_long_verdict_shows_its_progress_and_can_be_stopped_between_file
 async def test_while_the_agent_writes_a_verdict_waits_for_it(court) -> None:
     path = await court.changed("a.txt", 3)
     (hunk,) = court.ledger.hunks(path)
-    after = new(9, text=path.read_text())
-    pending = await court.ledger.begin(LATER, "call", path, path.read_text(), after)
+    after = new(9, text=path.read_text(encoding="utf-8"))
+    pending = await court.ledger.begin(LATER, "call", path, path.read_text(encoding="utf-8"), after)
     judging = asyncio.create_task(court.judge("reject", hunks=(hunk.id,)))
     await asyncio.sleep(0)
-    path.write_text(after)
+    path.write_bytes(after.encode())
     await court.ledger.finish(pending, after, accepted=False)
     await judging
-    assert path.read_text() == new(9)
+    assert path.read_text(encoding="utf-8") == new(9)
 
 
 async def test_created_and_deleted_files_are_judged_whole(court) -> None:
@@ -292,7 +294,7 @@ async def test_created_and_deleted_files_are_judged_whole(court) -> None:
     result = await court.judge("reject", all=True)
     assert len(result.hunks) == 2
     assert not made.exists()
-    assert gone.read_text() == "was\n"
+    assert gone.read_text(encoding="utf-8") == "was\n"
 
 
 async def test_what_was_done_survives_json(court) -> None:

@@ -77,7 +77,7 @@ async def test_a_diff_is_of_all_of_a_session_or_of_a_turn(desk) -> None:
 
 async def test_the_users_own_lines_are_on_both_sides(desk) -> None:
     await desk.edit("a.txt", "1\n2\n3\n", "1\nB\n3\n")
-    (desk.folder / "a.txt").write_text("mine\n1\nB\n3\n")
+    (desk.folder / "a.txt").write_bytes(b"mine\n1\nB\n3\n")
     assert await desk.changes.base(Base(desk.uri_path("a.txt"))) == "mine\n1\n2\n3\n"
     assert "+mine" not in await desk.changes.diff(Diff())
 
@@ -94,7 +94,7 @@ async def test_what_a_deny_rule_names_is_not_shown(desk) -> None:
 
 async def test_no_link_leads_out_of_the_workspace(desk, tmp_path) -> None:
     outside = tmp_path / "outside.txt"
-    outside.write_text("secret\n")
+    outside.write_bytes(b"secret\n")
     (desk.folder / "link").symlink_to(outside)
     for name in ("link", "../outside.txt"):
         with pytest.raises(UserError):

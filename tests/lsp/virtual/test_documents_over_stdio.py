@@ -115,11 +115,11 @@ async def test_elsewhere_a_read_only_file_is_shown(home) -> None:
         path = file_of(first["uri"])
         assert path.is_relative_to(home.state / "shown")
         assert stat.S_IMODE(path.stat().st_mode) == 0o444
-        assert "> Why?" in path.read_text()
+        assert "> Why?" in path.read_text(encoding="utf-8")
         editor.open(path, "markdown")  # as the editor does when it shows it
         await editor.ask("Sure?")
         other = await editor.execute("indwell.open", {"what": "transcript"})
-        assert "> Sure?" in file_of(other["uri"]).read_text()
+        assert "> Sure?" in file_of(other["uri"]).read_text(encoding="utf-8")
         assert other["uri"] != first["uri"]  # who has the old one open looks at it no more
         assert editor.shown == [first["uri"], first["uri"], other["uri"]]
     assert str(path) not in json.dumps(endpoint.seen[1].body)  # nobody works in it
@@ -136,7 +136,7 @@ async def test_explain_request_gives_the_rows_and_opens_the_document_in_plain_ed
     async with editing(home) as editor:
         rows = await editor.execute("indwell.explainRequest")
         assert (rows["session"], rows["blocks"]) == (None, [])
-        assert "# The next request" in file_of(editor.shown[0]).read_text()
+        assert "# The next request" in file_of(editor.shown[0]).read_text(encoding="utf-8")
     async with editing(home, extensions=("events",)) as editor:
         assert await editor.execute("indwell.explainRequest") == rows
         assert editor.shown == []
@@ -217,7 +217,7 @@ async def test_what_hides_in_a_change_is_shown_in_its_diff(home) -> None:
     ):
         await editor.ask("Write it")
         opened = await editor.execute("indwell.open", {"what": "diff"})
-        text = file_of(opened["uri"]).read_text()
+        text = file_of(opened["uri"]).read_text(encoding="utf-8")
         assert "+++ b/sly.py" in text
         assert "+x = 1 # \\u202e 2" in text
 
@@ -248,7 +248,7 @@ async def test_a_terminal_and_an_editor_see_the_same_changes(home) -> None:
         code, told = await review("--reject", "--all")
         assert code == 0
         assert told.startswith("rejected: shop.py (1 change)\nas it was: shop.py is kept in ")
-        assert home.shop.read_text() == SOURCE
+        assert home.shop.read_text(encoding="utf-8") == SOURCE
         editor.reopen(home.shop, SOURCE)  # as an editor does that loads what changed on disk
         await editor.wait_until(lambda: diff in refreshed)
         assert await content(editor, diff) == "# Nothing is pending.\n"

@@ -39,7 +39,7 @@ async def test_the_document_shows_each_sent_line_and_looking_tells_the_model_not
 
         async def shown() -> str:
             found = await editor.execute("indwell.open", {"what": "request"})
-            return Path(found["uri"].removeprefix("file://")).read_text()
+            return Path(found["uri"].removeprefix("file://")).read_text(encoding="utf-8")
 
         document, again = await shown(), await shown()
         context = json.dumps(await editor.execute("indwell.explainRequest"))
