@@ -135,7 +135,7 @@ class Terminal:
         stat = Path(f"/proc/{self._process.pid}/stat")
         return (
             not stat.exists()
-            or stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "R"
+            or stat.read_text("utf-8").rpartition(")")[2].split()[0] != "R"
         )
 
     def _read(self, timeout_s: float) -> bool:
