@@ -38,9 +38,7 @@ def facts(pid: int) -> Facts:
 def cpu_s(pid: int) -> float:
     """Processor time that a process used, its own and the kernel's for it."""
     # The name in brackets may hold blanks; utime and stime are fields 14 and 15 (proc(5)).
-    fields = (
-        (Path("/proc") / str(pid) / "stat").read_text("utf-8").rpartition(")")[2].split()
-    )
+    fields = (Path("/proc") / str(pid) / "stat").read_text("utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

@@ -133,10 +133,7 @@ class Terminal:
     def _waits(self) -> bool:
         """Does the process sleep, as one that reads from its terminal? Only Linux tells."""
         stat = Path(f"/proc/{self._process.pid}/stat")
-        return (
-            not stat.exists()
-            or stat.read_text("utf-8").rpartition(")")[2].split()[0] != "R"
-        )
+        return not stat.exists() or stat.read_text("utf-8").rpartition(")")[2].split()[0] != "R"
 
     def _read(self, timeout_s: float) -> bool:
         if not select.select([self._master], [], [], max(timeout_s, 0.0))[0]:
