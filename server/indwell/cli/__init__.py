@@ -40,9 +40,29 @@ def code_of_stop(stop: KeyboardInterrupt) -> int:
     return TERMINATED if isinstance(stop, Terminated) else STOPPED
 
 
+if sys.platform == "win32":
+
+    def _write_everything() -> None:
+        """Write UTF-8 into pipes and files, and replace what a console cannot show.
+
+        Without this a pipe gets the ANSI code page, and the first other character ends the command.
+        """
+        is_chosen = bool(os.environ.get("PYTHONIOENCODING"))
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                encoding = None if is_chosen or stream.isatty() else "utf-8"
+                stream.reconfigure(encoding=encoding, errors="replace")
+
+else:
+
+    def _write_everything() -> None:
+        """Do nothing: the locale has UTF-8 in practice."""
+
+
 def _main(given: list[str]) -> int:
     # before any program is looked up; more folders are added as they become known
     own_path.keep_out()
+    _write_everything()
     os.environ.pop("OPENAI_LOG", None)  # other programs' switch: it would log prompts on our stderr
     if given in ([], ["serve"], ["serve", "--stdio"]):  # what editors start: load nothing else
         from indwell.cli.serve.command import serve

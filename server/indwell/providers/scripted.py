@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import re
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, assert_never
@@ -170,7 +171,7 @@ def _estimate(request: Request, reply: Reply) -> Usage:
 DEMO_MODEL = "scripted-demo"
 """The model's name wherever a model is named."""
 
-CHECK = "python3 -B -m unittest -q"
+CHECK = f"{'python' if sys.platform == 'win32' else 'python3'} -B -m unittest -q"
 """The check of the demo's project; -B, as a stale .pyc would hide an edit of the same second."""
 
 WHAT_IT_IS = (

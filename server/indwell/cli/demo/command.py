@@ -26,7 +26,7 @@ from indwell.files.append_log import make_private_folder
 from indwell.messages import Usage
 from indwell.policy.approvals import Chosen, Question
 from indwell.providers.scripted import CHECK, DEMO_MODEL
-from indwell.sandbox.spawn import spawn
+from indwell.sandbox.program import run_program
 from indwell.service.user_settings import read_settings
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
@@ -158,7 +158,9 @@ class DemoRun:
         return document, original
 
     async def _check(self) -> str:
-        finished = await spawn(CHECK, cwd=self._folder, timeout_s=CHECK_TIMEOUT_S)
+        """Run the check with our own Python, and without a shell: there may be none."""
+        words = [sys.executable, *CHECK.split()[1:]]
+        finished = await run_program(words, cwd=self._folder, timeout_s=CHECK_TIMEOUT_S)
         return "passed" if finished.exit_code == 0 else "failed"
 
     def _show(self, event: Mapping[str, Any]) -> None:
@@ -205,6 +207,9 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
                 **os.environ,
                 "INDWELL_TRUSTED": str(folder),  # this function has just created it
             }
+            if sys.platform == "win32":  # there a Python is often in no folder of PATH
+                ours = str(Path(sys.executable).parent)
+                environment["PATH"] = os.pathsep.join([ours, os.environ.get("PATH", "")])
             demo_run = DemoRun(console, settings, make_project(seed), folder, environment)
             report = wait_for(demo_run.play())
     except UserError as error:

@@ -7,14 +7,16 @@ import contextlib
 import os
 import re
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.beneath import locate
+from indwell.files.private import read_own, remove_own_tree, scratch_folder
 from indwell.files.spelling import is_absolute, quoted, slashed
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.rules import Widening
@@ -206,21 +208,21 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
     saw = await asyncio.to_thread(context.look)
     output = CommandOutput(context.on_output)
     timeout_s = arguments.timeout_s or shell.timeout_s
-    with _trail() as (reading, writing):
+    with _trail() as reporting:
         async with contextlib.nullcontext() if context.unasked else context.covered():
             finished = await spawn(
                 # The trap also runs after `exit`, and not in subshells; `builtin` is no function.
-                f"trap 'builtin pwd -P 2>/dev/null >&{writing}' EXIT; {arguments.command}",
+                f"trap {shlex.quote(reporting.words)} EXIT; {arguments.command}",
                 cwd=cwd,
                 timeout_s=timeout_s,
                 limit_b=3 * TAIL_B,
                 on_chunk=output.feed,
-                pass_fds=(writing,),
+                pass_fds=reporting.pass_fds,
                 confinement=context.confinement,
                 never_in=workspace.roots,
                 unasked=context.unasked,
             )
-        trail = _read_trail(reading)
+        trail = reporting.read()
     after = await asyncio.to_thread(_follow, shell, trail, workspace)
     after += [f"[{note}]" for note in finished.notes]
     after += await notes_after(workspace)
@@ -270,24 +272,55 @@ def _is_usable(cwd: Path, workspace: Workspace) -> bool:
         return False
 
 
-@contextlib.contextmanager
-def _trail() -> Iterator[tuple[int, int]]:
-    """Open a pipe through which the shell reports its last directory."""
-    reading, writing = os.pipe()
-    try:
-        os.set_blocking(reading, False)
-        os.set_blocking(writing, False)  # a command that fills the pipe must not hang
-        yield reading, writing
-    finally:
-        os.close(reading)
-        os.close(writing)
+class _Trail(NamedTuple):
+    """How the shell reports its last directory."""
+
+    words: str  # the command that reports it
+    pass_fds: tuple[int, ...]
+    read: Callable[[], str]
 
 
-def _read_trail(reading: int) -> str:
-    try:
-        return os.fsdecode(os.read(reading, _PIPE_B))
-    except BlockingIOError:  # the shell was killed, replaced by `exec`, or had its own trap
-        return ""
+if sys.platform == "win32":
+
+    @contextlib.contextmanager
+    def _trail() -> Iterator[_Trail]:
+        """Make room for a file in which the shell reports: it inherits no descriptor."""
+        folder = scratch_folder()
+        path = folder / "last"
+
+        def read() -> str:
+            try:
+                return read_own(path, _PIPE_B).decode("utf-8", "replace").replace("\r\n", "\n")
+            except OSError:  # the shell was killed, replaced by `exec`, or had its own trap
+                return ""
+
+        try:
+            # -W: as Windows writes it; only the bash of Git for Windows knows it.
+            words = "{ builtin pwd -W 2>/dev/null || builtin pwd; }"
+            yield _Trail(f"{words} >{shlex.quote(path.as_posix())}", (), read)
+        finally:
+            remove_own_tree(folder)
+
+else:
+
+    @contextlib.contextmanager
+    def _trail() -> Iterator[_Trail]:
+        """Open a pipe through which the shell reports."""
+        reading, writing = os.pipe()
+
+        def read() -> str:
+            try:
+                return os.fsdecode(os.read(reading, _PIPE_B))
+            except BlockingIOError:  # the shell was killed, replaced by `exec`, or had its own trap
+                return ""
+
+        try:
+            os.set_blocking(reading, False)
+            os.set_blocking(writing, False)  # a command that fills the pipe must not hang
+            yield _Trail(f"builtin pwd -P 2>/dev/null >&{writing}", (writing,), read)
+        finally:
+            os.close(reading)
+            os.close(writing)
 
 
 def _follow(shell: Shell, trail: str, workspace: Workspace) -> list[str]:
