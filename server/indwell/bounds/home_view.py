@@ -21,6 +21,9 @@ from indwell.files.reading import read_bytes
 from indwell.files.watch.tree import names_in
 from indwell.lazy_pattern import lazy_pattern
 
+if sys.platform != "win32":
+    import pwd
+
 TOOLCHAINS = """
 .cargo .rustup .nvm .fnm .volta .asdf .mise .nodenv .nodebrew .n .pyenv .rbenv .rubies .rvm .sdkman
 .jenv .jabba .goenv .gvm .gimme .deno .bun .fvm .swiftly .zvm .ghcup .cabal .stack .opam .elan
@@ -154,10 +157,9 @@ def home_view(
 def homes() -> tuple[Path, ...]:
     """Return the user's home folder by the environment and by the system."""
     found = [Path.home()]
-    with contextlib.suppress(ImportError, KeyError):
-        import pwd
-
-        found.append(Path(pwd.getpwuid(os.getuid()).pw_dir))
+    if sys.platform != "win32":
+        with contextlib.suppress(KeyError):
+            found.append(Path(pwd.getpwuid(os.getuid()).pw_dir))
     return tuple(dict.fromkeys(one.resolve() for one in found))
 
 

@@ -155,13 +155,11 @@ def _lengthen(workspace: Sequence[str | os.PathLike[str]]) -> None:
 
 def _user() -> tuple[str, str]:
     """Return the user's login shell and home folder; empty texts if the system knows neither."""
-    if sys.platform == "win32":
-        return "", ""
-    try:
-        known = pwd.getpwuid(os.getuid())
-    except KeyError:
-        return "", ""
-    return known.pw_shell, os.environ.get("HOME") or known.pw_dir
+    if sys.platform != "win32":
+        with contextlib.suppress(KeyError):
+            known = pwd.getpwuid(os.getuid())
+            return known.pw_shell, os.environ.get("HOME") or known.pw_dir
+    return "", ""
 
 
 def _until_marked(process: subprocess.Popen[bytes], mark: bytes, until: float) -> bytes:

@@ -157,17 +157,18 @@ async def serving(
 async def _serve_handed_over(ours: socket.socket, proxy: Proxy) -> None:
     """Wait for the socket from inside, and serve it if it is a valid one."""
     await _readable(ours)
-    _, numbers, _, _ = socket.recv_fds(ours, 1, 1)
-    if not numbers:
-        return  # the sender ended first
-    try:
-        door = socket.socket(fileno=numbers[0])
-    except OSError:  # not a socket
-        os.close(numbers[0])
-        return
-    with door:
-        if _is_door(door):
-            await _serve(door.dup(), proxy)
+    if sys.platform != "win32":  # where no command has a network of its own
+        _, numbers, _, _ = socket.recv_fds(ours, 1, 1)
+        if not numbers:
+            return  # the sender ended first
+        try:
+            door = socket.socket(fileno=numbers[0])
+        except OSError:  # not a socket
+            os.close(numbers[0])
+            return
+        with door:
+            if _is_door(door):
+                await _serve(door.dup(), proxy)
 
 
 async def _serve(door: socket.socket, proxy: Proxy) -> None:
