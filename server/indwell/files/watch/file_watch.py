@@ -1,4 +1,9 @@
-"""Watches single files for changes, through system notifications (watchdog)."""
+"""Watches single files for changes, through system notifications (watchdog).
+
+macOS (FSEvents) names a file by the real path of its folder and by the spelling on the disk, tells
+a change 10 ms later or more, and drops what it cannot deliver without a word to us. So there, files
+are also checked on request. Windows names a file by the spelling on the disk, too.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,8 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
+
+from indwell.files.spelling import HERE, System, folded
 
 if TYPE_CHECKING:  # importing it takes 0.1 s, and most processes never need it
     from watchdog.events import FileSystemEvent
@@ -44,12 +51,15 @@ class FolderWatch:
 
     Args:
         begin: Starts a thread; a RuntimeError means that the system allows no more threads.
+        system: The system whose notifications these are.
     """
 
-    def __init__(self, begin: _Begin = _begun) -> None:
+    def __init__(self, begin: _Begin = _begun, system: System = HERE) -> None:
         self._begin = begin
+        self._system = system
         self._lock = threading.Lock()
         self._files: set[Path] = set()
+        self._spelled: dict[Path, set[Path]] = {}  # the files by the spelling that counts
         self._whole: set[Path] = set()  # folders in which any entry matters
         self._folders: dict[Path, _WatchedFolder] = {}
         self._polled: dict[Path, _Mark] = {}
@@ -65,7 +75,10 @@ class FolderWatch:
             if path in self._files or self._is_closed:
                 return
             self._files.add(path)
+            self._spelled.setdefault(self._spelling(path), set()).add(path)
             self._watch(path.parent, path)
+            if self._system == "darwin":
+                self._poll(path)
 
     def follow_all(self, folder: Path) -> None:
         """Report ``folder`` itself whenever an entry directly in it appears, changes or is removed.
@@ -121,9 +134,17 @@ class FolderWatch:
         if starter is not None:
             starter.join()
 
-    def heard(self, event: FileSystemEvent) -> None:
-        """Handle a watchdog event, in watchdog's thread."""
+    def heard(self, event: FileSystemEvent, folder: Path | None = None, real: str = "") -> None:
+        """Handle a watchdog event, in watchdog's thread.
+
+        Args:
+            event: The event.
+            folder: The watched folder, as it is followed.
+            real: Its path without links, which the event may have.
+        """
         paths = [Path(str(name)) for name in (event.src_path, event.dest_path) if name]
+        if folder is not None and real != str(folder):
+            paths = [_as_followed(path, folder, Path(real)) for path in paths]
         for path in paths:
             self._note(path)
         if event.event_type in {"deleted", "moved"}:
@@ -141,14 +162,17 @@ class FolderWatch:
             folder = self._folders.get(path.parent)
             if folder is None or folder.is_polled:
                 return
-            if path in self._files:
-                self._changed.add(path)
+            self._changed |= self._spelled.get(self._spelling(path), set())
             if path.parent in self._whole:
                 self._changed.add(path.parent)
             if folder.is_busy():
                 self._give_up(path.parent)
                 # So many events may have pushed others out of the system's queue.
                 self._changed |= self._files | self._whole
+
+    def _spelling(self, path: Path) -> Path:
+        """Return the same for two names of one file on this system; a false change is harmless."""
+        return path if self._system == "linux" else path.parent / folded(path.name)
 
     def _start(self) -> None:
         """Start a thread for the waiting folders, unless one is about to start. Needs the lock."""
@@ -162,8 +186,14 @@ class FolderWatch:
     def _watch_waiting(self) -> None:
         from watchdog import events  # noqa: PLC0415 - see the top
 
+        watch = self
+
         class Handler(events.FileSystemEventHandler):
-            on_any_event = staticmethod(self.heard)
+            def __init__(self, folder: Path) -> None:
+                self._folder, self._real = folder, os.path.realpath(folder)
+
+            def on_any_event(self, event: FileSystemEvent) -> None:
+                watch.heard(event, self._folder, self._real)
 
         # Do not subscribe to read events, which our own reads would cause.
         changes = [
@@ -187,13 +217,13 @@ class FolderWatch:
                     continue
             place = _place(folder)
             try:
-                watch = observer.schedule(Handler(), str(folder), event_filter=changes)
+                watched = observer.schedule(Handler(folder), str(folder), event_filter=changes)
             except (OSError, RuntimeError) as error:
                 with self._lock:
                     self._refused(folder, error)
             else:
                 with self._lock:
-                    self._folders[folder].watch, self._folders[folder].place = watch, place
+                    self._folders[folder].watch, self._folders[folder].place = watched, place
 
     def _observing(self) -> BaseObserver:
         """Return the single running observer. Needs the lock.
@@ -265,6 +295,13 @@ class _WatchedFolder:
             self._since, self._n_events = now, 0
         self._n_events += 1
         return self._n_events > BUSY_EVENTS
+
+
+def _as_followed(path: Path, folder: Path, real: Path) -> Path:
+    """Return the path in ``folder`` for one in ``real``, which is the same folder."""
+    if path == real:
+        return folder
+    return folder / path.name if path.parent == real else path
 
 
 def _stat(path: Path) -> tuple[int, int, int, int]:
