@@ -37,7 +37,7 @@ from indwell.agent.core.session_features import Features
 from indwell.agent.core.session_parts import Parts, SessionModel, TurnLimits
 from indwell.agent.features.review_news import ReviewNews
 from indwell.agent.loop.turn import run_turn
-from indwell.bounds.rules import Rules
+from indwell.bounds.rules import ReadableFolders, Rules
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.messages import Usage
 from indwell.policy.call_facts import Policy
@@ -113,7 +113,7 @@ async def ours(base_url: str, folder: Path, wire: WireName) -> list[float]:
         grant=nothing,  # type: ignore[arg-type] # nothing is granted
         log=log,
         spill=SpillFolder(spill),
-        read_roots=(spill,),
+        readable=ReadableFolders((spill,)),
         surroundings=surroundings,
     )
     machine = Machine(system="Linux", architecture="x", shell="bash", python="3.11")  # noqa: S604 - a word for the prompt

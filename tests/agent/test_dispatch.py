@@ -255,7 +255,7 @@ async def test_a_path_through_the_spill_folder_is_judged_by_where_it_leads(tmp_p
     workspace = DiskWorkspace([folder])
 
     def through(request: object) -> object:
-        spill = world.session.parts.read_roots[0]
+        spill = world.session.parts.readable.own[0]
         back = "/".join([".."] * len(spill.parts))
         detour = f"{spill}/{back}{folder}"
         return asks(

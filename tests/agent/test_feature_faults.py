@@ -24,7 +24,7 @@ SCRIPT = [asks(call("read_file", "c1", path="a.py")), says("done")]
 MUTING = (
     "late_tools", "commands", "labels", "begin", "prompt_blocks", "remind", "result", "tell",
     "around", "ends_turn", "after_tool", "after_reply", "on_stop", "end", "changed", "verified",
-    "answered", "files_changed", "readable",
+    "answered", "files_changed",
 )  # fmt: skip
 SUSPENDING = (
     "begin", "prompt_blocks", "remind", "tell", "around", "check_words", "before_tool",

@@ -90,7 +90,7 @@ async def test_cut_text_is_on_disk_under_the_name_given_at_the_cut(tmp_path: Pat
         compacted = [one for one in await world.records() if isinstance(one, log.CompactionRecord)]
         names = [name for one in compacted for name in one.spills]
         assert names
-        folder = world.session.parts.read_roots[0]
+        folder = world.session.parts.readable.own[0]
         for name in names:
             assert "line 249 of a report" in (folder / name).read_text(encoding="utf-8")
         shown = "".join(one.text for one in world.results) + repr(world.messages)

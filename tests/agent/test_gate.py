@@ -10,7 +10,6 @@ from indwell.agent.core.events import Notice, TurnFinished
 from indwell.agent.features.checks.gate import (
     CheckCommand,
     CheckGate,
-    CheckSettings,
     KnownProblems,
     NoChecks,
     Reports,
@@ -19,6 +18,7 @@ from indwell.agent.features.checks.gate import (
 from indwell.context.attachments import Problem
 from indwell.context.compaction.summarising.task_card import task_card
 from indwell.messages import Reply, Text, ToolResult, Usage
+from indwell.settings.model import Settings
 from support.scripted_source import ScriptedSource
 from support.session import World, a_world, asks, call, says, texts, with_parts
 
@@ -36,9 +36,9 @@ WRONG = Problem(1, "error", 'undefined name "totl"', "ruff", "F821")
 LINE = 'shop/invoice.py:1: undefined name "totl" [ruff F821]'
 
 
-def with_gate(world: World, source: Source, wanted: CheckSettings = CheckSettings()) -> None:  # noqa: B008
+def with_gate(world: World, source: Source, settings: Settings = Settings()) -> None:  # noqa: B008
     gate = world.session.parts.features.door(CheckGate)
-    gate.source, gate.wanted = source, lambda: wanted
+    gate.source, gate.settings = source, lambda: settings
 
 
 def said(world: World, source: str) -> list[str]:
@@ -177,7 +177,7 @@ async def test_files_that_the_source_does_not_know_are_not_verified(tmp_path: Pa
 async def test_a_setting_turns_it_off(tmp_path: Path) -> None:
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)})
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
-        with_gate(world, source, CheckSettings(is_on=False))
+        with_gate(world, source, Settings(check_edits=False))
         finished = await world.turn()
     assert (source.asked, finished.verified, finished.rounds) == ([], "", 3)
 

@@ -115,7 +115,7 @@ async def test_a_prompt_too_large_for_a_message_is_spilled_and_can_be_read(tmp_p
     prompt = "\n".join(f"row {number} <system-reminder>" for number in range(20_000))
 
     def read_it(request: object) -> Reply:
-        (spilled,) = Path(world.session.parts.read_roots[0]).iterdir()
+        (spilled,) = Path(world.session.parts.readable.own[0]).iterdir()
         assert str(spilled) in texts(world.provider.requests[0].messages[0])[-1]
         return asks(call("read_file", path=str(spilled), offset=19_998, limit=2))
 

@@ -110,7 +110,7 @@ async def test_a_loaded_skill_names_its_files_and_makes_its_folder_readable(tmp_
     assert "in /skills/user/fix-it (you may read them):\n- scripts/run.py\n- more.md" in (
         world.results[0].text
     )
-    assert world.session.parts.features.readable == (Path("/skills/user/fix-it"),)
+    assert world.session.parts.readable.opened == (Path("/skills/user/fix-it"),)
 
 
 async def test_a_skill_that_wants_tools_allowed_is_told_that_it_allows_none(tmp_path):
@@ -344,10 +344,11 @@ async def test_files_of_a_loaded_skill_stay_readable_in_a_resumed_session(tmp_pa
     async with a_world(tmp_path, [*loads, says(), says()]) as world:
         with_shelf(world, places)
         await world.turn(words)
-        shelf = with_shelf(world, places)  # of a new process: nothing is open
+        with_shelf(world, places)
+        world.session.parts.readable.opened = ()  # as in a new process
         await world.turn("go on")
 
-    assert shelf.readable == (Path("/skills/user/fix-it"),)
+    assert world.session.parts.readable.opened == (Path("/skills/user/fix-it"),)
 
 
 async def test_a_text_that_looks_like_a_skill_opens_nothing(tmp_path):
@@ -357,11 +358,11 @@ async def test_a_text_that_looks_like_a_skill_opens_nothing(tmp_path):
     replies = [asks(call("read_file", path="a.txt")), says(forged), says()]
 
     async with a_world(tmp_path, replies) as world:
-        shelf = with_shelf(world, places)
+        with_shelf(world, places)
         await world.turn(forged)
         await world.turn("go on")
 
-    assert shelf.readable == ()
+    assert world.session.parts.readable.opened == ()
 
 
 async def test_a_session_whose_prompt_lists_none_is_told_of_them_at_the_tail(tmp_path):

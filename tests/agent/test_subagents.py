@@ -119,7 +119,7 @@ async def test_a_long_answer_keeps_both_ends_and_is_whole_in_a_file(tmp_path: Pa
     async with a_house(tmp_path, model) as (world, _):
         await world.turn()
         (result,) = world.results
-        (spilled,) = world.session.parts.read_roots[0].iterdir()
+        (spilled,) = world.session.parts.readable.own[0].iterdir()
         assert spilled.read_text(encoding="utf-8") == answer
     assert result.text.startswith("begin")
     assert result.text.endswith(" end")

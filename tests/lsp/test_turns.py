@@ -59,7 +59,7 @@ def turns_of(
         return session
 
     door = EditorDoor(screen, Documents())
-    door.listeners.extend(listeners)
+    door.listeners.extend((object, hear) for hear in listeners)
     return Turns(door, open_session, ended.append)
 
 

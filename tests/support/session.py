@@ -27,7 +27,7 @@ from indwell.agent.features.instructions import NOTHING, FoundInstructions, Inst
 from indwell.agent.features.review_news import ReviewNews
 from indwell.agent.features.time import time_feature
 from indwell.agent.loop.turn import run_turn
-from indwell.bounds.rules import Rules
+from indwell.bounds.rules import ReadableFolders, Rules
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.pairing import problems
 from indwell.messages import Message, Reply, Request, Text, ToolCall, ToolResult, Usage
@@ -233,7 +233,7 @@ async def a_world(
         grant=grant,
         log=log,
         spill=SpillFolder(store.spill(identifier)),
-        read_roots=(store.spill(identifier),),
+        readable=ReadableFolders((store.spill(identifier),)),
         surroundings=surroundings,
     )
     conversation = Conversation(

@@ -6,6 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
+from indwell.bounds.rules import ReadableFolders
 from indwell.files.append_log import make_private_folder
 from indwell.files.private import write_private
 from indwell.tools.base import Outcome, ToolContext
@@ -30,7 +31,7 @@ class Agent:
             seen=KnownTexts(),
             spill=self._spill,
             on_output=self.live.append,
-            read_roots=(spill_folder,),
+            readable=ReadableFolders((spill_folder,)),
         )
 
     async def call(self, tool: str, **arguments: object) -> Outcome:

@@ -123,7 +123,7 @@ async def test_a_folder_swapped_for_a_link_is_not_entered(agent: Agent, root: Pa
 async def test_a_long_output_keeps_both_ends_and_can_be_read_whole(agent: Agent) -> None:
     outcome = await agent.call("bash", command="seq 1 10000")
     whole = "".join(f"{number}\n" for number in range(1, 10_001))
-    path = agent.context.read_roots[0] / "bash-1.txt"
+    path = agent.context.readable.own[0] / "bash-1.txt"
     assert agent.spilled == [whole]
     assert outcome.text == (
         f"{whole[:6_000]}\n[… 39,894 characters left out; it is whole in {str(path)!r}, for "

@@ -13,6 +13,7 @@ from pathlib import Path
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.bounds.guarding import FolderGuard
 from indwell.bounds.home_view import HomeView, home_view, homes
+from indwell.bounds.rules import ReadableFolders
 from indwell.files.private import NOWHERE, parted, remove_own_tree, scratch_folder
 from indwell.files.quarantine import Quarantine
 from indwell.policy.rules import Widening, globs_of
@@ -219,7 +220,7 @@ class BoundsNow:
         workspace: The workspace, with its folders.
         settings: Returns the current settings.
         trust: The trust in the folders.
-        readable: Returns folders beyond the workspace that a command may read.
+        readable: Folders outside the workspace; a command may read those that were opened.
         own: Indwell's own folders.
         quarantine: One of them, for files that a command created without permission.
     """
@@ -229,7 +230,7 @@ class BoundsNow:
         workspace: Workspace,
         settings: Callable[[], Settings],
         trust: FolderTrust,
-        readable: Callable[[], tuple[Path, ...]],
+        readable: ReadableFolders,
         *,
         own: tuple[str, ...],
         quarantine: Path,
@@ -249,7 +250,7 @@ class BoundsNow:
         """Return the bounds of commands under these settings and the current trust."""
         now = self._trust.now(roots)
         folders = now.trusted, now.restricted
-        readable = self._readable()
+        readable = self._readable.opened
 
         def confine(widening: Widening) -> Confinement | None:
             held = self._of(folders).under(settings, widening)

@@ -7,6 +7,7 @@ wait for the user, and the sandbox of this machine.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from indwell.bounds.folder_trust import FolderTrust, TrustNow
 from indwell.bounds.git.entries import GitEntries
 from indwell.bounds.git.note import GitEntry
 from indwell.bounds.home_view import homes, is_private
-from indwell.bounds.rules import Rules
+from indwell.bounds.rules import ReadableFolders, Rules, lies_in_no_home
 from indwell.bounds.secrets import SecretPlaces
 from indwell.files.spelling import slashed
 from indwell.policy.call_facts import Policy
@@ -53,8 +54,8 @@ class CurrentRules:
         bounds: The bounds of commands.
         secret: The secret files.
         own: Absolute paths of Indwell's own folders.
-        readable: Returns the folders beneath ``own`` that may still be read.
-        may_read: Whether a path beneath ``own`` may be read by a search.
+        readable: The folders, beneath ``own`` or elsewhere, that may be read; searches may read
+            those that were opened.
     """
 
     def __init__(
@@ -68,8 +69,7 @@ class CurrentRules:
         bounds: BoundsNow,
         secret: SecretPlaces,
         own: tuple[str, ...],
-        readable: Callable[[], tuple[Path, ...]],
-        may_read: Callable[[Path], bool],
+        readable: ReadableFolders,
     ) -> None:
         self._workspace = workspace
         self._settings = settings
@@ -80,8 +80,7 @@ class CurrentRules:
         self._secret = secret
         self._own = own
         self._readable = readable
-        self._may_read = may_read
-        self._opened = [one for one in homes() if any(map(one.is_relative_to, workspace.roots))]
+        self._homes = [one for one in homes() if any(map(one.is_relative_to, workspace.roots))]
         self._last: tuple[_Sources, Rules] | None = None
 
     def __call__(self) -> Rules:
@@ -93,7 +92,7 @@ class CurrentRules:
             self._granted.granted,
             self._trust.now(roots),
             self._git.waiting,
-            self._readable(),
+            (*self._readable.own, *self._readable.opened),
             strength(),
         )
         if self._last is None or self._last[0] != now:
@@ -102,16 +101,22 @@ class CurrentRules:
 
     def _rules(self, now: _Sources) -> Rules:
         settings, roots, root = now.settings, now.roots, now.roots[0]
+        is_of_home: Callable[[Path], bool] = lies_in_no_home
+        if self._homes:
+            is_of_home = partial(is_private, roots=roots, homes=self._homes)
         return Rules(
             self._policy(now),
             hidden=lambda path: (
                 matches_any(path, settings.deny)
-                or is_private(root / path, roots, self._opened)
-                or (is_beneath(str(root / path), self._own) and not self._may_read(root / path))
+                or is_of_home(root / path)
+                or (
+                    is_beneath(str(root / path), self._own)
+                    and not self._readable.is_opened(root / path)
+                )
                 or self._secret.is_other_name(root / path)
             ),
             confine=self._bounds.snapshot(settings, roots),
-            is_private=lambda path: is_private(path, roots, self._opened),
+            is_private=is_of_home,
             secret_files=self._secret.look,
             repositories=self._secret.repositories,
         )

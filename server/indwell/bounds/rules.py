@@ -29,6 +29,36 @@ def hides_everything(_path: str) -> bool:
     return True
 
 
+class ReadableFolders:
+    """Folders outside the workspace that the agent may read.
+
+    Attributes:
+        own: The session's own folders; long texts are in the first one.
+        opened: Folders that became readable since, such as those of loaded skills.
+    """
+
+    def __init__(self, own: tuple[Path, ...] = ()) -> None:
+        self.own = own
+        self.opened: tuple[Path, ...] = ()
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """All of them, the session's own first."""
+        return (*self.own, *self.opened)
+
+    def open(self, folder: Path) -> None:
+        """Make a folder readable."""
+        if folder not in self.opened:
+            self.opened = (*self.opened, folder)
+
+    def is_opened(self, path: Path) -> bool:
+        """Is a path in a folder that became readable?"""
+        return any(map(path.is_relative_to, self.opened))
+
+
+NO_FOLDERS = ReadableFolders()
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The rules of one moment. A decision, and the call that it allows, use one snapshot.

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from time import monotonic
+from typing import TypeAlias
 
 import msgspec
 
@@ -24,6 +25,9 @@ from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
 from indwell.lsp.workspace.documents import Documents
 from indwell.policy.approvals import Answer, Approver, Chosen, Question, Reply, short_line
 from indwell.settings.model import DAY_S, Settings
+
+EventListener: TypeAlias = tuple[type | tuple[type, ...], Callable[[str, Event], None]]
+"""The kinds of events, and a function that hears them with the id of their session."""
 
 NO = "No"
 YES = "Yes"
@@ -227,7 +231,7 @@ class EditorDoor:
 
     Attributes:
         model_connection: The connection to the client's own models.
-        listeners: Each hears every event, with the id of its session.
+        listeners: Each hears events of its kinds.
     """
 
     trust_hint = "In the editor: the command `indwell.trust`."
@@ -237,7 +241,7 @@ class EditorDoor:
         self._documents = documents
         self.model_connection = EditorModelConnection(client)
         self._progress: dict[str, TurnProgress] = {}  # of the running turns, by session
-        self.listeners: list[Callable[[str, Event], None]] = []
+        self.listeners: list[EventListener] = []
 
     @property
     def has_section(self) -> bool:
@@ -282,8 +286,9 @@ class EditorDoor:
         try:
             self._client.event(session, seq, event)
         finally:
-            for hear in self.listeners:
-                hear(session, event)
+            for kinds, hear in tuple(self.listeners):
+                if isinstance(event, kinds):
+                    hear(session, event)
         progress = self._progress.get(session)
         if progress is None:
             return

@@ -274,7 +274,9 @@ class EndpointClient:
             await asyncio.to_thread(self._on_wire, model, None)
 
     def _dialect(self, model: str) -> Dialect:
-        return self._dialects.setdefault(model, self._dialect_of(model))
+        if model not in self._dialects:
+            self._dialects[model] = self._dialect_of(model)
+        return self._dialects[model]
 
     async def _send(
         self, request: Request, dialect: Dialect, on_event: Callable[[StreamEvent], None]

@@ -61,6 +61,11 @@ class Looking:
             return ()
         return self._views.hunks(name, weave, path)
 
+    @property
+    def stamp(self) -> tuple[LedgerReading, int, int]:
+        """A value that is another one whenever an answer of the queries may be another one."""
+        return self._reading, self._views.version, len(self._underway)
+
     def find(self, hunk_id: str) -> Hunk | None:
         """Return the pending hunk with this id, if there is one."""
         of = (self._reading.state, self._views.version, len(self._underway))

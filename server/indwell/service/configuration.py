@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
+from weakref import WeakSet
 
 import msgspec
 
@@ -68,6 +69,14 @@ def settings_reader(
     return read
 
 
+class Follower(Protocol):
+    """Follows the settings in force."""
+
+    def update(self) -> None:
+        """Take over the new settings; called at each change."""
+        ...
+
+
 class Configuration:
     """Reads settings from their sources, and again when one of them changes.
 
@@ -76,6 +85,11 @@ class Configuration:
         read: Reads all other sources.
         offered: Lists the models of the endpoints in the settings.
         patience_s: How long a turn waits for the front door's settings, in seconds.
+
+    Attributes:
+        settings: The settings in force.
+        users: The user's own settings, not tightened, and without later choices.
+        followers: Hear of each change; kept as long as somebody else uses them.
     """
 
     def __init__(
@@ -97,27 +111,13 @@ class Configuration:
         self._before_plan: Mode = "review"
         self._model: str | None = None
         self._effort: Effort | None = None
+        self.settings = self.users = self._read.settings
+        self.followers: WeakSet[Follower] = WeakSet()
         self._has_looked = False
         self._reading = asyncio.Lock()
         self._asked = asyncio.Event()
         self._asked.set()
         self._patience_s = patience_s
-
-    @property
-    def settings(self) -> Settings:
-        """The settings in force."""
-        settings = self._read.settings
-        return msgspec.structs.replace(
-            settings,
-            mode=self._mode or settings.mode,
-            model=self._model or settings.model,
-            effort=settings.effort if self._effort is None else self._effort,
-        )
-
-    @property
-    def users(self) -> Settings:
-        """The user's own settings, not tightened, and without later choices."""
-        return self._users.settings
 
     @property
     def configured_mode(self) -> Mode:
@@ -142,6 +142,7 @@ class Configuration:
         self._roots, self._options = roots, options
         self._users = self._read_sources(options, ())
         self._read = self._tightened(self._users)
+        self._update()
         self._has_looked = not roots
         if self._door.has_section or roots:
             self._asked.clear()
@@ -182,6 +183,7 @@ class Configuration:
                 self._model = None
             if self._read.settings.effort != before.settings.effort:
                 self._effort = None
+            self._update()
             return tuple(one for one in self._read.notices if one not in before.notices)
 
     async def known(self) -> None:
@@ -204,6 +206,7 @@ class Configuration:
             self.choose_mode(mode)
         self._model = model or self._model
         self._effort = effort if effort is not None else self._effort
+        self._update()
 
     def choose_mode(self, mode: Mode) -> None:
         """Use this mode from now on."""
@@ -211,6 +214,7 @@ class Configuration:
         if mode == "plan" and before != "plan":
             self._before_plan = before
         self._mode = mode
+        self._update()
 
     @property
     def mode_before_plan(self) -> Mode:
@@ -221,6 +225,7 @@ class Configuration:
         """Return from ``plan`` to the mode before it, because a plan was approved."""
         if self.settings.mode == "plan":
             self._mode = self._before_plan
+            self._update()
 
     def choose_model(self, name: str) -> None:
         """Use this model from now on.
@@ -229,10 +234,12 @@ class Configuration:
             UserError: The user's settings do not allow it.
         """
         self._model = self.allowed_model(name)
+        self._update()
 
     def choose_effort(self, effort: Effort) -> None:
         """Let models think this much from the next turn on; empty: as the model decides."""
         self._effort = effort
+        self._update()
 
     def allowed_model(self, name: str) -> str:
         """Check that the user's own settings name a model, and return it.
@@ -269,6 +276,19 @@ class Configuration:
                     f"the endpoint offers no model {name!r} now; choose one of those that it lists"
                 ) from None
             self._model = name
+            self._update()
+
+    def _update(self) -> None:
+        """Put the settings in force together again, and tell each follower."""
+        settings, self.users = self._read.settings, self._users.settings
+        self.settings = msgspec.structs.replace(
+            settings,
+            mode=self._mode or settings.mode,
+            model=self._model or settings.model,
+            effort=settings.effort if self._effort is None else self._effort,
+        )
+        for one in tuple(self.followers):
+            one.update()
 
     def _tightened(self, read: Configured) -> Configured:
         if not self._section or read.problem:

@@ -90,7 +90,7 @@ class Service:
         read = settings_reader(environment, trust, scripted=scripted)
         offered = partial(offered_models, editor=editor_models)
         self.configuration = Configuration(door, read, offered=offered)
-        users = lambda: self.configuration.users  # noqa: E731 - as short as it can be said
+        users = partial(getattr, self.configuration, "users")
         self.trust = TrustQuestions(door, trust, users)
         self.endpoint = Connecting(environment, users, editor_models, scripted=scripted)
         self.review = WorkspaceLedger(

@@ -14,6 +14,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from indwell.bounds.rules import NO_FOLDERS, ReadableFolders
 from indwell.context.injections import Frame
 from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
@@ -145,7 +146,7 @@ class ToolContext(msgspec.Struct, frozen=True):
         seen: What the model has read.
         spill: Saves the full text of a result that is cut for the model; returns its path.
         on_output: Receives a command's output while it runs.
-        read_roots: Readable folders outside the workspace, such as the session's spill folder.
+        readable: Readable folders outside the workspace, such as the session's spill folder.
         hidden: Whether a displayed path is kept from the model; searches leave it out.
         takes_pictures: Whether the model takes pictures.
         facts: What this call was allowed to do; the call itself sets it.
@@ -166,7 +167,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     seen: KnownTexts
     spill: Callable[[str, str], Awaitable[Path]]
     on_output: Callable[[str], None]
-    read_roots: tuple[Path, ...] = ()
+    readable: ReadableFolders = NO_FOLDERS
     hidden: Callable[[str], bool] = lambda _path: False
     takes_pictures: bool = False
     facts: ToolFacts | None = None

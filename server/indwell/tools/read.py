@@ -67,7 +67,7 @@ async def _run(arguments: ReadFile, context: ToolContext) -> Outcome:
         path = context.resolve(arguments.path)
     except ToolError:
         judged = context.judged.get(arguments.path)
-        if not context.read_roots and judged is None:
+        if not context.readable.folders and judged is None:
             raise
         written = judged or parse(arguments.path, context.workspace.roots[0])
         return await asyncio.to_thread(_run_beneath, arguments, written, context)
@@ -85,9 +85,9 @@ async def _run(arguments: ReadFile, context: ToolContext) -> Outcome:
 
 def _run_beneath(arguments: ReadFile, path: Path, context: ToolContext) -> Outcome:
     """Read a file in the read-only folders, mostly a spilled text."""
-    inside = any(map(path.is_relative_to, context.read_roots))
-    # Elsewhere only the permitted path: a file to which a link of the workspace leads.
-    roots = context.read_roots if inside or arguments.path not in context.judged else (path.parent,)
+    roots = context.readable.folders
+    if arguments.path in context.judged and not any(map(path.is_relative_to, roots)):
+        roots = (path.parent,)  # only the permitted path: where a link of the workspace leads
     try:
         snapshot = _read_beneath(path, roots)
     except TooLarge:
@@ -221,7 +221,7 @@ async def read_picture(path: Path, found: NotText, context: ToolContext) -> Outc
     """
     if not found.media_type or not context.takes_pictures:
         raise found
-    roots = (*context.workspace.roots, *context.read_roots)
+    roots = (*context.workspace.roots, *context.readable.folders)
     data = await asyncio.to_thread(read_bytes, path, roots, PICTURE_B)
     encoded = await asyncio.to_thread(base64.b64encode, data)
     name = display(path, context.workspace.roots)

@@ -28,6 +28,7 @@ from indwell.bounds.current_rules import CurrentRules, rules_of
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.bounds.git.entries import GitEntries
 from indwell.bounds.git.note import GitNote
+from indwell.bounds.rules import ReadableFolders
 from indwell.bounds.secrets import Secrecy, SecretPlaces
 from indwell.context.compaction.presets import PRESETS
 from indwell.errors import SessionError
@@ -234,8 +235,10 @@ def make_session(
     companion = companion_of(place.id, approver, settings, root, environment)
     instructions = ProjectInstructions(workspace, settings, trust)
     own = (str(state.resolve()), str(user_file().parent.resolve()))
+    spill_folder = place.spill.resolve()
+    readable = ReadableFolders((spill_folder, *place.others))
     bounds = BoundsNow(
-        workspace, settings, trust, lambda: shelf.readable, own=own, quarantine=state / "quarantine"
+        workspace, settings, trust, readable, own=own, quarantine=state / "quarantine"
     )
     given = FeatureInputs(
         Instructions(instructions.own, instructions.of_folders),
@@ -250,11 +253,9 @@ def make_session(
     )
     boards, features = boards_and_features(given)
     tools = tools_of(shell, boards, features, lean=lean)
-    spill_folder = place.spill.resolve()
     secrecy = Secrecy(settings, model.secrets, environment)
     hide = secrecy.hide
     spill = SpillFolder(spill_folder, n_kept=place.n_spilled, hide=hide)
-    readable = (spill_folder, *place.others)
     git = GitEntries(
         lambda: tuple(one.resolve() for one in trust.now(workspace.roots).trusted),
         GitNote(state / "git" / folder_name(root)),
@@ -269,8 +270,7 @@ def make_session(
         bounds=bounds,
         secret=secret,
         own=own,
-        readable=lambda: (*readable, *shelf.readable),
-        may_read=shelf.may_read,
+        readable=readable,
     )
     parts = Parts(
         model=session_model(model),
@@ -285,7 +285,7 @@ def make_session(
         grant=rules.grant,
         log=place.log,
         spill=spill,
-        read_roots=readable,
+        readable=readable,
         surroundings=lambda: surroundings_of(workspace, model.name),
         features=features,
         secrets=secrecy,

@@ -225,7 +225,7 @@ def _facts(session: Session, incoming: int) -> CompactionFacts:
         rates=parts.model.rates,
         small=small.rates if small else None,
         is_cached=_is_cached(session),
-        spill_folder=str(parts.read_roots[0]) if parts.read_roots else "",
+        spill_folder=str(parts.readable.own[0]) if parts.readable.own else "",
         unpinned=parts.features.unpinned,
     )
 

@@ -117,7 +117,6 @@ class Feature(Generic[SessionT]):
         door: The object that front doors use; they find it by its type.
         commands: Words that the user may put behind a ``/``, without the ``/``.
         labels: Names, for people, of blocks that a name in the user's words attaches.
-        readable: Folders outside the workspace that the agent may read.
         refuse_words: Why the user's words are not sent; empty if they may be. No disk is touched.
         check_words: May the words go to the model? Asked before anything is queued.
         check_steering: May what the user said to the running turn go to the model? Raises
@@ -162,7 +161,6 @@ class Feature(Generic[SessionT]):
     door: object = None
     commands: Callable[[], Collection[str]] | None = None
     labels: Callable[[str], tuple[str, ...]] | None = None
-    readable: Callable[[], tuple[Path, ...]] | None = None
     refuse_words: Callable[[str], str] | None = None
     check_words: Callable[[Moment[SessionT], Prompt], Awaitable[Checked]] | None = None
     check_steering: Callable[[Moment[SessionT]], Awaitable[None]] | None = None

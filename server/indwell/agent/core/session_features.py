@@ -145,19 +145,19 @@ class Features(Generic[SessionT]):
         """The tools of all features."""
         return tuple(tool for one in self._features for tool in one.tools)
 
-    def late_tools(self) -> tuple[Tool[Any], ...]:
-        """The late tools of the moment; a muted feature has none."""
+    @property
+    def late_tools(self) -> Callable[[], tuple[Tool[Any], ...]]:
+        """Returns the late tools of the moment; a muted feature has none."""
+        has_any = any(one.late_tools is not None for one in self._features)
+        return self._late_now if has_any else tuple
+
+    def _late_now(self) -> tuple[Tool[Any], ...]:
         return _joined(self._each(lambda one: one.late_tools))
 
     @property
     def commands(self) -> tuple[str, ...]:
         """Words that the user may put behind a ``/``."""
         return _joined(self._each(lambda one: one.commands))
-
-    @property
-    def readable(self) -> tuple[Path, ...]:
-        """Folders outside the workspace that the agent may read."""
-        return _joined(self._each(lambda one: one.readable))
 
     def labels(self, words: str) -> tuple[str, ...]:
         """Names, for people, of blocks that names in the user's words attach."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from indwell.agent.core.budget import Budgets, Ledger, MemoryLedger
 from indwell.agent.core.session_features import Features
 from indwell.bounds.git.entries import GitEntries
-from indwell.bounds.rules import Rules
+from indwell.bounds.rules import ReadableFolders, Rules
 from indwell.context.compaction.presets import DEFAULT, Preset
 from indwell.context.compaction.step import TokenRates
 from indwell.messages import Usage
@@ -260,7 +260,7 @@ class Parts:
         grant: Remembers a rule, for this session or for good.
         log: The session's log.
         spill: Writes long texts to files in the session's folder.
-        read_roots: Folders outside the workspace that tools may read; the session's own is first.
+        readable: Folders outside the workspace that tools may read.
         surroundings: Returns the current facts for the environment reminder.
         clock: The time of day and of durations.
         limits: The limits of turns.
@@ -278,7 +278,7 @@ class Parts:
     grant: Callable[[str, bool], Awaitable[None]]
     log: Log
     spill: Spill
-    read_roots: tuple[Path, ...]
+    readable: ReadableFolders
     surroundings: Callable[[], Awaitable[Surroundings]]
     clock: SessionClock = SessionClock()
     limits: TurnLimits = field(default_factory=TurnLimits)
@@ -286,8 +286,3 @@ class Parts:
     features: Features[Any] = field(default_factory=Features)
     secrets: SecretHider = field(default_factory=NoSecrets)
     changes: ChangeTracking = ChangeTracking()
-
-    @property
-    def all_read_roots(self) -> tuple[Path, ...]:
-        """``read_roots``, and the folders that features make readable."""
-        return (*self.read_roots, *self.features.readable)

@@ -335,17 +335,19 @@ class AwaitingReview:
 
     def __init__(self) -> None:
         self._last: tuple[int, tuple[str, ...]] = (0, ())
+        self._stamp: object = None
 
     def tell(self, moment: Moment[Session]) -> None:
         """Emit an event if the set of these changes is another one; not during an edit."""
         session = moment.session
         review = session.parts.changes.ledger
-        if review is None:
+        if review is None or session.is_editing or review.stamp == self._stamp:
             return
         for words in review.take_notices():
             moment.emit(Notice(session.turns, "warning", words))
-        if session.is_editing or any(map(review.is_busy, review.known())):
+        if any(map(review.is_busy, review.known())):
             return
+        self._stamp = review.stamp
         roots = session.parts.workspace.roots
         now = review.n_pending, tuple(display(path, roots) for path in review.paths())
         if now != self._last:

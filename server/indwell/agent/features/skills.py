@@ -14,6 +14,7 @@ from indwell.agent.core.feature import Feature, Moment, Reminder
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.permission.redaction import hidden
+from indwell.bounds.rules import ReadableFolders
 from indwell.context import conversation as talk
 from indwell.context.conversation import Conversation
 from indwell.context.injections import Frame, Kind, framed, inject
@@ -112,12 +113,10 @@ class Shelf:
 
     Attributes:
         known: The skills that take effect, as of the last scan.
-        readable: Folders of loaded skills outside the workspace; the agent may only read there.
     """
 
     def __init__(self, places: SkillPlaces) -> None:
         self.known = Ranked()
-        self.readable: tuple[Path, ...] = ()
         self._places = places
         self._notices: tuple[SkillNotice, ...] = ()
         self._told: set[SkillNotice] = set()
@@ -163,9 +162,16 @@ class Shelf:
         return () if skill is None else (f"skill {skill.name}",)
 
     async def load(
-        self, name: str, room: int = BODY_CHARACTERS, *, by_user: bool = False
+        self,
+        name: str,
+        readable: ReadableFolders,
+        room: int = BODY_CHARACTERS,
+        *,
+        by_user: bool = False,
     ) -> tuple[Skill, str]:
         """Load a skill, and return its text for the model, of at most about ``room`` characters.
+
+        The skill's folder is added to ``readable``.
 
         Raises:
             ToolError: No skill of this name may be loaded by the user (``by_user``), or else by the
@@ -183,27 +189,23 @@ class Shelf:
             hint = f"; for {wanted!r} there is {', '.join(near[:_MOST_NAMED])}" if near else ""
             raise ToolError(f"there is no skill {wanted!r}{hint}; the skills are: {shown}{more}")
         content = await asyncio.to_thread(self._places.content, skill)
-        self._open(skill)
+        _open(skill, readable)
         return skill, skill_text(content, room)
 
-    def open_again(self, names: Iterable[str]) -> None:
+    def open_again(self, names: Iterable[str], readable: ReadableFolders) -> None:
         """Make skills readable again that were loaded before this session was resumed."""
         for name in names:
             if skill := self.known.by_name.get(name):
-                self._open(skill)
-
-    def _open(self, skill: Skill) -> None:
-        folder = Path(skill.folder)
-        if skill.origin != "workspace" and folder not in self.readable:
-            self.readable = (*self.readable, folder)
-
-    def may_read(self, path: Path) -> bool:
-        """Is a path in a folder that became readable?"""
-        return any(map(path.is_relative_to, self.readable))
+                _open(skill, readable)
 
     def close(self) -> None:
         """Stop watching."""
         self._places.close()
+
+
+def _open(skill: Skill, readable: ReadableFolders) -> None:
+    if skill.origin != "workspace":
+        readable.open(Path(skill.folder))
 
 
 def skill_text(content: Content, room: int = BODY_CHARACTERS) -> str:
@@ -235,8 +237,9 @@ def skills_feature(shelf: Shelf) -> Feature[Session]:
     async def begin(moment: Moment[Session]) -> None:
         """Look at the folders, and tell the user once what is wrong with them."""
         await shelf.look(again=True)
-        if not shelf.readable:  # nothing was loaded in this process, perhaps before a restart
-            shelf.open_again(_loaded(moment.session.conversation))
+        readable = moment.session.parts.readable
+        if not readable.opened:  # nothing was loaded in this process, perhaps before a restart
+            shelf.open_again(_loaded(moment.session.conversation), readable)
         for level, words in shelf.take_notices():
             moment.emit(Notice(moment.turn, level, words))
 
@@ -255,7 +258,6 @@ def skills_feature(shelf: Shelf) -> Feature[Session]:
         tools=(make_load_skill(shelf),),
         commands=lambda: shelf.known.by_name,
         labels=shelf.labels,
-        readable=lambda: shelf.readable,
         refuse_words=shelf.not_trusted,
         begin=begin,
         prompt_blocks=prompt_blocks,
@@ -275,7 +277,7 @@ def make_load_skill(shelf: Shelf) -> Tool[SkillArguments]:
     """Make the tool by which the model loads a skill."""
 
     async def run(arguments: SkillArguments, context: ToolContext) -> Outcome:
-        skill, text = await shelf.load(arguments.name, context.most_chars)
+        skill, text = await shelf.load(arguments.name, context.readable, context.most_chars)
         frame = Frame("skill", {"name": skill.name, "from": skill.origin})
         return Outcome(text, figure=f"{len(text.splitlines())} lines", frame=frame)
 
@@ -350,7 +352,7 @@ async def _called(shelf: Shelf, session: Session, words: str, turn: int) -> tupl
         return ()
     try:
         room = session.conversation.config.window // 4 * CHARACTERS
-        skill, text = await shelf.load(wanted.name, room, by_user=True)
+        skill, text = await shelf.load(wanted.name, session.parts.readable, room, by_user=True)
     except ToolError as error:
         raise UserError(f"the skill {wanted.name!r} cannot be loaded: {error}") from error
     kind: Kind = "skill" if skill.origin == "workspace" else "own_skill"

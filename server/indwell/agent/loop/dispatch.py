@@ -190,7 +190,7 @@ async def _run_one(
     session.parts.features.files_changed(Moment(session, turn, emit))
     seconds = round(session.parts.clock.monotonic() - started, 3)
     message = outcome.text[:TOLD_LIMIT] if outcome.is_error else ""
-    diff = kept_diff(await hidden(session, "\n".join(diffs)))
+    diff = kept_diff(await hidden(session, "\n".join(diffs))) if diffs else ""
     figure, at = outcome.figure, session.timestamp()
     failed = kept_failure(outcome.text) if outcome.is_error else ""
     session.parts.log.append(
@@ -219,7 +219,7 @@ def _context(
         seen=session.seen,
         spill=session.parts.spill.keep,
         on_output=lambda text: emit(ToolOutput(use.meta.turn, use.id, text)),
-        read_roots=session.parts.all_read_roots,
+        readable=session.parts.readable,
         hidden=permit.rules.hidden,
         takes_pictures=session.conversation.config.takes_pictures,
         most_chars=_room(session),

@@ -110,7 +110,7 @@ def _resolved(session: Session, written: str, facts: ToolFacts) -> tuple[Path, b
     Raises:
         ToolError: The path leads elsewhere.
     """
-    workspace, read_roots = session.parts.workspace, session.parts.all_read_roots
+    workspace = session.parts.workspace
     try:
         return workspace.resolve(written), False
     except ToolError as outside:
@@ -118,7 +118,7 @@ def _resolved(session: Session, written: str, facts: ToolFacts) -> tuple[Path, b
             raise
         path = parse(written, workspace.roots[0])
         try:
-            return locate(path, read_roots).path, False
+            return locate(path, session.parts.readable.folders).path, False
         except ToolError:
             if facts.may_leave and any(map(path.is_relative_to, workspace.roots)):
                 return locate(path, [Path(path.anchor)]).path, True

@@ -91,18 +91,13 @@ class ToolCallRequest:
     call: Call
     emit: Listener
     preview: Previewing
+    facts: ToolFacts = field(init=False)
+    arguments: str = field(init=False)
     _shown: Preview = field(default_factory=Preview)
     _answer: Said = "no"
 
-    @property
-    def facts(self) -> ToolFacts:
-        """See ``Requester``."""
-        return self.call.facts
-
-    @property
-    def arguments(self) -> str:
-        """See ``Requester``."""
-        return self.call.arguments
+    def __post_init__(self) -> None:
+        self.facts, self.arguments = self.call.facts, self.call.arguments
 
     def settled(self, evaluated: EvaluatedPolicy) -> Decision:
         """The policy's decision; a call has no standing of its own."""

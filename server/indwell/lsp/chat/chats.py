@@ -20,6 +20,7 @@ from indwell.lsp.chat.drafts import Asking, Drafts
 from indwell.lsp.chat.files import caught_up, changed_on_disk, chats_folder
 from indwell.lsp.chat.rendering import Rendering, own_words
 from indwell.lsp.chat.stream import AnsweredPrompt, Paper, Plan, Stream, Writing
+from indwell.lsp.front_door import EventListener
 from indwell.lsp.host import Host
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.workspace.documents import Document
@@ -91,7 +92,7 @@ class Chats:
         self._streams: dict[tuple[str, int], Stream] = {}
         self._cut: dict[str, int] = {}  # running turns that were removed from their document
         host.documents.on_change(self._look)
-        host.door.listeners.append(self._hear)
+        host.door.listeners.append((events.TurnStarted, self._begin))
 
     def document(self, uri: str | None) -> Document:
         """The named chat; without a name the one that was opened last.
@@ -230,24 +231,34 @@ class Chats:
         except UserError:
             return False
 
-    def _hear(self, session: str, event: events.Event) -> None:
+    def _begin(self, session: str, event: events.Event) -> None:
+        """Write a turn that starts into its document, if it has one."""
         running = self._host.turns.running_in(session)
         if running is None or event.turn != running.number:
             return
+        assert isinstance(event, events.TurnStarted)
+        stream = self._stream(running, session, event)
+        if stream is None:
+            return
         key = session, event.turn
-        if isinstance(event, events.TurnStarted):
-            stream = self._stream(running, session, event)
-            if stream is not None:
-                self._streams[key] = stream
-                self._host.chores.begin(self._run(key, stream, running))
-        stream = self._streams.get(key)
-        if stream is not None:
-            stream.take(event)
 
-    async def _run(self, key: tuple[str, int], stream: Stream, ticket: Ticket) -> None:
+        def hear(of: str, event: events.Event) -> None:
+            if (of, event.turn) == key:
+                stream.take(event)
+
+        listener = (object, hear)
+        stream.take(event)
+        self._streams[key] = stream
+        self._host.door.listeners.append(listener)
+        self._host.chores.begin(self._run(key, stream, running, listener))
+
+    async def _run(
+        self, key: tuple[str, int], stream: Stream, ticket: Ticket, listener: EventListener
+    ) -> None:
         try:
             await stream.run()
         finally:
+            self._host.door.listeners.remove(listener)
             if self._streams.get(key) is stream:
                 del self._streams[key]
             self.standing = [one for one in self.standing if one.ticket is not ticket]

@@ -276,7 +276,7 @@ class Client:
 
     def event(self, session: str, seq: int, event: Event) -> None:
         """Send an event to a client that takes events."""
-        if self.features.has("events"):
+        if "events" in self.features.experimental:
             params = _EventParams(session, seq, event)
             droppable = isinstance(event, _REPEATABLE)
             self._server.notify("indwell/event", params, droppable=droppable)

@@ -68,7 +68,10 @@ class TurnProgress:
 
     def follow(self, event: events.Event) -> None:
         """Show the step that an event begins, if there is one."""
-        line, agent = describe(event), self._agents.of(event)
+        line = describe(event)
+        if not line:
+            return
+        agent = self._agents.of(event)
         if line and agent:
             line = short_line(f"agent {agent}: {line}", LINE_LIMIT)
         if line and line != self._last:

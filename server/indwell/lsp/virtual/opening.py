@@ -107,7 +107,8 @@ class Refreshing:
         self._followed: OrderedDict[str, tuple[Virtual, str]] = OrderedDict()
         self._timer: asyncio.TimerHandle | None = None
         self._hears_ledger = False
-        host.door.listeners.append(self._heard)
+        kinds = (events.TurnFinished, events.TurnStarted, events.Compacted)
+        host.door.listeners.append((kinds, self._heard))
         host.documents.on_change(self._typed)
 
     async def follow(self, uri: str, document: Virtual, text: str) -> None:
@@ -120,9 +121,8 @@ class Refreshing:
             self._hears_ledger = True
             (await ledger_of(self._host)).on_change(self._soon)
 
-    def _heard(self, _session: str, event: events.Event) -> None:
-        if isinstance(event, events.TurnFinished | events.TurnStarted | events.Compacted):
-            self._soon()
+    def _heard(self, _session: str, _event: events.Event) -> None:
+        self._soon()
 
     def _typed(self, _path: Path) -> None:
         if any(isinstance(one, Base | Diff) for one, _ in self._followed.values()):

@@ -268,7 +268,7 @@ class OpenSessions:
         """End the mode that only the turn asked for."""
         settings = self.settings_of(session)
         if settings is not None:
-            settings.turn_mode = None
+            settings.end_turn()
 
     async def close_idle(self) -> None:
         """Close sessions beside the current one; one with a background command stays open."""
@@ -336,7 +336,7 @@ class OpenSessions:
     def _begin_turn(self, session: Session, mode: Mode | None) -> None:
         settings = self.settings_of(session)
         assert settings is not None, "the session of a turn is open"
-        settings.turn_mode = mode
+        settings.begin_turn(mode)
 
     async def _leave(self) -> None:
         if self._current is not None:
@@ -396,7 +396,7 @@ class OpenSessions:
 
     def _follow(self, settings: SessionSettings) -> None:
         """Put the mode, the model and the effort of the new current session in force."""
-        own, now = settings.between_turns(), self._configuration.settings
+        own, now = settings.between_turns, self._configuration.settings
         settings.follow()
         if own.mode != now.mode:
             self._configuration.choose_mode(own.mode)
@@ -411,11 +411,13 @@ class OpenSessions:
         settings = SessionSettings(self._configuration)
         if model:
             settings.keep(model=self._configuration.allowed_model(model))
-        now = settings()
+        now = settings.now
         opened: list[Session] = []
         approver = self._door.approver(now, partial(self._title_beside, opened))
         review = await self._ledger()
-        resumed = await self._factory.resume(session, self.workspace, approver, settings, review)
+        resumed = await self._factory.resume(
+            session, self.workspace, approver, settings.read, review
+        )
         opened.append(resumed.session)
         return OpenSession(resumed.session, settings, model_identity(now)), resumed
 
@@ -423,13 +425,13 @@ class OpenSessions:
         """Create a new session."""
         assert self.workspace is not None
         settings = SessionSettings(self._configuration)
-        now = settings()
+        now = settings.now
         opened: list[Session] = []
         approver = self._door.approver(now, partial(self._title_beside, opened))
         review = await self._ledger()
-        session = await self._factory.begin(self.workspace, approver, settings, review)
+        session = await self._factory.begin(self.workspace, approver, settings.read, review)
         opened.append(session)
-        await self._tell_state(session, settings())
+        await self._tell_state(session, settings.now)
         return OpenSession(session, settings, model_identity(now))
 
     async def _tell_state(self, session: Session, settings: Settings) -> None:
@@ -460,7 +462,7 @@ class OpenSessions:
 
     async def _switched(self, opened: OpenSession) -> Session:
         """Switch a session to the model that is chosen for it now."""
-        settings = opened.settings.between_turns()
+        settings = opened.settings.between_turns
         model = model_identity(settings)
         if model != opened.model:
             await self._factory.switch_model(opened.session, settings)

@@ -176,7 +176,7 @@ class PlanCommands:
             return
         settings = self._sessions.settings_of(session)
         assert settings is not None, "the session was taken up"
-        if settings.between_turns().mode == "plan":
+        if settings.between_turns.mode == "plan":
             settings.keep(mode=self._configuration.mode_before_plan)
 
     async def _taken_up(self, wanted: str | None, happens: PlanInput) -> Session:

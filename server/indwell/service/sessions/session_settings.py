@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -39,7 +40,7 @@ class OwnChoice(NamedTuple):
 
 
 class SessionSettings:
-    """Returns the settings in force for a session at each call.
+    """The settings in force for a session.
 
     The current session follows the user's choices. A session beside it keeps its mode and model,
     until the user's own settings get another mode, which applies to all.
@@ -48,26 +49,30 @@ class SessionSettings:
         configuration: The user's settings, with the choices for the current session.
 
     Attributes:
-        turn_mode: The mode of the running turn, if its prompt requested one.
+        now: The settings in force.
+        between_turns: The settings in force without the mode of the running turn.
     """
 
     def __init__(self, configuration: Configuration) -> None:
-        self.turn_mode: Mode | None = None
         self._configuration = configuration
+        self._turn_mode: Mode | None = None
         self._own: OwnChoice | None = None
+        self.now = self.between_turns = configuration.settings
+        configuration.followers.add(self)
 
-    def __call__(self) -> Settings:
-        """The settings in force now."""
-        return in_mode(self.between_turns(), self.turn_mode)
+    @property
+    def read(self) -> Callable[[], Settings]:
+        """Returns the settings in force at each call, without a call of our own code."""
+        return partial(getattr, self, "now")
 
-    def between_turns(self) -> Settings:
-        """The settings in force without the mode of the running turn."""
-        settings, own = self._configuration.settings, self._own
-        if own is None:
-            return settings
-        is_kept = own.configured == self._configuration.configured_mode
-        mode = own.mode if is_kept else settings.mode
-        return msgspec.structs.replace(settings, mode=mode, model=own.model, effort=own.effort)
+    def begin_turn(self, mode: Mode | None) -> None:
+        """Use the mode that the prompt of a turn requested, if it did, until ``end_turn``."""
+        self._turn_mode = mode
+        self.update()
+
+    def end_turn(self) -> None:
+        """Return to the mode between turns."""
+        self.begin_turn(None)
 
     def keep(
         self, *, mode: Mode | None = None, model: str = "", effort: Effort | None = None
@@ -79,14 +84,28 @@ class SessionSettings:
             model: The session's model from now on; empty for the one in force.
             effort: The session's effort from now on; None for the one in force.
         """
-        now = self.between_turns()
+        now = self.between_turns
         own_effort = now.effort if effort is None else effort
         configured = self._configuration.configured_mode
         self._own = OwnChoice(mode or now.mode, model or now.model, own_effort, configured)
+        self.update()
 
     def follow(self) -> None:
         """Make the session the current one: it follows the user's choices."""
         self._own = None
+        self.update()
+
+    def update(self) -> None:
+        """Put the settings of the session together again; implements ``Follower``."""
+        settings, own = self._configuration.settings, self._own
+        if own is not None:
+            is_kept = own.configured == self._configuration.configured_mode
+            mode = own.mode if is_kept else settings.mode
+            settings = msgspec.structs.replace(
+                settings, mode=mode, model=own.model, effort=own.effort
+            )
+        self.between_turns = settings
+        self.now = in_mode(settings, self._turn_mode)
 
 
 def in_mode(settings: Settings, mode: Mode | None) -> Settings:

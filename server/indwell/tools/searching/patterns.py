@@ -260,9 +260,9 @@ def _located(context: ToolContext, path: str) -> PathBeneath:
     try:
         return locate(context.resolve(path), roots)
     except ToolError:
-        if not context.read_roots:
+        if not context.readable.folders:
             raise
-        return locate(parse(path, roots[0]), context.read_roots)
+        return locate(parse(path, roots[0]), context.readable.folders)
 
 
 LINE_CHARS = 300  # H51

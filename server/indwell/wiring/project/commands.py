@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from indwell.agent.features.checks.gate import CheckCommand, CheckGate, CheckSettings
+from indwell.agent.features.checks.gate import CheckCommand, CheckGate
 from indwell.agent.features.hooks.book import FoundHook, HookBook, MatchingHooks
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError, ToolError
@@ -55,12 +55,7 @@ def gate_of(
     workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust
 ) -> CheckGate:
     """Create the checks of a session; until the editor is known there are only commands."""
-
-    def wanted() -> CheckSettings:
-        now = settings()
-        return CheckSettings(is_on=now.check_edits, timeout_s=now.check_timeout_s)
-
-    return CheckGate(checks=ProjectChecks(workspace, settings, trust), wanted=wanted)
+    return CheckGate(checks=ProjectChecks(workspace, settings, trust), settings=settings)
 
 
 class ProjectChecks:

@@ -59,7 +59,8 @@ def checks_feature(gate: CheckGate) -> Feature[Session]:
     ) -> None:
         if outcome.changes:
             gate.of(use.meta.turn).note(outcome.changes)
-        await _note_command(gate, moment, call, outcome)
+        if outcome.succeeded is not None:
+            await _note_command(gate, moment, call, outcome)
 
     async def after_reply(
         moment: Moment[Session], uses: Sequence[ToolUse], outcomes: Mapping[str, Outcome]
@@ -83,7 +84,7 @@ def checks_feature(gate: CheckGate) -> Feature[Session]:
 
 async def _before_edit(gate: CheckGate, moment: Moment[Session], use: ToolUse, call: Call) -> None:
     """Find out which problems a file has before its first edit in a turn."""
-    if call.effect != "edit" or not gate.wanted().is_on:
+    if call.effect != "edit" or not gate.settings().check_edits:
         return
     session = moment.session
     state = gate.of(use.meta.turn)
@@ -106,7 +107,7 @@ async def _note_command(
     """Remember a command that is a check and passed on what the turn has changed."""
     succeeded, turn = outcome.succeeded, moment.turn
     state = gate.of(turn)
-    if succeeded is None or not state.files or not gate.wanted().is_on:
+    if succeeded is None or not state.files or not gate.settings().check_edits:
         return
     if _NOTHING_RAN.search(outcome.text):
         return
@@ -131,7 +132,7 @@ async def _new_problems(
     """
     session = moment.session
     edited = [use for use in uses if use.id in outcomes and outcomes[use.id].changes]
-    if not edited or not gate.wanted().is_on:
+    if not edited or not gate.settings().check_edits:
         return {}
     state = gate.of(moment.turn)
     changes = (change for use in edited for change in outcomes[use.id].changes)
@@ -156,7 +157,7 @@ async def _goes_on(gate: CheckGate, moment: Moment[Session]) -> bool:
         return False
     assert turn is not None
     state = gate.of(turn.number)
-    if not state.files or not gate.wanted().is_on or session.parts.rules().mode == "plan":
+    if not state.files or not gate.settings().check_edits or session.parts.rules().mode == "plan":
         return False
     if state.n_seen != state.n_edits:
         await look_back(gate, session, state, emit)
@@ -188,7 +189,7 @@ async def _begin(
         return
     marks = await marks_of(gate, commands)
     loop = asyncio.get_running_loop()
-    until = loop.time() + min(BASELINE_S, gate.wanted().timeout_s)
+    until = loop.time() + min(BASELINE_S, gate.settings().check_timeout_s)
     for command in commands:
         mark, ran = gate.kept.get(command.command, ("", None))
         if ran is not None and mark and mark == marks[command.folder]:

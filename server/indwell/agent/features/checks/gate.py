@@ -15,6 +15,7 @@ import msgspec
 
 from indwell.agent.features.checks.checking_commands import CheckPart
 from indwell.context.attachments import Problem
+from indwell.settings.model import Settings
 from indwell.tools.base import Marks, Succeeded
 from indwell.workspace.base import AppliedChange
 from indwell.workspace.problems.difference import (
@@ -90,18 +91,6 @@ class Silence:
 
 
 NOT_VERIFIED = "not verified"
-
-
-class CheckSettings(msgspec.Struct, frozen=True):
-    """The user's settings for checks.
-
-    Attributes:
-        is_on: Whether problems are looked for at all.
-        timeout_s: Seconds that all check commands together may take.
-    """
-
-    is_on: bool = True
-    timeout_s: float = 60.0
 
 
 class CheckCommand(msgspec.Struct, frozen=True):
@@ -381,7 +370,7 @@ class CheckGate:
     Attributes:
         source: The source of known problems.
         checks: Finds the check commands.
-        wanted: Returns the current settings.
+        settings: Returns the current settings.
         state: The state of the running turn.
         kept: How each check last ended, and the mark of its folder at that time.
         slow: Checks that took too long before an edit; no edit waits for them again.
@@ -394,7 +383,7 @@ class CheckGate:
 
     source: Source = field(default_factory=Silence)
     checks: Checks = field(default_factory=NoChecks)
-    wanted: Callable[[], CheckSettings] = CheckSettings
+    settings: Callable[[], Settings] = Settings
     state: TurnGate = field(default_factory=TurnGate)
     kept: dict[str, tuple[str, Ran]] = field(default_factory=dict)
     slow: set[str] = field(default_factory=set)
@@ -412,6 +401,6 @@ class CheckGate:
     def verdict(self, turn: int) -> str:
         """Describe how a turn's changes are verified; empty without changes or with checks off."""
         state = self.of(turn)
-        if not state.files or not self.wanted().is_on:
+        if not state.files or not self.settings().check_edits:
             return ""
         return state.verdict if state.n_seen == state.n_edits else NOT_VERIFIED

@@ -277,7 +277,7 @@ async def _check(
     commands = await asyncio.to_thread(gate.checks.commands, paths)
     runs: dict[CheckCommand, Ran] = {}
     loop = asyncio.get_running_loop()
-    until = loop.time() + gate.wanted().timeout_s
+    until = loop.time() + gate.settings().check_timeout_s
     for command in commands:
         left_s = until - loop.time()
         if left_s <= 0:

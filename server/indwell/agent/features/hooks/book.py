@@ -111,6 +111,11 @@ class HookBook:
             self._of = session, turn
         return self._found
 
+    async def has(self, session: str, turn: int, event: EventName, tool: str = "") -> bool:
+        """Is there a hook for this event? Usually there are no hooks, and nothing is prepared."""
+        found = await self.found(session, turn)
+        return found.folder is not None and bool(wanted(found, event, tool))
+
     def next_id(self, turn: int) -> str:
         """Return an id for one run; unique in the session's process."""
         self.n_runs += 1

@@ -7,6 +7,7 @@ question, and the policy decides in any case.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TypedDict
 
 from indwell.agent.core.events import EditApplied, Listener, Notice
@@ -25,7 +26,7 @@ from indwell.agent.features.hooks.hook_io import (
     parsed,
 )
 from indwell.agent.features.hooks.hook_io import EditAppliedPayload as Edited
-from indwell.agent.features.hooks.run import HooksVerdict, any_hooks, book_of, run_hooks, tell_late
+from indwell.agent.features.hooks.run import HooksVerdict, run_hooks, tell_late
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
@@ -61,59 +62,59 @@ def hooks_feature(book: HookBook) -> Feature[Session]:
     return Feature(
         name="hooks",
         door=book,
-        check_words=_check_words,
-        check_steering=_check_steering,
-        before_tool=_before_tool,
-        after_tool=_after_tool,
-        on_stop=_on_stop,
-        end=_end,
-        after_compaction=_after_compaction,
+        check_words=partial(_check_words, book),
+        check_steering=partial(_check_steering, book),
+        before_tool=partial(_before_tool, book),
+        after_tool=partial(_after_tool, book),
+        on_stop=partial(_on_stop, book),
+        end=partial(_end, book),
+        after_compaction=partial(_after_compaction, book),
     )
 
 
-async def _check_words(moment: Moment[Session], prompt: Prompt) -> Checked:
+async def _check_words(book: HookBook, moment: Moment[Session], prompt: Prompt) -> Checked:
     """Ask the hooks whether the prompt may go to the model; return what they add."""
     session, number, emit = moment.session, moment.turn, moment.emit
-    if not await any_hooks(session, number, "prompt_submitted"):
+    if not await book.has(session.id, number, "prompt_submitted"):
         return Checked()
     payload = PromptSubmitted(
         **_about(session, number), words=prompt.words, attached=labels(prompt), steering=False
     )
-    verdict = await run_hooks(session, number, payload, emit)
+    verdict = await run_hooks(book, session, number, payload, emit)
     if verdict.block:
         return Checked(_words(verdict, "your words were not sent"))
     return Checked(blocks=verdict.added)
 
 
-async def _check_steering(moment: Moment[Session]) -> None:
+async def _check_steering(book: HookBook, moment: Moment[Session]) -> None:
     """Return if no hook objects to the words that wait for the next model call.
 
     Raises:
         UserError: A hook objects, which ends the turn and returns the words to the user.
     """
     session, turn, emit = moment.session, moment.turn, moment.emit
-    if not await any_hooks(session, turn, "prompt_submitted"):
+    if not await book.has(session.id, turn, "prompt_submitted"):
         return
     n_checked, added = 0, list[Text]()
     while n_checked < len(session.steering):  # more words may come meanwhile
         words = session.steering[n_checked]
         n_checked += 1
         payload = PromptSubmitted(**_about(session, turn), words=words, attached=(), steering=True)
-        verdict = await run_hooks(session, turn, payload, emit)
+        verdict = await run_hooks(book, session, turn, payload, emit)
         if verdict.block:
             raise UserError(_words(verdict, "stopped: what you said meanwhile was not sent"))
         added += verdict.added
     session.conversation = talk.queue(session.conversation, added)
 
 
-async def _before_tool(moment: Moment[Session], use: ToolUse, call: Call) -> None:
+async def _before_tool(book: HookBook, moment: Moment[Session], use: ToolUse, call: Call) -> None:
     """Return if no hook objects to a call.
 
     Raises:
         ToolError: A hook objects; the model reads why.
     """
     session, turn, emit = moment.session, moment.turn, moment.emit
-    if not await any_hooks(session, turn, "before_tool", use.name):
+    if not await book.has(session.id, turn, "before_tool", use.name):
         return
     payload = BeforeTool(
         **_about(session, turn),
@@ -122,14 +123,15 @@ async def _before_tool(moment: Moment[Session], use: ToolUse, call: Call) -> Non
         effect=call.effect,
         arguments=parsed(call.arguments),
     )
-    verdict = await run_hooks(session, turn, payload, emit, tool=use.name, tool_use_id=use.id)
+    verdict = await run_hooks(book, session, turn, payload, emit, tool=use.name, tool_use_id=use.id)
     if verdict.block:
         whose = "the user's" if verdict.is_own else "the project's"
         # Compared without their text, because a command could be written to match.
         raise ToolError(f"not run: a hook of {whose} stopped it: {verdict.block}")
 
 
-async def _after_tool(
+async def _after_tool(  # noqa: PLR0917 - the slot's own arguments
+    book: HookBook,
     moment: Moment[Session],
     use: ToolUse,
     call: Call,
@@ -139,8 +141,8 @@ async def _after_tool(
     """Tell hooks of each edit of a finished call, then of the call itself."""
     session, turn, emit = moment.session, moment.turn, moment.emit
     for edit, change in zip(applied, outcome.changes, strict=True):
-        await _after_edit(session, use, edit, change, emit)
-    if not await any_hooks(session, turn, "after_tool", use.name):
+        await _after_edit(book, session, use, edit, change, emit)
+    if not await book.has(session.id, turn, "after_tool", use.name):
         return
     payload = AfterTool(
         **_about(session, turn),
@@ -150,11 +152,12 @@ async def _after_tool(
         result=cut(outcome.text),
         is_error=outcome.is_error,
     )
-    verdict = await run_hooks(session, turn, payload, emit, tool=use.name, tool_use_id=use.id)
+    verdict = await run_hooks(book, session, turn, payload, emit, tool=use.name, tool_use_id=use.id)
     tell_late(session, turn, "after_tool", verdict, use.id)
 
 
-async def _after_edit(
+async def _after_edit(  # noqa: PLR0917 - as in the slot
+    book: HookBook,
     session: Session,
     use: ToolUse,
     edit: EditApplied,
@@ -162,7 +165,7 @@ async def _after_edit(
     emit: Listener,
 ) -> None:
     turn = use.meta.turn
-    if not await any_hooks(session, turn, "edit_applied", use.name):
+    if not await book.has(session.id, turn, "edit_applied", use.name):
         return
     payload = Edited(
         **_about(session, turn),
@@ -173,17 +176,16 @@ async def _after_edit(
         diff=await hidden(session, cut(edit.diff)),
         created=edit.created,
     )
-    verdict = await run_hooks(session, turn, payload, emit, tool=use.name, tool_use_id=use.id)
+    verdict = await run_hooks(book, session, turn, payload, emit, tool=use.name, tool_use_id=use.id)
     tell_late(session, turn, "edit_applied", verdict, use.id)
 
 
-async def _on_stop(moment: Moment[Session]) -> bool:
+async def _on_stop(book: HookBook, moment: Moment[Session]) -> bool:
     """Tell hooks that the model is content; True if one asks it to go on, once a turn."""
     session, turn = moment.session, moment.session.under_way
     if session.helping is not None or turn is None:  # a sub-agent's end is not the end of a turn
         return False
-    book = book_of(session)
-    verdict = await _at_end(moment, turn, "done", "")
+    verdict = await _at_end(book, moment, turn, "done", "")
     if (
         not verdict.block
         or book.asked_in == moment.turn
@@ -203,22 +205,19 @@ async def _on_stop(moment: Moment[Session]) -> bool:
     return True
 
 
-async def _end(moment: Moment[Session], how: Ended) -> None:
+async def _end(book: HookBook, moment: Moment[Session], how: Ended) -> None:
     """Tell hooks how a turn ended if they do not know it yet; none can make it go on."""
     turn = moment.session.under_way
-    if turn is not None and (
-        how.ending != "done" or book_of(moment.session).told_in != moment.turn
-    ):
-        await _at_end(moment, turn, how.ending, how.message)
+    if turn is not None and (how.ending != "done" or book.told_in != moment.turn):
+        await _at_end(book, moment, turn, how.ending, how.message)
 
 
 async def _at_end(
-    moment: Moment[Session], turn: TurnState, ending: Ending, message: str
+    book: HookBook, moment: Moment[Session], turn: TurnState, ending: Ending, message: str
 ) -> HooksVerdict:
     session, number = moment.session, moment.turn
-    if session.helping is not None or not await any_hooks(session, number, "turn_end"):
+    if session.helping is not None or not await book.has(session.id, number, "turn_end"):
         return HooksVerdict()
-    book = book_of(session)
     book.told_in = number
     files = dict.fromkeys(display(session, str(one.path)) for one in turn.changes)
     payload = TurnEnd(
@@ -229,16 +228,18 @@ async def _at_end(
         files=tuple(files)[:MOST_FILES],
         again=book.asked_in == number,
     )
-    return await run_hooks(session, number, payload, moment.emit)
+    return await run_hooks(book, session, number, payload, moment.emit)
 
 
-async def _after_compaction(moment: Moment[Session], before: int, after: int) -> None:
+async def _after_compaction(
+    book: HookBook, moment: Moment[Session], before: int, after: int
+) -> None:
     """Tell hooks of a compaction, so that they can repeat what matters."""
     session, turn, emit = moment.session, moment.turn, moment.emit
-    if not await any_hooks(session, turn, "compaction"):
+    if not await book.has(session.id, turn, "compaction"):
         return
     payload = Compaction(**_about(session, turn), before=before, after=after)
-    verdict = await run_hooks(session, turn, payload, emit)
+    verdict = await run_hooks(book, session, turn, payload, emit)
     tell_late(session, turn, "compaction", verdict)
 
 

@@ -85,22 +85,8 @@ class HooksVerdict(msgspec.Struct, frozen=True):
     added: tuple[Text, ...] = ()
 
 
-def book_of(session: Session) -> HookBook:
-    """Return the hooks of a session.
-
-    Raises:
-        LookupError: It has none.
-    """
-    return session.parts.features.door(HookBook)
-
-
-async def any_hooks(session: Session, turn: int, event: EventName, tool: str = "") -> bool:
-    """Is there a hook for this event? Usually there are no hooks, and nothing is prepared."""
-    found = await book_of(session).found(session.id, turn)
-    return found.folder is not None and bool(wanted(found, event, tool))
-
-
 async def run_hooks(
+    book: HookBook,
     session: Session,
     turn: int,
     payload: Payload,
@@ -114,7 +100,6 @@ async def run_hooks(
     Text that a prompt's hooks add is only returned: it may quote the words, and another hook may
     stop them.
     """
-    book = book_of(session)
     found = await book.found(session.id, turn)
     event = event_of(payload)
     if found.folder is None:
@@ -122,7 +107,7 @@ async def run_hooks(
     added: list[Text] = []
     for one in wanted(found, event, tool):
         async with book.running:
-            outcome = await _run(session, turn, one, found.folder, payload, emit)
+            outcome = await _run(book, session, turn, one, found.folder, payload, emit)
         if outcome.problem:
             outcome = _broken(turn, one, outcome.problem, emit)
         if outcome.add:
@@ -180,6 +165,7 @@ async def _adding(  # noqa: PLR0917 - as ``run_hooks``
 
 
 async def _run(  # noqa: PLR0917 - as ``run_hooks``
+    book: HookBook,
     session: Session,
     turn: int,
     found: FoundHook,
@@ -192,7 +178,7 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
     Raises:
         SessionError: Its start cannot be recorded.
     """
-    run_id = book_of(session).next_id(turn)
+    run_id = book.next_id(turn)
     permit = await hook_permit(session, turn, run_id, found, folder, emit)
     if isinstance(permit, RefusedHook):
         return _not_run(found, permit)
