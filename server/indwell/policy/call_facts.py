@@ -8,7 +8,13 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.policy.commands.verdict import CommandPart
-from indwell.policy.rules import ANY_HOST, NOTHING_MORE, PatternRules, Widening
+from indwell.policy.rules import (
+    ANY_HOST,
+    NOTHING_MORE,
+    PatternRules,
+    ShellLanguage,
+    Widening,
+)
 from indwell.settings.model import Mode
 
 Effect: TypeAlias = Literal["read", "edit", "run"]
@@ -117,7 +123,8 @@ class Policy(msgspec.Struct, frozen=True):
         writes_confined: Commands run in a sandbox that keeps their writes in the workspace.
         sandbox: A short description, for people, of how commands are confined here.
         asks_for_all: Every command needs approval, as on Windows: no sandbox confines it there,
-            and its child programs may parse their arguments by other rules than bash.
+            and its child programs may parse their arguments by other rules than bash. A command of
+            PowerShell that only reads needs none: its reader knows these rules.
         secret_files: Absolute workspace paths that lead to secret files; reading them needs
             approval if no sandbox hides them.
         obeyed: Absolute files and folders that git is configured to run or obey; protected too.
@@ -130,6 +137,7 @@ class Policy(msgspec.Struct, frozen=True):
         harmless: Unlisted dot names that the user declares harmless.
         repository_roots: Absolute root folders of the workspace's repositories, where tools also
             look for settings.
+        language: The language of command texts.
     """
 
     mode: Mode
@@ -150,6 +158,7 @@ class Policy(msgspec.Struct, frozen=True):
     git_unchecked: tuple[str, ...] = ()
     harmless: tuple[str, ...] = ()
     repository_roots: tuple[str, ...] = ()
+    language: ShellLanguage = "bash"
 
 
 BY_ANSWER = "your answer: "  # prefix of ``by`` if a standing approval decided

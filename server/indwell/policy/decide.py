@@ -39,7 +39,14 @@ from indwell.policy.paths import (
     loader_of,
     matching_glob,
 )
-from indwell.policy.rules import NOTHING_MORE, Widening, covers_files, file_rule, tool_rule
+from indwell.policy.rules import (
+    NOTHING_MORE,
+    ShellLanguage,
+    Widening,
+    covers_files,
+    file_rule,
+    tool_rule,
+)
 
 _UNKNOWN = (
     "{!r} begins with a dot and lies at the root of a repository, where tools look for their "
@@ -203,7 +210,7 @@ ASKS_FOR_ALL = "no sandbox confines commands on this system, so Indwell asks abo
 
 def decide_command(asked: CallFacts, policy: Policy) -> Decision:
     """Decide on a call that runs a command and passed the checks for all calls."""
-    text = _judged_text(asked.command)
+    text = _judged_text(asked.command, policy.language)
     if asked.command and not text:
         return Deny(
             f"a command of {len(asked.command):,} characters cannot be shown to the user; write a "
@@ -212,7 +219,7 @@ def decide_command(asked: CallFacts, policy: Policy) -> Decision:
         )
     if text != asked.command:
         return _decide_long(asked, policy, text)
-    danger = why_dangerous(asked.command)
+    danger = _danger(asked.command, policy.language)
     if danger:  # denied in every mode, before any approval: nobody intends it (H49)
         return Deny(
             f"the command {danger}; no answer allows that here. If the user wants it, they can "
@@ -250,6 +257,17 @@ def decide_command(asked: CallFacts, policy: Policy) -> Decision:
     return Ask(reason, rule, by=by, widening=widening, risky=_risky(verdict))
 
 
+def _danger(command: str, language: ShellLanguage) -> str:
+    """Say what the command would destroy; empty if nothing is known."""
+    if language == "bash":
+        return why_dangerous(command)
+    from indwell.policy.commands.powershell.dangerous import (  # noqa: PLC0415 - for Windows
+        why_dangerous_in_powershell,
+    )
+
+    return why_dangerous_in_powershell(command)
+
+
 def _risky(verdict: CommandVerdict) -> tuple[CommandPart, ...]:
     return tuple(part for part in verdict.parts if part.decision != "allow")
 
@@ -274,9 +292,11 @@ def _decide_long(asked: CallFacts, policy: Policy, text: str) -> Decision:
             return Ask(reason, rule="", by="length", widening=widening)
 
 
-def _judged_text(command: str) -> str:
+def _judged_text(command: str, language: ShellLanguage) -> str:
     if len(command) <= COMMAND_LIMIT:
         return command
+    if language != "bash":
+        return ""
     from indwell.policy.shell.parse import judged_text  # noqa: PLC0415 - as below
 
     return judged_text(command)
@@ -295,7 +315,7 @@ def _judged(command: str, situation: Situation) -> CommandVerdict:
 
 
 def _situation(asked: CallFacts, policy: Policy) -> Situation:
-    return Situation(
+    situation = Situation(
         rules=policy.rules.for_commands,
         writes_confined=policy.writes_confined,
         reads_only=policy.mode == "plan",
@@ -309,11 +329,12 @@ def _situation(asked: CallFacts, policy: Policy) -> Situation:
         harmless=policy.harmless,
         repository_roots=policy.repository_roots,
     )
+    return situation if policy.language == "bash" else situation.in_powershell()
 
 
 def _by_place(verdict: CommandVerdict, policy: Policy) -> CommandVerdict:
     """Turn an allowed command into a question if the mode or the system requires it."""
-    if policy.asks_for_all:
+    if policy.asks_for_all and not (policy.language == "powershell" and verdict.reads_only):
         return msgspec.structs.replace(verdict, decision="ask", rule="shell", reason=ASKS_FOR_ALL)
     if policy.mode != "ask" or verdict.reads_only or verdict.by_user:
         return verdict

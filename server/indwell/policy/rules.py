@@ -16,6 +16,8 @@ Subject: TypeAlias = Literal["read", "edit", "tool"]
 _ALSO = {"write": "edit"}  # synonyms of subjects
 _SUBJECTS: tuple[Subject, ...] = get_args(Subject)
 ANY_HOST = "*"
+ShellLanguage: TypeAlias = Literal["bash", "powershell"]
+"""The languages of command texts that the policy reads."""
 
 
 class PatternRules(msgspec.Struct, frozen=True):

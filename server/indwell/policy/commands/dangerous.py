@@ -384,7 +384,7 @@ def _removes(options: list[str], operands: list[str], cwd: str) -> str:
         return ""
     for one in operands:
         place = folder(one, cwd)
-        if place in {"/", HOME} or (is_forced and _is_top(place)):
+        if place in {"/", HOME} or (is_forced and is_top(place)):
             return f"removes {_shown(place)} with all that is in it"
     return ""
 
@@ -401,7 +401,7 @@ def _finds(words: list[str], cwd: str) -> str:
     if not all(_FILTERS_NOTHING.fullmatch(one) or re.match("-[rRf]+$", one) for one in tests):
         return ""
     place = next(
-        (p for p in (folder(one, cwd) for one in starts) if p in {"/", HOME} or _is_top(p)), ""
+        (p for p in (folder(one, cwd) for one in starts) if p in {"/", HOME} or is_top(p)), ""
     )
     return f"removes {_shown(place)} with all that is in it" if place else ""
 
@@ -412,12 +412,13 @@ def _opens(options: list[str], operands: list[str], cwd: str) -> str:
     is_deep = _has(options, "R", "recursive")
     for one in operands[1:]:
         place = folder(one, cwd)
-        if place == "/" or (is_deep and (place == HOME or _is_top(place))):
+        if place == "/" or (is_deep and (place == HOME or is_top(place))):
             return f"lets everybody write to {_shown(place)}"
     return ""
 
 
-def _is_top(place: str) -> bool:
+def is_top(place: str) -> bool:
+    """Is it a folder of the system, or one of all work of a user?"""
     return UNKNOWN not in place and (place[1:] in _TOP or bool(_SECOND.fullmatch(place)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from indwell.context.untrusted_text import shows_nothing
 from indwell.lazy_pattern import lazy_pattern
@@ -20,6 +21,9 @@ from indwell.policy.shell.items import AT_START, Oddity, Simple
 from indwell.policy.shell.parse import ShellReading, Tangle
 from indwell.policy.shell.second_reader import runs_of
 from indwell.policy.shell.words import Word
+
+if TYPE_CHECKING:
+    from indwell.policy.shell.powershell import PowerShellReading
 
 LONGEST = 8_000  # characters; nobody reads more in a question, and more take too long to parse
 _MOST = {"|": 400, "<<": 100}  # the parser's time grows with their square: 6 ms
@@ -47,7 +51,7 @@ def _judge(command: str, situation: Situation, depth: int) -> CommandVerdict:
     if not depth:
         return _too_long(situation, "holds texts within texts within texts")
     try:
-        reading = ShellReading(command)
+        reading = _reading(command, situation)
     except (Tangle, RecursionError):
         return _too_long(situation, "is too long or too deep to be judged")
     is_certain = not reading.is_broken and _two_agree(reading, situation)
@@ -66,17 +70,39 @@ def _judge(command: str, situation: Situation, depth: int) -> CommandVerdict:
             found += parts
             nested += [finding for _, finding in parts if item.is_nested]
     general = [*_unseen(command, reading, judging), *_patterns_reach(reading, found, nested)]
+    general += _as_written(reading, judging)
     if reading.expands and not _is_any(found):
         general += _expands(situation)
     return _combined(found, general)
 
 
-def _unseen(command: str, reading: ShellReading, judging: Judging) -> Iterator[PartFinding]:
+def _reading(command: str, situation: Situation) -> ShellReading | PowerShellReading:
+    if situation.language == "bash":
+        return ShellReading(command)
+    from indwell.policy.shell.powershell import PowerShellReading  # noqa: PLC0415 - for Windows
+
+    return PowerShellReading(command)
+
+
+def _as_written(
+    reading: ShellReading | PowerShellReading, judging: Judging
+) -> Iterator[PartFinding]:
+    """Return findings of patterns that deny or ask for an alias, such as ``rm``."""
+    if isinstance(reading, ShellReading) or not judging.patterns.can_forbid:
+        return
+    for item in reading.items:
+        if isinstance(item, Simple) and item.words:
+            yield from filter(None, [judging.patterns.forbidding(item.words)])
+
+
+def _unseen(
+    command: str, reading: ShellReading | PowerShellReading, judging: Judging
+) -> Iterator[PartFinding]:
     """Return objections to a whole text because of what is invisible or unparsed in it."""
     hidden = _hidden(command)
     if hidden:
         yield PartFinding("ask", "hidden", hidden)
-    if reading.is_broken:
+    if reading.is_broken and isinstance(reading, ShellReading):  # PowerShell's has an oddity
         yield PartFinding("ask", "not understood", "is not understood as a whole")
     if (hidden or reading.is_broken) and judging.patterns.can_forbid:
         yield from filter(None, [judging.patterns.forbidding_anywhere(_tokens(command))])
@@ -88,7 +114,9 @@ def _is_any(found: list[tuple[CommandPart, PartFinding]]) -> bool:
 
 
 def _patterns_reach(
-    reading: ShellReading, found: list[tuple[CommandPart, PartFinding]], nested: list[PartFinding]
+    reading: ShellReading | PowerShellReading,
+    found: list[tuple[CommandPart, PartFinding]],
+    nested: list[PartFinding],
 ) -> Iterator[PartFinding]:
     """Return findings for what no pattern covers: it applies to one line, no substitutions."""
     if not _is_any(found):
@@ -108,9 +136,12 @@ def _expands(situation: Situation) -> Iterator[PartFinding]:
         yield PartFinding("ask", "substitution", "fills in words that only a run can tell")
 
 
-def _two_agree(reading: ShellReading, situation: Situation) -> bool:
-    """Does a second reader find the same words? In a sandbox nothing depends on it."""
-    if situation.writes_confined:
+def _two_agree(reading: ShellReading | PowerShellReading, situation: Situation) -> bool:
+    """Does a second reader find the same words? In a sandbox nothing depends on it.
+
+    PowerShell has one reader, which refuses whatever is not in its part of the language.
+    """
+    if situation.writes_confined or not isinstance(reading, ShellReading):
         return True
     second = runs_of(reading.data)
     return second is not None and second == reading.runs
@@ -119,6 +150,7 @@ def _two_agree(reading: ShellReading, situation: Situation) -> bool:
 def _simple(
     item: Simple, judging: Judging, chars: _Characters, situation: Situation, depth: int
 ) -> list[tuple[CommandPart, PartFinding]]:
+    item = judging.named(item)
     words = tuple(word.text for word in item.words)
     found = []
     findings = judging.simple(item)
@@ -150,7 +182,7 @@ def _inner(
     return chars.part(*place, (text,), inner), inner
 
 
-def _has_lines(reading: ShellReading) -> bool:
+def _has_lines(reading: ShellReading | PowerShellReading) -> bool:
     """Are there commands on several lines, of which the last may be out of sight?"""
     own = [item for item in reading.items if isinstance(item, Simple) and not item.is_nested]
     return any(b"\n" in reading.data[one.end : other.start] for one, other in pairwise(own))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -23,7 +23,7 @@ from indwell.policy.commands.verdict import (
     worst,
 )
 from indwell.policy.paths import could_be_beneath
-from indwell.policy.rules import ANY_HOST, Widening
+from indwell.policy.rules import ANY_HOST, ShellLanguage, Widening
 from indwell.policy.shell.items import AT_START, Assignment, Redirect, Simple
 from indwell.policy.shell.items import joined as joined_path
 from indwell.policy.shell.words import STAR, UNKNOWN, Word
@@ -42,6 +42,7 @@ class Judging:
 
     Attributes:
         patterns: The user's patterns.
+        named: Gives a command its full name, where the shell has aliases.
     """
 
     def __init__(self, situation: Situation, *, is_certain: bool) -> None:
@@ -51,6 +52,7 @@ class Judging:
         self._held = situation.writes_confined and situation.reads_only
         self._is_certain = is_certain
         self._paths = PathRules(situation, are_hidden=situation.writes_confined)
+        self._use_of, self.named = _knowledge(situation.language)
 
     def oddity(self, reason: str, *, is_hard: bool) -> PartFinding:
         """Judge a construct that was not understood."""
@@ -78,7 +80,7 @@ class Judging:
             return forbidden or ask(
                 "not understood", "runs a program that runs a program, and so on"
             )
-        use = use_of(words, one, self._situation)
+        use = self._use_of(words, one, self._situation)
         if found := elsewhere(words, one.folders, self._situation):
             return forbidden if forbidden and found.decision == "ask" else found
         inner = [self._command(each, one, depth + 1) for each in use.inner]
@@ -299,6 +301,17 @@ class Judging:
         return ask("assignment", f"sets {one.name!r}, which may change what runs")
 
 
+def _knowledge(
+    language: ShellLanguage,
+) -> tuple[Callable[[tuple[Word, ...], Simple, Situation], Use], Callable[[Simple], Simple]]:
+    """Return what tells the effects of a command, and what gives it its full name."""
+    if language == "bash":
+        return use_of, lambda simple: simple
+    from indwell.policy.commands.powershell import cmdlets, programs  # noqa: PLC0415 - for Windows
+
+    return programs.use_in_powershell, cmdlets.named
+
+
 def _is_silent(of: Simple) -> bool:
     """Does a command print nothing, so that its redirect empties a file?"""
     return of.is_bare or (bool(of.words) and of.words[0].text in {":", "true", "false"})
@@ -327,7 +340,7 @@ def elsewhere(
     if base_name(words[0]).lower() not in {"git", "git.exe"}:
         return None
     places = _folders(words, folders)
-    paths = [joined_path(situation.cwd, place) for place in places]
+    paths = [path for place in places for path in situation.paths(place, ("",))]
     if any(could_be_beneath(path, situation.restricted) for path in paths):
         return PartFinding(
             "deny", "restricted folder", "git would run in a folder that is not trusted"

@@ -6,11 +6,11 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import msgspec
 
-from indwell.files.spelling import HERE, System, components, folded, is_absolute, relative
+from indwell.files.spelling import HERE, System, components, folded, is_absolute, relative, slashed
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.verdict import PartFinding, Use, ask, secret, shown
 from indwell.policy.paths import (
@@ -21,8 +21,9 @@ from indwell.policy.paths import (
     is_protected,
     matches_any,
 )
-from indwell.policy.rules import PatternRules, Widening
+from indwell.policy.rules import PatternRules, ShellLanguage, Widening
 from indwell.policy.shell.items import joined
+from indwell.policy.shell.powershell_words import powershell_path
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
 _SHALLOW = Use("reads")
@@ -174,6 +175,7 @@ class Grounds(msgspec.Struct, frozen=True):
         harmless: Unknown dot names that the user declares harmless.
         repository_roots: Absolute folders of the workspace's repositories.
         system: The system whose paths these are, in the form of ``files.spelling.slashed``.
+        language: The language of the text; in PowerShell, paths are those of Windows.
     """
 
     cwd: str = ""
@@ -184,9 +186,11 @@ class Grounds(msgspec.Struct, frozen=True):
     harmless: tuple[str, ...] = ()
     repository_roots: tuple[str, ...] = ()
     system: System = HERE
+    language: ShellLanguage = "bash"
 
     def paths(self, text: str, folders: tuple[str, ...]) -> Iterator[str]:
         """Return the paths to which a word may lead: absolute, or relative to an unknown folder."""
+        text = powershell_path(text) if self.language == "powershell" else text
         for folder in folders:
             inner = joined(folder, text, self.system)
             yield joined(self.cwd, inner, self.system) or "."
@@ -294,6 +298,22 @@ class Situation(Grounds, frozen=True):
     reads_only: bool = False
     repositories: tuple[str, ...] = ()
     restricted: tuple[str, ...] = ()
+
+    def in_powershell(self) -> Situation:
+        """Return the situation of a PowerShell text, which has the paths of Windows."""
+        plain = partial(slashed, system="win32")
+        return msgspec.structs.replace(
+            self,
+            language="powershell",
+            system="win32",
+            cwd=plain(self.cwd),
+            roots=tuple(map(plain, self.roots)),
+            secret_files=tuple(map(plain, self.secret_files)),
+            obeyed=tuple(map(plain, self.obeyed)),
+            repositories=tuple(map(plain, self.repositories)),
+            restricted=tuple(map(plain, self.restricted)),
+            repository_roots=tuple(map(plain, self.repository_roots)),
+        )
 
 
 @lru_cache(maxsize=4096)

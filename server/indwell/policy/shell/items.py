@@ -50,6 +50,7 @@ class Simple(msgspec.Struct, frozen=True):
         input: Texts of its here-documents and here-strings.
         is_piped: Whether it reads the output of another command.
         is_bare: Whether it is only a redirect, such as ``> file``.
+        upstream: In PowerShell, the words of the commands whose objects it reads.
     """
 
     words: tuple[Word, ...]
@@ -62,6 +63,7 @@ class Simple(msgspec.Struct, frozen=True):
     input: tuple[str, ...] = ()
     is_piped: bool = False
     is_bare: bool = False
+    upstream: tuple[Word, ...] = ()
 
 
 class Oddity(msgspec.Struct, frozen=True, gc=False):

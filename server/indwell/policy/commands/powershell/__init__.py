@@ -1,0 +1,1 @@
+"""What the commands of PowerShell do: cmdlets, methods, programs, and what none may do."""

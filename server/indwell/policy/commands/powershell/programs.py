@@ -1,0 +1,181 @@
+"""What a command of PowerShell does: a cmdlet, a method, or a program that it starts."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+
+import msgspec
+
+from indwell.lazy_pattern import lazy_pattern
+from indwell.policy.commands import effects
+from indwell.policy.commands.path_rules import Grounds
+from indwell.policy.commands.powershell.cmdlets import (
+    CMDLET_NAME,
+    Words,
+    tables,
+    use_of_cmdlet,
+    use_of_method,
+)
+from indwell.policy.commands.verdict import Use, working, writing
+from indwell.policy.shell.items import Simple
+from indwell.policy.shell.words import Word
+
+_CMD = lazy_pattern(r"[\w\s./\\:*?~-]*")
+_CMD_READS = frozenset(["cd", "dir", "echo", "tree", "type", "ver", "vol"])
+_CMD_WRITES = frozenset(["copy", "md", "mkdir", "mklink", "move", "ren", "rename", "xcopy"])
+_CMD_REMOVES = frozenset(["del", "erase", "rd", "rmdir"])
+
+
+def use_in_powershell(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
+    """Return what a command of PowerShell does.
+
+    Args:
+        words: Its words, the first one under its full name.
+        one: The simple command.
+        grounds: The folders that paths are relative to.
+    """
+    first = words[0]
+    if first.text.endswith("()") and first.text.startswith((".", "[")):
+        return use_of_method(first.text[:-2].lower(), words[1:])
+    if not first.is_literal:
+        return Use("unknown", "only a run can tell which command that is")
+    if first.text == "." and not all(word.is_literal for word in words[1:2]):
+        return Use("unknown", "runs a script that only a run can tell")
+    if first.text == ".":
+        return working("runs a script in the same shell")
+    known = tables().cmdlets.get(first.text)
+    if known is None:
+        if CMDLET_NAME.fullmatch(first.text):
+            return Use("unknown", f"{first.text!r} is not a cmdlet that is known")
+        return _program(words, one, grounds)
+    use = use_of_cmdlet(first.text, known, words[1:], one)
+    is_by_module = "\\" in first.source and use.kind == "reads"
+    if is_by_module:
+        return Use("unknown", f"{first.source!r} may be a script of that name")
+    return use
+
+
+def _program(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
+    """Return what a program does that PowerShell starts."""
+    name = words[0].text
+    lower = effects.base_name(words[0]).lower()
+    short = re.sub(r"\.(?:exe|com|cmd|bat)$", "", lower)
+    if short in {"powershell", "pwsh"}:
+        return _powershell(words)
+    if short == "cmd":
+        return _cmd(words[1:])
+    if short in effects.SHELLS | {"wsl", "wscript", "cscript", "mshta"}:
+        return Use("unknown", f"{short!r} runs a text or a script in another shell")
+    if "/" in name:
+        if any(grounds.is_inside(path) for path in grounds.paths(name, ("",))):
+            return working(f"runs a program of the workspace, {name!r}")
+        return Use("unknown", f"runs the program {name!r}, which is not known")
+    if use := _of_windows(short, words):
+        return use
+    use = effects.use_of(words, one, grounds)
+    if not all(word.is_known for word in words[1:]):
+        return msgspec.structs.replace(use, takes_any=False)
+    return use
+
+
+def _of_windows(name: str, words: tuple[Word, ...]) -> Use | None:
+    """Return what a program of Windows does; None for the programs of all systems."""
+    lists = tables().lists
+    if name in lists["told programs"]:
+        return Use("unknown", f"{name!r} shows what else is on this machine")
+    if name in lists["privileged programs"]:
+        return Use("privileged", f"{name!r} reaches beyond the workspace")
+    if name in lists["deleting programs"]:
+        return Use("destroys", f"{name!r} can remove files", writes=tuple(words[1:]))
+    if name in lists["text programs"] and len(words) == 1:
+        return Use("reads")
+    if name == "findstr" and all(word.is_known for word in words):
+        if any(word.text.lower().startswith(("/f", "/g", "/d", "/s")) for word in words):
+            return Use("unknown", "'findstr' with such options reads more than it names")
+        return Use("reads", reads=tuple(w for w in words[2:] if not w.text.startswith("/")))
+    if name == "where" and all(re.fullmatch(r"[\w.+-]+", word.text) for word in words[1:]):
+        return Use("reads")
+    if name in lists["other programs"]:  # elsewhere, a program of that name does something else
+        return Use("unknown", f"{name!r} is not a program that is known")
+    return None
+
+
+def _powershell(words: tuple[Word, ...]) -> Use:
+    """Return what another PowerShell does; a text with quotes may reach it without them."""
+    use = _other_powershell(words)
+    if any('"' in text or text.endswith("\\") for text in use.texts):
+        texts = tuple(text.replace('"', "") for text in use.texts)
+        return Use(
+            "unknown", "runs a text that versions of PowerShell quote differently", texts=texts
+        )
+    return use
+
+
+def _other_powershell(words: tuple[Word, ...]) -> Use:
+    """Return what another PowerShell does: its text or its script is judged if it is known."""
+    rest = list(words[1:])
+    while rest and rest[0].is_literal:
+        option = rest.pop(0)
+        name = option.text.lower().lstrip("-/")
+        if not option.text.startswith(("-", "/")):
+            if option.text.lower().endswith(".ps1"):
+                return Use("writes", "runs a script", reads=(option,), is_work=True)
+            return _text_of([option, *rest])
+        if name and "command".startswith(name):
+            return _text_of(rest)
+        if name in {"e", "ec"} or (name and "encodedcommand".startswith(name)):
+            text = _decoded(rest[0].text) if rest and rest[0].is_literal else ""
+            return Use("reads", texts=(text,), takes_any=True) if text else _HIDDEN
+        if name and "file".startswith(name):
+            return Use("writes", "runs a script", reads=tuple(rest[:1]), is_work=True)
+        if name and any(one.startswith(name) for one in _POWERSHELL_VALUES):
+            rest = rest[1:]
+        elif not name or not any(one.startswith(name) for one in _POWERSHELL_SWITCHES):
+            return _UNTOLD
+    return _UNTOLD
+
+
+def _text_of(words: Words) -> Use:
+    """Return the use of a PowerShell that runs these words."""
+    if not words or not all(word.is_literal for word in words):
+        return _UNTOLD
+    return Use("reads", texts=(" ".join(word.text for word in words),), takes_any=True)
+
+
+_UNTOLD = Use("unknown", "runs what only a run can tell in another PowerShell")
+_HIDDEN = Use("unknown", "runs an encoded text that cannot be read")
+_POWERSHELL_VALUES = ("outputformat", "inputformat", "windowstyle", "version", "workingdirectory")
+_POWERSHELL_SWITCHES = ("nologo", "noprofile", "noninteractive", "sta", "mta", "noexit")
+
+
+def _decoded(text: str) -> str:
+    try:
+        return base64.b64decode(text, validate=True).decode("utf-16-le")
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _cmd(words: Words) -> Use:
+    """Return what ``cmd /c`` does, as far as its text is one plain command."""
+    texts = [word.text for word in words]
+    while texts and re.fullmatch(r"/[a-bd-jl-z]\S*", texts[0].lower()):
+        texts.pop(0)
+    text = " ".join(texts[1:]).strip()
+    unknown = Use("unknown", "'cmd' runs a text that is not judged")
+    if not texts or texts[0].lower() not in {"/c", "/k"} or not all(w.is_known for w in words):
+        removes = re.search(r"(?<!\w)(?:del|erase|rd|rmdir|format)\b", " ".join(texts).lower())
+        return Use("destroys", "'cmd' may remove files") if removes else unknown
+    first, _, behind = text.partition(" ")
+    operands = tuple(Word(one, (one,)) for one in behind.split() if not one.startswith("/"))
+    name = first.lower()
+    if re.search(r"(?:^|[\s&|(])(?:del|erase|rd|rmdir|format)\b", text.lower()):
+        return Use("destroys", f"'cmd {name}' removes files", writes=operands)
+    if not _CMD.fullmatch(text):
+        return unknown
+    if name in _CMD_READS and (name not in {"cd", "echo"} or not operands):
+        return Use("reads", reads=operands, is_here=not operands)
+    if name in _CMD_WRITES:
+        return writing(f"'cmd {name}' changes files", *operands)
+    return unknown

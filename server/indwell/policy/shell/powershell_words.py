@@ -1,0 +1,198 @@
+"""The words of a PowerShell text: quotes, escapes, variables, numbers, operators. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from indwell.lazy_pattern import lazy_pattern
+from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
+
+ENDS = frozenset(" \t\r\n;|&(){},<>")
+"""Characters that end a bare word."""
+
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": ""}
+_UNSURE = frozenset("eu\r\n")  # behind a backtick: versions differ, or the line goes on
+_VARIABLE = lazy_pattern(r"\$(?:(\w+):)?(\w+\??)|\$\{(?:(\w+):)?([^}:`]+)\}|\$[$?^]")
+_SCOPES = frozenset(
+    ["env", "global", "local", "private", "script", "using", "variable", "workflow"]
+)
+_HOMES = frozenset([("", "home"), ("env", "home"), ("env", "userprofile")])
+_QUOTES = frozenset(map(chr, [*range(0x2018, 0x201C), *range(0x201C, 0x201F)]))
+_ODD = lazy_pattern(r"[^\x00-\x7f]")
+_BARE_NUMBER = lazy_pattern(
+    r"(?:0x[0-9a-f]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+)(?:[dlun]|u[ls]|[kmgtp]b)*"
+    r"(?=$|[\s;|)}\],+\-*/%!=<>]|\.\.)",
+    re.IGNORECASE,
+)
+OPERATOR = lazy_pattern(
+    r"-(?:[ic]?(?:eq|ne|gt|ge|lt|le|like|notlike|match|notmatch|replace|contains|notcontains|in"
+    r"|notin|split)|join|and|or|xor|band|bor|bxor|shl|shr|is|isnot|f)\b|\.\.|[+\-*/%,]",
+    re.IGNORECASE,
+)
+"""An operator between two operands."""
+
+UNARY = lazy_pattern(r"-(?:not|bnot|join|[ic]?split)\b|!|\+\+|--|[+\-,]", re.IGNORECASE)
+"""An operator before its operand."""
+
+TYPE = lazy_pattern(r"\[\s*([A-Za-z_][\w.]*)(?:\[\])?\s*\]")
+"""A type such as ``[IO.File]``; generic types are not read."""
+
+
+class Unreadable(Exception):
+    """The text holds more than this reader knows for certain.
+
+    Args:
+        why: Half a sentence for people.
+    """
+
+
+def check_characters(text: str) -> None:
+    """Refuse quotes of typography, which PowerShell takes for quotes.
+
+    Raises:
+        Unreadable: There is one.
+    """
+    for found in _ODD.finditer(text):
+        if found[0] in _QUOTES:
+            raise Unreadable(f"holds {found[0]!r}, which PowerShell reads as a quote")
+
+
+def blanks(text: str, at: int, *, lines: bool = False) -> int:
+    """Return the place behind blanks, comments and continued lines, and perhaps line ends."""
+    while at < len(text):
+        if text[at] in " \t" or (lines and text[at] in "\r\n"):
+            at += 1
+        elif text[at] == "`" and text[at + 1 : at + 2] in {"\n", "\r"}:
+            at += 3 if text.startswith("\r\n", at + 1) else 2
+        elif text[at] == "#":
+            end = text.find("\n", at)
+            at = len(text) if end < 0 else end
+        elif text.startswith("<#", at):
+            end = text.find("#>", at + 2)
+            if end < 0:
+                raise Unreadable("holds a comment without an end")
+            at = end + 2
+        else:
+            break
+    return at
+
+
+def number_end(text: str, at: int) -> int:
+    """Return the end of a number that begins here; ``at`` if none does."""
+    found = _BARE_NUMBER.match(text, at)
+    return found.end() if found else at
+
+
+def raw_string(text: str, at: int) -> tuple[str, int]:
+    """Read a string in single quotes; return its value and its end."""
+    parts = []
+    at += 1
+    while True:
+        end = text.find("'", at)
+        if end < 0:
+            raise Unreadable("holds a quote without an end")
+        parts.append(text[at:end])
+        if not text.startswith("''", end):
+            return "".join(parts), end + 1
+        parts.append("'")
+        at = end + 2
+
+
+def here_string(text: str, at: int) -> tuple[int, int, int]:
+    """Return where the content of a here-string begins and ends, and the end of the string."""
+    quote = text[at + 1]
+    start = re.compile(r"[ \t]*\r?\n").match(text, at + 2)
+    if not start:
+        raise Unreadable("holds a here-string that does not begin on a line of its own")
+    begin = start.end()
+    if text.startswith(f"{quote}@", begin):
+        return begin, begin, begin + 2
+    end = text.find(f"\n{quote}@", begin)
+    if end < 0:
+        raise Unreadable("holds a here-string without an end")
+    return begin, end, end + 3
+
+
+def variable(text: str, at: int) -> tuple[str, int]:
+    """Read a variable; return what it expands to, and its end.
+
+    Raises:
+        Unreadable: It reads a file, or runs or holds what is not known.
+    """
+    found = _VARIABLE.match(text, at)
+    if not found:
+        raise Unreadable("holds a '$' that is not understood")
+    scope = (found[1] or found[3] or "").lower()
+    name = (found[2] or found[4] or "").lower()
+    if scope and scope not in _SCOPES:
+        raise Unreadable(f"reads through the drive {scope + ':'!r}")
+    if (scope, name) in _HOMES:
+        return HOME, found.end()
+    return UNKNOWN, found.end()
+
+
+def begins_variable(text: str, at: int) -> bool:
+    """Does a variable begin here, and not only a dollar sign?"""
+    return _VARIABLE.match(text, at) is not None
+
+
+def escaped(text: str, at: int) -> tuple[str, int]:
+    """Read a backtick and what follows; return the value and the end."""
+    behind = text[at + 1 : at + 2]
+    if not behind:
+        raise Unreadable("ends with a backtick")
+    if behind in _UNSURE:
+        return UNKNOWN, at + 2
+    return _ESCAPES.get(behind, behind), at + 2
+
+
+def bare_piece(text: str, at: int) -> tuple[str, int]:
+    """Read a piece of a bare word without quotes, escapes and variables."""
+    match text[at]:
+        case "*" | "?":
+            return STAR, at + 1
+        case "[":
+            end = text.find("]", at + 1)
+            stop = next((one for one in range(at, len(text)) if text[one] in ENDS), len(text))
+            return STAR, end + 1 if 0 <= end < stop else at + 1
+        case "]":
+            return STAR, at + 1
+        case "~" if at == 0 or text[at - 1] in " \t,:(":
+            is_alone = at + 1 >= len(text) or text[at + 1] in ENDS or text[at + 1] in "/\\"
+            return (HOME if is_alone else "~"), at + 1
+        case one:
+            if not one.isascii() and not one.isalnum():
+                raise Unreadable(f"holds {one!r} outside of quotes")
+            return one, at + 1
+
+
+def known_word(source: str, text: str) -> Word:
+    """Return a word of one text; a text that only a run can tell may become several words."""
+    return Word(source, (text,), splits=UNKNOWN in text)
+
+
+def unknown_word(source: str) -> Word:
+    """Return a word that only a run can tell."""
+    return Word(source, (UNKNOWN,), splits=True)
+
+
+def merged(one: Word, other: Word) -> Word:
+    """Return the word of a list, whose options are its members."""
+    return Word(
+        f"{one.source},{other.source}",
+        tuple(dict.fromkeys((*one.options, *other.options))),
+        splits=True,
+    )
+
+
+_ELSEWHERE = lazy_pattern(r"/|[A-Za-z]:(?!/)|\w{2,}:/")
+
+
+def powershell_path(path: str) -> str:
+    r"""Return a path with ``/`` alone; unknown if only a run can tell where it leads.
+
+    That is a path of another machine or of the current drive (``\a``), relative to the folder of
+    a drive (``C:a``), or on a drive that is no disk (``HKLM:\``).
+    """
+    plain = path.replace("\\", "/")
+    return f"/{UNKNOWN}{plain}" if _ELSEWHERE.match(plain) else plain
