@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """A pytest plugin for ``scripts/test-windows``: what fails there for now; an end to what hangs."""
-=======
-"""A pytest plugin for ``scripts/test-windows``: what fails there, and an end to what hangs."""
->>>>>>> b8a19a8c (Judge PowerShell commands by tables of cmdlets, with 400 cases and 280 attacks as data)
 
 from __future__ import annotations
 

@@ -245,6 +245,7 @@ def test_a_cut_text_is_judged_as_what_it_says(text: str, data: st.DataObject) ->
     tail = data.draw(st.sampled_from(["; rm x", "\nrm x", " | rm", " && rm x"]))
     whole = text[:at] + tail
     verdict = judge(whole, OPEN)
-    is_text = verdict.decision == "allow"
-    # The tail may have become a comment or a part of a string, and then nothing runs.
-    assert not is_text or "#" in text[:at] or text[:at].count("'") % 2 or text[:at].count('"') % 2
+    # The tail may have become a comment or a part of a word, and then nothing runs.
+    front = text[:at]
+    is_in_text = "#" in front or front.count("'") % 2 or front.count('"') % 2 or front[-1:] == "`"
+    assert verdict.decision != "allow" or is_in_text

@@ -125,6 +125,8 @@ def joined(folder: str, path: str, system: System = HERE) -> str:
     whole = path if is_whole else f"{folder}/{path}"
     if HOME in whole:
         return HOME + posixpath.normpath("/" + whole.partition(HOME)[2]) if "/" in whole else whole
+    if system == "win32" and whole[1:3] == ":/":  # nothing leads above the root of a drive
+        return whole[:2] + posixpath.normpath(f"/{whole[3:].lstrip('/')}")
     normal = posixpath.normpath(whole) if whole else ""
     return normal[1:] if normal.startswith("//") and system != "win32" else normal
 

@@ -29,8 +29,8 @@ _LOADERS = frozenset(["Invoke-WebRequest", "Invoke-RestMethod", "Start-BitsTrans
 _RUNNERS = frozenset(["Invoke-Expression", "[scriptblock]::create()", ".invokescript()"])
 _DISKS = frozenset(["Format-Volume", "Clear-Disk", "Initialize-Disk", "Remove-Partition"])
 _TOP = lazy_pattern(
-    r"(?:[a-z]:)?(?:/(?:windows(?:/system32)?|users(?:/[^/]+)?|program files(?: \(x86\))?"
-    r"|programdata)?)",
+    r"(?:[a-z]:|(?=/))(?:/(?:windows(?:/system32)?|users(?:/[^/]+)?|program files(?: \(x86\))?"
+    r"|programdata)?)?",
     re.IGNORECASE,
 )
 _TOP_VARIABLE = lazy_pattern(
