@@ -27,6 +27,7 @@ from indwell.files.quarantine import (
     restore_access,
 )
 from indwell.files.reading import read_bytes
+from indwell.files.spelling import quoted
 from indwell.files.watch.tree import FoundChanges
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.guarded_paths import (
@@ -261,7 +262,7 @@ class _Settling:
             case None:
                 return f"{made}; it no longer exists"
             case Path():
-                return f"{made}, so it was moved out of the workspace, to {str(where)!r}"
+                return f"{made}, so it was moved out of the workspace, to {quoted(where)}"
 
     def _is_guarded(self, path: str) -> bool:
         folder, _, name = path.rpartition("/")
@@ -292,7 +293,7 @@ class _Settling:
         except (OSError, ToolError) as error:
             yield f"{said}, and it could not be put back ({error}); tell the user"
             return
-        now_called = f", and what replaced it is now {str(where)!r}" if where else ""
+        now_called = f", and what replaced it is now {quoted(where)}" if where else ""
         yield f"{said}, so it is as it was{now_called}; tell the user"
 
     def _is_as_it_was(self, path: str, copy: Copy) -> bool:
@@ -315,7 +316,7 @@ class _Settling:
             put_link(self._root, was.path, was.leads_to)
         except (OSError, ToolError):
             return f"{said}; it could not be put back; tell the user"
-        replaced = f", and what replaced it is now {str(where)!r}" if where else ""
+        replaced = f", and what replaced it is now {quoted(where)}" if where else ""
         return f"{said}; it is as it was{replaced}"
 
     def _moved_away(self, path: str) -> str:
@@ -328,8 +329,8 @@ class _Settling:
             case Path():
                 return (
                     f"the command made {path!r}, which editors, agents, shells or git may obey, so "
-                    f"it was moved out of the workspace, to {str(where)!r}; tell the user, who can "
-                    f"move it back{_UNKNOWN if self._is_unknown(path) else ''}"
+                    f"it was moved out of the workspace, to {quoted(where)}; tell the user, who "
+                    f"can move it back{_UNKNOWN if self._is_unknown(path) else ''}"
                 )
 
     def _is_unknown(self, path: str) -> bool:

@@ -13,6 +13,7 @@ import msgspec
 from indwell.bounds.aftermath import GuardedLook, settle, without
 from indwell.bounds.git_guarding import GitGuard
 from indwell.files.quarantine import Quarantine, error_reason, named
+from indwell.files.spelling import quoted
 from indwell.files.stub_folders import is_stub
 from indwell.files.watch.installed_repositories import MOST_FOLDERS as MOST_INSTALLED
 from indwell.files.watch.installed_repositories import MOST_PATH_B, Installed
@@ -343,23 +344,23 @@ class FolderGuard:
     def _why_not(self, before: GuardedLook, *, is_writable: bool) -> str:
         """Say why no command can be confined here; empty if one can."""
         if "" in before.closed:
-            return f"{str(self._root)!r} cannot be looked into"
+            return f"{quoted(self._root)} cannot be looked into"
         if is_writable and before.n_installed > self._most_installed:
             return (
-                f"{str(self._root)!r} holds more than {self._most_installed:,} folders of "
+                f"{quoted(self._root)} holds more than {self._most_installed:,} folders of "
                 "installed files (such as node_modules), which is too large to check "
                 "for what a command hides there; a command that only reads still runs"
             )
         if before.too_deep:
             return (
-                f"{str(self._root)!r} holds a folder that is too deep to look into, as its path is "
-                f"longer than {MOST_PATH_B:,} bytes: {named(before.too_deep[0])}; the user can "
+                f"{quoted(self._root)} holds a folder that is too deep to look into, as its path "
+                f"is longer than {MOST_PATH_B:,} bytes: {named(before.too_deep[0])}; the user can "
                 "remove it or move it to another place"
             )
         if before.is_whole:
             return ""
         return (
-            f"{str(self._root)!r} holds more than {MOST_FOLDERS:,} folders, or a million files, "
+            f"{quoted(self._root)} holds more than {MOST_FOLDERS:,} folders, or a million files, "
             "which is too large to check for secret and protected files"
         )
 

@@ -26,6 +26,7 @@ from indwell.files.in_place import (
 from indwell.files.locks import one_writer, wait_locked
 from indwell.files.new_file import Fresh, sync_folder, usable
 from indwell.files.reading import read_regular
+from indwell.files.spelling import quoted
 
 _NO_NEW_FILES = frozenset({errno.EACCES, errno.EPERM})
 _NO_RENAME = frozenset({errno.EBUSY, errno.EXDEV})  # a mount point, common in containers
@@ -65,9 +66,9 @@ def write_atomic(
     """
     with target_of(path, roots, private, parents=parents, resolved=resolved) as target:
         if create and target.old is not None:
-            raise EditRefused(f"{str(path)!r} exists already; read_file it before changing it")
+            raise EditRefused(f"{quoted(path)} exists already; read_file it before changing it")
         if expected is not None and target.old is None:
-            raise EditRefused(f"{str(path)!r} does not exist any more; nothing was written")
+            raise EditRefused(f"{quoted(path)} does not exist any more; nothing was written")
         _replace(
             target,
             lambda descriptor: write_all(descriptor, data),
@@ -105,7 +106,7 @@ def replace_with(
     """
     with target_of(path, roots, private) as target:
         if target.old is None:
-            raise EditRefused(f"{str(path)!r} does not exist any more; nothing was written")
+            raise EditRefused(f"{quoted(path)} does not exist any more; nothing was written")
         check_same(target, unchanged)
         _replace(target, write, lambda: check_same(target, unchanged), create=False)
         return target.place.path
@@ -146,7 +147,7 @@ def _create(fresh: Fresh, target: AtomicTarget) -> None:
         fresh.create(target.name)
     except FileExistsError as error:
         raise EditRefused(
-            f"{str(target.asked)!r} was created by somebody else meanwhile; read it first"
+            f"{quoted(target.asked)} was created by somebody else meanwhile; read it first"
         ) from error
 
 
@@ -230,7 +231,7 @@ def target_of(
     """
     place = find(path, roots, resolved=resolved)
     if not place.parts:
-        raise ToolError(f"{str(path)!r} is a folder; name a file in it")
+        raise ToolError(f"{quoted(path)} is a folder; name a file in it")
     private = usable(private)
     with (
         parent_folder(place, create=parents) as (folder, name),
@@ -281,7 +282,7 @@ def check_same(target: AtomicTarget, unchanged: os.stat_result) -> None:
 def moved(target: AtomicTarget) -> TextMoved:
     """The error for a file that changed since it was read."""
     return TextMoved(
-        f"{str(target.place.path)!r} changed while it was being edited; nothing was written; "
+        f"{quoted(target.place.path)} changed while it was being edited; nothing was written; "
         "read it again"
     )
 
@@ -289,9 +290,9 @@ def moved(target: AtomicTarget) -> TextMoved:
 def damaged(path: Path, error: NotPutBack) -> ToolError:
     """The error for a write in place that failed and could not be undone."""
     later = ", and is put back when the file is read or edited next" if error.comes_back else ""
-    kept = f"is kept in {str(error.kept)!r}{later}" if error.kept else "could not be kept"
+    kept = f"is kept in {quoted(error.kept)}{later}" if error.kept else "could not be kept"
     return ToolError(
-        f"{str(path)!r} was damaged by the system ({error.strerror}); its old text {kept}"
+        f"{quoted(path)} was damaged by the system ({error.strerror}); its old text {kept}"
     )
 
 
@@ -304,12 +305,12 @@ def _stat(name: str, folder: int | None) -> os.stat_result | None:
 
 def _check_writable(old: os.stat_result, path: Path) -> None:
     if stat.S_ISDIR(old.st_mode):
-        raise ToolError(f"{str(path)!r} is a folder; name a file in it")
+        raise ToolError(f"{quoted(path)} is a folder; name a file in it")
     if not stat.S_ISREG(old.st_mode):
-        raise ToolError(f"{str(path)!r} is a link, pipe, socket or device, and is not written to")
+        raise ToolError(f"{quoted(path)} is a link, pipe, socket or device, and is not written to")
     if not old.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
         raise ToolError(
-            f"{str(path)!r} is read-only; if it is meant to be changed, make it writable first"
+            f"{quoted(path)} is read-only; if it is meant to be changed, make it writable first"
         )
 
 

@@ -33,6 +33,7 @@ from indwell.files.beneath import PathBeneath, parent_folder
 from indwell.files.copying import copy_all, copy_range, write_all
 from indwell.files.locks import WAIT_S, NoLocks, lock_now, wait_locked
 from indwell.files.new_file import known_name, sync_folder, usable
+from indwell.files.spelling import quoted
 
 _UNSUPPORTED = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENODEV})
 _READ_WRITE = (
@@ -236,7 +237,7 @@ def new_journal(private: Path | None, path: Path) -> Journal:
             descriptor = os.open(place, _NEW, 0o600)
         except FileExistsError as error:
             raise EditRefused(
-                f"{str(path)!r} was not written: another edit of it is not over; try again"
+                f"{quoted(path)} was not written: another edit of it is not over; try again"
             ) from error
         journal = Journal(descriptor, place)
         try:
@@ -370,8 +371,8 @@ def settle(
     finally:
         journal.close()
     raise ToolError(
-        f"{str(path)!r} was changed by others after an edit of it was cut off half-way; it stays "
-        f"as it is, its text from before that edit is kept in {str(kept)!r}, and nothing was done "
+        f"{quoted(path)} was changed by others after an edit of it was cut off half-way; it stays "
+        f"as it is, its text from before that edit is kept in {quoted(kept)}, and nothing was done "
         "now; tell the user, and go on"
     )
 

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from indwell.errors import EditRefused
+from indwell.files.spelling import quoted
 
 if sys.platform != "win32":
     import fcntl
@@ -99,7 +100,7 @@ def wait_locked(descriptor: int, path: Path, *, wait_s: float = WAIT_S) -> bool:
 
 def _busy(path: Path) -> EditRefused:
     return EditRefused(
-        f"{str(path)!r} was not written: another program holds it or its folder locked; try again"
+        f"{quoted(path)} was not written: another program holds it or its folder locked; try again"
     )
 
 

@@ -17,6 +17,7 @@ import msgspec
 from indwell.errors import TooLarge, ToolError
 from indwell.files.beneath import find, open_place, plain_os_errors
 from indwell.files.in_place import put_right
+from indwell.files.spelling import quoted
 
 _PIECE_B = 1 << 20
 
@@ -79,9 +80,9 @@ def check_regular(kind: os.stat_result, path: Path) -> None:
         ToolError: It is a folder, pipe, socket or device.
     """
     if stat.S_ISDIR(kind.st_mode):
-        raise ToolError(f"{str(path)!r} is a folder")
+        raise ToolError(f"{quoted(path)} is a folder")
     if not stat.S_ISREG(kind.st_mode):
-        raise ToolError(f"{str(path)!r} is a pipe, socket or device, not a file")
+        raise ToolError(f"{quoted(path)} is a pipe, socket or device, not a file")
 
 
 def read_regular(descriptor: int, path: Path, limit_b: int) -> bytes:
@@ -105,7 +106,7 @@ def read_regular(descriptor: int, path: Path, limit_b: int) -> bytes:
             size += len(piece)
     if size > limit_b:
         raise TooLarge(
-            f"{str(path)!r} is larger than the {limit_b:,} bytes that are read at once; "
+            f"{quoted(path)} is larger than the {limit_b:,} bytes that are read at once; "
             "search it with grep, or take a part of it with bash (head, tail, sed -n)"
         )
     return b"".join(pieces)
@@ -154,20 +155,20 @@ def why_foreign(path: Path) -> str:
         real = path.resolve(strict=True)
         return _why_foreign(real) or _why_foreign(real.parent)
     except OSError as error:
-        return f"{str(path)!r} cannot be looked at ({error.strerror})"
+        return f"{quoted(path)} cannot be looked at ({error.strerror})"
 
 
 def _why_foreign(path: Path) -> str:
     found = path.stat()
     if found.st_uid not in {os.geteuid(), 0}:
         return (
-            f"{str(path)!r} belongs to another user; if it is yours, run "
+            f"{quoted(path)} belongs to another user; if it is yours, run "
             f"`sudo chown {_name_of(os.geteuid())} {quote(str(path))}`"
         )
     is_kept = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
     others = found.st_mode & stat.S_IWOTH and not is_kept
     if others or (found.st_mode & stat.S_IWGRP and not is_kept and not _is_own(found.st_gid)):
-        return f"others can write {str(path)!r}; run `chmod go-w {quote(str(path))}`"
+        return f"others can write {quoted(path)}; run `chmod go-w {quote(str(path))}`"
     return ""
 
 
@@ -195,6 +196,6 @@ def _name_of(user: int) -> str:
 
 def _check(found: os.stat_result, path: Path) -> None:
     if found.st_uid != os.geteuid():
-        raise ToolError(f"{str(path)!r} belongs to somebody else; move it away")
+        raise ToolError(f"{quoted(path)} belongs to somebody else; move it away")
     if found.st_mode & _OTHERS_WRITE:
         raise ToolError(f"others may write it; run `chmod go-w {quote(str(path))}`")

@@ -22,6 +22,7 @@ from indwell.files.locks import one_writer
 from indwell.files.new_file import sync_folder, usable
 from indwell.files.private import write_durable
 from indwell.files.reading import read_regular
+from indwell.files.spelling import quoted
 from indwell.lazy_pattern import lazy_pattern
 
 _READ = (
@@ -43,14 +44,14 @@ def keep_copy(private: Path | None, path: Path, data: bytes) -> Path:
     """
     folder = usable(private)
     if folder is None:
-        raise ToolError(f"no copy of {str(path)!r} could be kept: the state folder is not usable")
+        raise ToolError(f"no copy of {quoted(path)} could be kept: the state folder is not usable")
     name = _ODD.sub("_", path.name)[:_NAME_CHARS]
     kept = folder / f"{name}-{secrets.token_hex(6)}.old"
     try:
         write_durable(kept, data)
     except OSError as error:
         raise ToolError(
-            f"no copy of {str(path)!r} could be kept ({error.strerror}), so it stays"
+            f"no copy of {quoted(path)} could be kept ({error.strerror}), so it stays"
         ) from error
     return kept
 
@@ -72,7 +73,7 @@ def delete_exactly(path: Path, roots: Sequence[Path], expected: bytes) -> None:
     """
     place = find(path, roots, resolved=True)
     if not place.parts:
-        raise ToolError(f"{str(path)!r} is a folder")
+        raise ToolError(f"{quoted(path)} is a folder")
     with (
         parent_folder(place) as (folder, name),
         plain_os_errors(place.path),
@@ -81,18 +82,18 @@ def delete_exactly(path: Path, roots: Sequence[Path], expected: bytes) -> None:
         try:
             descriptor = os.open(name, _READ, dir_fd=folder)
         except FileNotFoundError as error:
-            raise EditRefused(f"{str(path)!r} does not exist any more") from error
+            raise EditRefused(f"{quoted(path)} does not exist any more") from error
         try:
             held = os.fstat(descriptor)
             if not stat.S_ISREG(held.st_mode):
-                raise ToolError(f"{str(path)!r} is no regular file, and is not deleted")
+                raise ToolError(f"{quoted(path)} is no regular file, and is not deleted")
             same_size = held.st_size == len(expected)
             is_same = same_size and read_regular(descriptor, path, len(expected)) == expected
         finally:
             os.close(descriptor)
         now = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if not is_same or not os.path.samestat(held, now):
-            raise TextMoved(f"{str(path)!r} holds another text by now; it was not deleted")
+            raise TextMoved(f"{quoted(path)} holds another text by now; it was not deleted")
         os.unlink(name, dir_fd=folder)
         sync_folder(folder)
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import msgspec
 
+from indwell.files.spelling import quoted
 from indwell.policy.call_facts import (
     BY_ANSWER,
     Allow,
@@ -49,7 +50,7 @@ from indwell.policy.rules import (
 )
 
 _UNKNOWN = (
-    "{!r} begins with a dot and lies at the root of a repository, where tools look for their "
+    "{} begins with a dot and lies at the root of a repository, where tools look for their "
     "settings, and Indwell does not know which tool loads it; if nothing does, add the name to "
     "`harmless_names` of your own settings"
 )
@@ -83,8 +84,8 @@ def _denied(asked: CallFacts, policy: Policy) -> Deny | None:
         glob = matching_glob(path, own_globs(policy.deny))
         if glob:
             return Deny(
-                f"{path!r} matches {glob!r}, which the user keeps from you; do without it, or ask "
-                "the user for what is needed from it",
+                f"{quoted(path)} matches {glob!r}, which the user keeps from you; do without it, "
+                "or ask the user for what is needed from it",
                 by=f"deny: {glob}",
             )
     if is_own(asked, policy):
@@ -131,7 +132,7 @@ def _decide_read(asked: CallFacts, policy: Policy) -> Decision:
         return Ask("your rules ask about reading it", rule="", by=f"ask: {by_rule}")
     if asked.leads_out:
         target = asked.resolved[0] if asked.resolved else ""
-        return Ask(f"a link leads out of the workspace, to {target!r}", rule="", by="link")
+        return Ask(f"a link leads out of the workspace, to {quoted(target)}", rule="", by="link")
     allowed = covers_files("read", asked.paths, policy.rules.allow)
     if allowed:
         return Allow(by=f"allow: {allowed}")
@@ -169,19 +170,19 @@ def _decide_edit(asked: CallFacts, policy: Policy) -> Decision:
 def _why_protected(asked: CallFacts, policy: Policy) -> str:
     """Explain how the edit affects trust or programs that run; empty if it does not."""
     if any(is_beneath(path, policy.obeyed) for path in asked.resolved):
-        return f"git runs or obeys {asked.paths[0]!r}"
+        return f"git runs or obeys {quoted(asked.paths[0])}"
     protected = next((path for path in asked.paths if is_guarded(path, policy.harmless)), None)
     if protected is not None:
         if is_chat(protected):
-            return f"{protected!r} is a chat: text in it may be sent as your words"
+            return f"{quoted(protected)} is a chat: text in it may be sent as your words"
         if not is_protected(protected) and protected.rpartition("/")[2] != BARE:
-            return _UNKNOWN.format(protected)
+            return _UNKNOWN.format(quoted(protected))
         by = loader_of(protected)
         named = f" (loaded by: {by})" if by else ""
-        return f"{protected!r} configures tools that run on this machine{named}"
+        return f"{quoted(protected)} configures tools that run on this machine{named}"
     if any(is_unknown(one, policy.harmless) for one in asked.unknown):
-        return _UNKNOWN.format(asked.paths[0])
-    return f"git runs or obeys {asked.paths[0]!r}" if asked.is_git else ""
+        return _UNKNOWN.format(quoted(asked.paths[0]))
+    return f"git runs or obeys {quoted(asked.paths[0])}" if asked.is_git else ""
 
 
 def _asked_as_secret(asked: CallFacts, policy: Policy) -> Ask | None:
@@ -189,10 +190,11 @@ def _asked_as_secret(asked: CallFacts, policy: Policy) -> Ask | None:
     for path in asked.paths:
         glob = matching_glob(path, policy.deny)
         if glob:
-            reason = f"{path!r} may hold secrets, which the model would see"
+            reason = f"{quoted(path)} may hold secrets, which the model would see"
             return Ask(reason, rule="", by=f"secret: {glob}")
     if asked.is_private:
-        reason = f"{asked.paths[0]!r} lies where programs keep keys and tokens in your home folder"
+        said = quoted(asked.paths[0])
+        reason = f"{said} lies where programs keep keys and tokens in your home folder"
         return Ask(reason, rule="", by="secret: home")
     return None
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import msgspec
 
-from indwell.files.spelling import is_absolute, relative, slashed
+from indwell.files.spelling import is_absolute, quoted, relative, slashed
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.call_facts import CallFacts, Policy
 from indwell.policy.commands.verdict import CommandPart, CommandVerdict
@@ -145,7 +145,7 @@ def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> 
     if secret:
         by = f"deny: {matching_glob(secret, own)}"
         return CommandVerdict(
-            "deny", by, f"the user keeps {secret!r} from you", parts=verdict.parts
+            "deny", by, f"the user keeps {quoted(secret)} from you", parts=verdict.parts
         )
     for effect in effects[: 1 if verdict.reads_only else 2]:
         by_rule = file_rule(effect, names, policy.rules.deny)

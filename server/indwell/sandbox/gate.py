@@ -21,6 +21,7 @@ from indwell.errors import ToolError
 from indwell.files.append_log import list_names, make_private_folder
 from indwell.files.private import read_own, remove_own, write_durable
 from indwell.files.quarantine import NotRemoved, Quarantine, error_reason, named
+from indwell.files.spelling import quoted
 
 MOST_NOTES = 20  # a command can plant thousands of files, and a person reads few notes
 _MOST_LOGGED = 5
@@ -266,7 +267,9 @@ class Gate:
                 case StandingPlant():
                     self.close(now, quarantine)
                 case Path():
-                    said = f"{named(standing.path)} was moved out of the workspace, to {str(now)!r}"
+                    said = (
+                        f"{named(standing.path)} was moved out of the workspace, to {quoted(now)}"
+                    )
                     moved.setdefault(standing.root, []).append(said)
         for root, notes in moved.items():
             self.keep_untold(Path(root), shorten_notes(notes))

@@ -17,6 +17,7 @@ from pathlib import Path, PureWindowsPath
 from typing import Protocol
 
 from indwell.errors import ToolError
+from indwell.files.spelling import quoted
 from indwell.sandbox.environment import program_in, raw
 
 
@@ -185,7 +186,7 @@ async def start_conversation(
 
 def _not_started(argv: Sequence[str], cwd: Path, error: OSError | ValueError) -> ToolError:
     reason = error.strerror if isinstance(error, OSError) else error
-    return ToolError(f"{argv[0]!r} could not be started in {str(cwd)!r}: {reason}")
+    return ToolError(f"{argv[0]!r} could not be started in {quoted(cwd)}: {reason}")
 
 
 _PLAIN = frozenset(r"#$*+-./:?@\_")  # with letters and digits: need no quotes in a batch file

@@ -15,6 +15,7 @@ from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
 from indwell.files.locks import locked
 from indwell.files.private import read_own, write_private
+from indwell.files.spelling import quoted
 from indwell.settings.credentials import Secret, origin_of
 from indwell.settings.values import convert
 
@@ -92,7 +93,7 @@ class KeyStore:
                 stack.enter_context(locked(lock, timeout_s=LOCK_S))
             except TimeoutError as error:
                 raise SettingsError(
-                    f"another login or logout has been busy with {str(self.path.parent)!r} for "
+                    f"another login or logout has been busy with {quoted(self.path.parent)} for "
                     f"{LOCK_S:g} s; finish it and try again"
                 ) from error
             except OSError as error:
@@ -161,7 +162,7 @@ class KeyStore:
         except KeyringUnusable as error:
             self._write({**entries, origin: _Entry("file", key.reveal())})
             note = (
-                f"{error}; so the key lies in {str(self.path)!r}, which only you can read, but "
+                f"{error}; so the key lies in {quoted(self.path)}, which only you can read, but "
                 "which is not encrypted"
             )
             return StoredKey("file", key, note)
@@ -200,7 +201,7 @@ class KeyStore:
         except (ToolError, OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             # msgspec's message names a place in the file, never its content.
             raise SettingsError(
-                f"the file of keys {str(self.path)!r} cannot be read ({error}); fix or delete it, "
+                f"the file of keys {quoted(self.path)} cannot be read ({error}); fix or delete it, "
                 "and run `indwell login` again"
             ) from error
 
@@ -219,7 +220,7 @@ class KeyStore:
 
     def _unwritable(self, error: Exception) -> SettingsError:
         return SettingsError(
-            f"the key cannot be stored in {str(self.path)!r} ({error}); make the folder writable "
+            f"the key cannot be stored in {quoted(self.path)} ({error}); make the folder writable "
             "and try again"
         )
 

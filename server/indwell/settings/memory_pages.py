@@ -18,6 +18,7 @@ from indwell.files.atomic import write_atomic
 from indwell.files.locks import locked
 from indwell.files.private import write_private
 from indwell.files.reading import read_guarded
+from indwell.files.spelling import quoted
 
 LOCK_TIMEOUT_S = 5.0  # for other processes that write the same page; each takes milliseconds
 
@@ -115,7 +116,7 @@ def _load(path: Path, scope: Scope) -> tuple[tuple[Fact, ...], str]:
     except FileNotFoundError:
         return (), ""
     except (ToolError, OSError, UnicodeDecodeError) as error:
-        return (), f"the facts in {str(path)!r} cannot be read ({error}); fix or delete the file"
+        return (), f"the facts in {quoted(path)} cannot be read ({error}); fix or delete the file"
     return tuple(one.fact for one in entries(page, scope)), ""
 
 
@@ -143,4 +144,4 @@ def _mark(path: Path) -> _Mark:
 
 
 def _unwritable(path: Path, error: Exception) -> SettingsError:
-    return SettingsError(f"the facts in {str(path)!r} cannot be changed ({error})")
+    return SettingsError(f"the facts in {quoted(path)} cannot be changed ({error})")

@@ -13,6 +13,7 @@ import platformdirs
 from indwell.errors import SettingsError
 from indwell.files.append_log import read_bytes_private
 from indwell.files.reading import why_foreign
+from indwell.files.spelling import quoted
 from indwell.settings import load
 
 MOST_B = 1 << 20  # limit of a file written by hand
@@ -59,7 +60,7 @@ def read_user_file(path: Path) -> str | None:
         ) from error
     except OSError as error:
         raise SettingsError(
-            f"{str(path)!r} cannot be read ({error.strerror}); fix that, or move the file away"
+            f"{quoted(path)} cannot be read ({error.strerror}); fix that, or move the file away"
         ) from error
     if why := why_foreign(path):
         raise SettingsError(

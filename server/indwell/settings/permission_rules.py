@@ -18,6 +18,7 @@ from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
 from indwell.files.locks import locked
 from indwell.files.private import read_own
+from indwell.files.spelling import quoted
 from indwell.lazy_pattern import lazy_pattern
 
 LIMIT_B = 1 << 20  # a larger file was not written by Indwell
@@ -128,6 +129,6 @@ def _load(path: Path) -> tuple[frozenset[str], str]:
         return frozenset(), ""
     except (ToolError, OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
         return frozenset(), (
-            f"the file of permissions {str(path)!r} cannot be read ({error}), so everything is "
+            f"the file of permissions {quoted(path)} cannot be read ({error}), so everything is "
             "asked for again; fix or delete it"
         )

@@ -22,6 +22,7 @@ from indwell.files.listing import exists
 from indwell.files.locks import locked
 from indwell.files.private import write_durable
 from indwell.files.reading import read_guarded
+from indwell.files.spelling import quoted
 from indwell.settings.trusted_files import FolderAnswer, TrustedFile
 
 FILE = Path("trust") / "answers.json"
@@ -93,7 +94,7 @@ class TrustStore:
                     data = msgspec.json.format(msgspec.json.encode(_TrustFile(1, folders)))
                     if len(data) > LIMIT_B:  # too large to be read again and trusted
                         raise SettingsError(
-                            f"the file of trusted folders {str(self.path)!r} is full; revoke "
+                            f"the file of trusted folders {quoted(self.path)} is full; revoke "
                             "answers that you no longer need with `indwell trust --revoke FOLDER`"
                         )
                     if exists(self.path):
@@ -116,7 +117,7 @@ class TrustStore:
             return {}
         except (ToolError, OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
             raise SettingsError(
-                f"the file of trusted folders {str(self.path)!r} cannot be used ({error}), so no "
+                f"the file of trusted folders {quoted(self.path)} cannot be used ({error}), so no "
                 "folder in it is trusted; fix it, or move it away"
             ) from error
         return kept.folders

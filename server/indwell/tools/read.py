@@ -14,6 +14,7 @@ import msgspec
 
 from indwell.errors import NotText, TooLarge, ToolError
 from indwell.files.reading import read_bytes
+from indwell.files.spelling import quoted
 from indwell.tools.arguments import PATHS, Given, of_struct, renamed
 from indwell.tools.base import Outcome, Picture, Tool, ToolContext, ToolFacts
 from indwell.tools.truncate import untorn
@@ -106,7 +107,7 @@ def _read_beneath(path: Path, roots: Sequence[Path]) -> Snapshot:
     decoded = decode(data)
     if decoded is None:
         kind = binary_kind(data) or "binary file"
-        raise ToolError(f"{str(path)!r} is no text but a {kind} of {len(data):,} bytes")
+        raise ToolError(f"{quoted(path)} is no text but a {kind} of {len(data):,} bytes")
     return Snapshot(
         path=path,
         text=decoded.text,
@@ -121,7 +122,7 @@ def _whole(arguments: ReadFile, snapshot: Snapshot, context: ToolContext) -> Out
     mark = snapshot.stamp.digest
     if not snapshot.text:
         context.seen.record_page(snapshot.path, mark, "", range(1, 2))
-        return Outcome(text=f"{arguments.path!r} is empty", figure="empty")
+        return Outcome(text=f"{quoted(arguments.path)} is empty", figure="empty")
     n_lines = count_lines(snapshot.text)
     first, past = _first(arguments, n_lines)
     notes = [*past, *snapshot.notes]

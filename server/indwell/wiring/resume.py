@@ -25,6 +25,7 @@ from indwell.context.conversation import counted
 from indwell.context.injections import inject
 from indwell.context.request.assemble import without_pictures
 from indwell.errors import SessionError, UserError
+from indwell.files.spelling import quoted
 from indwell.messages import Message, ToolResult
 from indwell.policy.approvals import Approver
 from indwell.review.ledger import ReviewLedger
@@ -227,5 +228,5 @@ def _n_spilled(spill: Path) -> int:
     except OSError as error:
         raise SessionError(
             f"the long texts of the session cannot be listed ({error.strerror}); check "
-            f"{str(spill)!r}"
+            f"{quoted(spill)}"
         ) from error

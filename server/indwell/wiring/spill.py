@@ -10,6 +10,7 @@ from pathlib import Path
 from indwell.errors import SessionError, ToolError
 from indwell.files.append_log import list_names
 from indwell.files.private import read_own, write_durable, write_private
+from indwell.files.spelling import quoted
 
 
 def highest_number(folder: Path) -> int:
@@ -50,7 +51,7 @@ class SpillFolder:
             return await asyncio.to_thread(self._write, path, text)
         except OSError as error:
             raise SessionError(
-                f"a long text could not be kept in {str(self._folder)!r} ({error.strerror}); make "
+                f"a long text could not be kept in {quoted(self._folder)} ({error.strerror}); make "
                 "room there and try again"
             ) from error
 
@@ -69,7 +70,7 @@ class SpillFolder:
             await asyncio.to_thread(_write_durable, path, data)
         except OSError as error:
             raise SessionError(
-                f"a text could not be kept in {str(self._folder)!r} ({error.strerror}); make room "
+                f"a text could not be kept in {quoted(self._folder)} ({error.strerror}); make room "
                 "there and try again"
             ) from error
         return path

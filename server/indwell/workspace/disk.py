@@ -16,6 +16,7 @@ from indwell.files.beneath import locate
 from indwell.files.copying import copy_range, write_all
 from indwell.files.listing import exists, list_folder
 from indwell.files.reading import OpenFile, opened_beneath, read_bytes, read_regular
+from indwell.files.spelling import quoted
 from indwell.files.user_files import delete_exactly, keep_copy
 from indwell.files.watch.file_watch import FolderWatch
 from indwell.workspace.base import (
@@ -347,7 +348,7 @@ class LargeFiles:
         # The new bytes are written; indexing them must not be interrupted.
         index = self.within(place, lambda large: large.index, project, threading.Event())
         if index.size_b != made.size_b:
-            raise ToolError(f"{str(path)!r} was changed again right after the edit; read_file it")
+            raise ToolError(f"{quoted(path)} was changed again right after the edit; read_file it")
         return TextStamp(index.digest), result
 
     def check(self, shown: str, opened: OpenFile) -> None:

@@ -25,6 +25,7 @@ from indwell.bounds.git.note import GitEntry, GitNote, KeptFile, RepositoryState
 from indwell.bounds.git.store import NO_OBJECT, Store, UnreadableStore, faults, refs_of, store_of
 from indwell.errors import ToolError
 from indwell.files.reading import read_bytes
+from indwell.files.spelling import quoted
 from indwell.policy.paths import is_protected
 from indwell.sandbox import find_program, run_program
 from indwell.workspace.git.repository import around, nested, repository_of
@@ -436,7 +437,7 @@ _STAGES = ("", "\0001", "\0002", "\0003")
 
 
 def _unreadable(holder: Path, error: Exception) -> str:
-    return f"git's data in {str(holder)!r} could not be read: {error}"
+    return f"git's data in {quoted(holder)} could not be read: {error}"
 
 
 def _unread(holder: Path, words: str) -> GitEntry:

@@ -23,6 +23,7 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.errors import SessionError, SettingsError, ToolError, UserError
 from indwell.files.append_log import pieces_of
 from indwell.files.private import read_own
+from indwell.files.spelling import quoted
 from indwell.policy.approvals import folded, one_line, visible
 from indwell.policy.call_facts import Policy
 from indwell.policy.decide import Explanation, explain_command
@@ -219,7 +220,7 @@ def _read_rules(path: Path) -> PatternRules:
         return _checked(msgspec.json.decode(read_own(path, LIMIT_B), type=PatternRules))
     except (ToolError, OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UserError(
-            f"--rules {str(path)!r} cannot be used ({error}); write a JSON object with lists of "
+            f"--rules {quoted(path)} cannot be used ({error}); write a JSON object with lists of "
             "patterns: allow, ask, deny"
         ) from error
 

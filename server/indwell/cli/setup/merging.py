@@ -17,6 +17,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from indwell.cli.setup.configurations import How
+from indwell.files.spelling import quoted
 
 
 class CannotMerge(Exception):
@@ -269,7 +270,7 @@ def _put_language(languages: list[Any], wanted: Mapping[str, Any]) -> None:
     if servers is None:
         found[0]["language-servers"] = wanted["language-servers"]
     elif not isinstance(servers, list):
-        raise CannotMerge(f"the 'language-servers' of {str(wanted['name'])!r} are not a list")
+        raise CannotMerge(f"the 'language-servers' of {quoted(wanted['name'])} are not a list")
     elif SERVER not in _names(servers):
         servers.append(SERVER)
 

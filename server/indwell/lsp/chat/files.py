@@ -9,6 +9,7 @@ from indwell.errors import ToolError, UserError
 from indwell.files.atomic import write_atomic
 from indwell.files.listing import list_folder, newest_first
 from indwell.files.reading import read_bytes
+from indwell.files.spelling import quoted
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat import layout
 from indwell.lsp.chat.layout import TextSplice, edited, session_of
@@ -135,7 +136,7 @@ def made_chat(path: Path, roots: Sequence[Path], text: str) -> None:
     try:
         write_atomic(path, text.encode("utf-8", "replace"), roots, parents=True, create=True)
     except (ToolError, OSError) as error:
-        raise UserError(f"cannot create the chat {str(path)!r} ({error})") from error
+        raise UserError(f"cannot create the chat {quoted(path)} ({error})") from error
 
 
 def changed_on_disk(

@@ -11,6 +11,7 @@ from indwell.agent.core.events import TurnFinished
 from indwell.agent.core.session import Session
 from indwell.errors import SessionError, ToolError
 from indwell.files.atomic import write_atomic
+from indwell.files.spelling import quoted
 from indwell.lsp.editor.client import Client
 from indwell.lsp.editor.progress import REASON_LIMIT, summary
 from indwell.lsp.messages.lsprotocol_types import types
@@ -50,7 +51,7 @@ class AnswerDocument:
             await asyncio.to_thread(partial(write_atomic, path, data, [path.parent]))
         except (ToolError, OSError) as error:
             raise SessionError(
-                f"the answer could not be written to {str(path)!r} ({error}); make room there"
+                f"the answer could not be written to {quoted(path)} ({error}); make room there"
             ) from error
         return path
 

@@ -12,6 +12,7 @@ import msgspec
 from indwell.agent.core import events
 from indwell.errors import ToolError, UserError
 from indwell.files.private import read_own, write_shown
+from indwell.files.spelling import quoted
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.host import Host
 from indwell.lsp.messages.documents import OpenArguments, OpenResult
@@ -51,7 +52,7 @@ async def keep(folder: Path, document: Virtual, text: str, *, is_reread: bool) -
         return await asyncio.to_thread(_write, path, data)
     except OSError as error:
         raise UserError(
-            f"the document could not be written to {str(folder)!r} ({error.strerror}); make room "
+            f"the document could not be written to {quoted(folder)} ({error.strerror}); make room "
             "there and try again"
         ) from error
 

@@ -15,6 +15,7 @@ from indwell.errors import SettingsError, ToolError, UserError
 from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
 from indwell.files.private import write_private
+from indwell.files.spelling import quoted
 from indwell.lazy_pattern import lazy_pattern
 from indwell.providers.catalogue import BY_NAME, LOOPBACK, SMALL, row_of, size_in_name, title_of
 from indwell.providers.endpoint import (
@@ -439,7 +440,7 @@ def _write(path: Path, text: str, before: str | None) -> None:
             target = path.resolve()  # many link theirs from elsewhere
             write_atomic(target, data, [target.parent], expected=before.encode())
     except (ToolError, OSError) as error:
-        raise SettingsError(f"{str(path)!r} cannot be written ({error}); fix that") from error
+        raise SettingsError(f"{quoted(path)} cannot be written ({error}); fix that") from error
 
 
 def _notes(

@@ -10,6 +10,7 @@ from typing import Literal
 from indwell.errors import SettingsError, ToolError
 from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
+from indwell.files.spelling import quoted
 from indwell.messages import EFFORTS, Effort
 from indwell.providers.catalogue import CATALOGUE
 from indwell.providers.endpoint import EndpointStep, LocalServer, LoginOutcome
@@ -270,6 +271,6 @@ def write_page(folder: Path) -> Path:
         return write_atomic(path, page(str(user_file())).encode(), [folder])
     except (ToolError, OSError) as error:
         raise SettingsError(
-            f"the page cannot be written to {str(path)!r} ({error}); run `indwell login` in a "
+            f"the page cannot be written to {quoted(path)} ({error}); run `indwell login` in a "
             "terminal"
         ) from error

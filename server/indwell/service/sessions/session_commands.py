@@ -9,6 +9,7 @@ import msgspec
 
 from indwell.agent.core.session import Resumed
 from indwell.errors import UserError
+from indwell.files.spelling import quoted
 from indwell.installation import installation
 from indwell.policy.approvals import short_line
 from indwell.review.hunk import Hunk, Rejection
@@ -364,7 +365,7 @@ def report(done: VerdictOutcome, roots: Sequence[Path]) -> tuple[str, ...]:
     if done.copies:
         folder = done.copies[0][1].parent
         sentences.append(
-            f"what the files held before is kept in {str(folder)!r} ("
+            f"what the files held before is kept in {quoted(folder)} ("
             + ", ".join(copy.name for _, copy in done.copies[:NAMED])
             + (", …" if len(done.copies) > NAMED else "")
             + "); in the editor, undo brings it back file by file"

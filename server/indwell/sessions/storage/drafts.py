@@ -27,6 +27,7 @@ import msgspec
 from indwell.errors import SessionError
 from indwell.files.append_log import AppendLog, list_names, pieces_of
 from indwell.files.private import remove_own, rename_own
+from indwell.files.spelling import quoted
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.store import folder_name
 
@@ -73,7 +74,7 @@ class DraftStore:
                 file.close()
         except OSError as error:
             raise SessionError(
-                f"{len(drafts)} unsent prompts could not be kept in {str(self._folder)!r} "
+                f"{len(drafts)} unsent prompts could not be kept in {quoted(self._folder)} "
                 f"({error.strerror}); make the folder writable"
             ) from error
         return path
@@ -170,7 +171,7 @@ class WaitingWords:
                 self._remove()
         except OSError as error:
             raise SessionError(
-                f"they cannot be written in {str(self._folder)!r} ({error.strerror})"
+                f"they cannot be written in {quoted(self._folder)} ({error.strerror})"
             ) from error
         self._kept = dict(unsent)
 

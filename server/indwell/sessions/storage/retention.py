@@ -13,6 +13,7 @@ from indwell.errors import SessionError, SessionOpen
 from indwell.files.append_log import AppendLog, list_names
 from indwell.files.listing import exists, modified_s
 from indwell.files.private import remove_own, remove_own_tree, rename_own, size_b
+from indwell.files.spelling import quoted
 from indwell.sessions.ids import check_id, is_id
 from indwell.sessions.overview import Overview
 from indwell.sessions.storage.store import AGENTS, NAME, READERS, overview_of
@@ -115,7 +116,7 @@ def session_paths(state: Path, folder: str | None = None) -> list[Path]:
         ]
     except OSError as error:
         raise SessionError(
-            f"the sessions cannot be listed ({error.strerror}); check {str(state / 'sessions')!r}"
+            f"the sessions cannot be listed ({error.strerror}); check {quoted(state / 'sessions')}"
         ) from error
 
 
@@ -207,7 +208,7 @@ def delete_unless(path: Path, is_changed: Callable[[], bool]) -> bool:
             remove_own_tree(rename_own(path, _DELETED + path.name))
     except OSError as error:
         raise SessionError(
-            f"session {path.name!r} cannot be deleted ({error.strerror}); check {str(path)!r}"
+            f"session {path.name!r} cannot be deleted ({error.strerror}); check {quoted(path)}"
         ) from error
     finally:
         if log is not None:

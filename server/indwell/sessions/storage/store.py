@@ -17,6 +17,7 @@ from indwell.errors import SessionError, SessionOpen, ToolError
 from indwell.files.append_log import AppendLog, list_names, make_private_folder, pieces_of
 from indwell.files.listing import exists, state_of
 from indwell.files.private import read_own, replace_own, write_private
+from indwell.files.spelling import quoted
 from indwell.sessions import log_lines
 from indwell.sessions.ids import RANDOM_B, check_id, closest, is_id, new_id, time_after
 from indwell.sessions.log_lines import LogReading
@@ -196,7 +197,7 @@ class SessionStore:
             names = list_names(self._folder)
         except OSError as error:
             raise SessionError(
-                f"the sessions cannot be listed ({error.strerror}); check {str(self._folder)!r}"
+                f"the sessions cannot be listed ({error.strerror}); check {quoted(self._folder)}"
             ) from error
         return tuple(
             name for name in reversed(names) if is_id(name) and self._log_path(name).is_file()
@@ -240,14 +241,14 @@ class SessionStore:
 
     def _unwritable(self, error: OSError) -> SessionError:
         return SessionError(
-            f"sessions cannot be written in {str(self._folder)!r} ({error.strerror}); make the "
+            f"sessions cannot be written in {quoted(self._folder)} ({error.strerror}); make the "
             "folder writable, or set INDWELL_STATE to one that is"
         )
 
 
 def _unreadable(session: str, log: Path, error: OSError) -> SessionError:
     return SessionError(
-        f"session {session!r} cannot be read ({error.strerror}); check {str(log)!r}"
+        f"session {session!r} cannot be read ({error.strerror}); check {quoted(log)}"
     )
 
 

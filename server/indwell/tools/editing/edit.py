@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 
 from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
+from indwell.files.spelling import quoted
 from indwell.tools.arguments import PATHS, Given, of_struct, renamed
 from indwell.tools.base import Outcome, Preview, Tool, ToolContext, ToolFacts
 from indwell.tools.editing import edit_large
@@ -107,7 +108,7 @@ async def _run(arguments: EditFile, context: ToolContext) -> Outcome:
             )
         return with_refused(await told(change, allowed, context, f"edited {name}"), refused)
     raise EditRefused(
-        f"{arguments.path!r} was changed by others {TRIES} times while it was being edited; "
+        f"{quoted(arguments.path)} was changed by others {TRIES} times while it was being edited; "
         "nothing was edited; read_file it again"
     ) from moved
 
@@ -133,8 +134,8 @@ async def _proposed(arguments: EditFile, context: ToolContext) -> tuple[Snapshot
     snapshot = await read_known(path, arguments.path, context)
     if not snapshot.lossless:
         raise ToolError(
-            f"{arguments.path!r} holds bytes that are no text in its encoding, and editing it "
-            "would damage it; convert it first, or change it with a command"
+            f"{quoted(arguments.path)} holds bytes that are no text in its encoding, and editing "
+            "it would damage it; convert it first, or change it with a command"
         )
     known = known_text(snapshot, context.seen)
     proposal = await asyncio.to_thread(
@@ -163,8 +164,8 @@ async def read_known(path: Path, written: str, context: ToolContext) -> Snapshot
             raise
         context.seen.record(path, "", None)  # told once: the model may create it again
         raise ToolError(
-            f"{written!r} was read before, but now: {error}. It was deleted or renamed meanwhile; "
-            "nothing was edited and nothing created"
+            f"{quoted(written)} was read before, but now: {error}. It was deleted or renamed "
+            "meanwhile; nothing was edited and nothing created"
         ) from error
 
 

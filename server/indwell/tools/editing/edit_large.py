@@ -15,6 +15,7 @@ from typing import Protocol
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.files.spelling import quoted
 from indwell.lazy_pattern import lazy_pattern
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.editing.replace import (
@@ -105,9 +106,9 @@ def _checked(
     context.seen.check(Snapshot(path=large.path, text="", stamp=TextStamp(large.index.digest)))
     if not is_simple(large.index.encoding):
         raise ToolError(
-            f"{arguments.path!r} is in {large.index.encoding} and too large to be read as one "
-            "text; such files are edited only in UTF-8 or an encoding of one byte per character; "
-            "change it with a command"
+            f"{quoted(arguments.path)} is in {large.index.encoding} and too large to be read as "
+            "one text; such files are edited only in UTF-8 or an encoding of one byte per "
+            "character; change it with a command"
         )
     return planned(large, arguments.edits, arguments.path)
 
@@ -143,13 +144,13 @@ def _applied(large: Large, edit: Replacement, path: str) -> tuple[Large, list[Sp
         raise ToolError("new holds half of a surrogate pair, which no file can hold")
     places, is_exact = _places(large, edit, path)
     if not places:
-        raise ToolError(f"old text does not appear in {path!r}{_nearest(large, edit.old)}")
+        raise ToolError(f"old text does not appear in {quoted(path)}{_nearest(large, edit.old)}")
     if len(places) > 1 and not edit.all:
         many = f"{len(places)}" if len(places) < MAX_COUNTED else f"at least {MAX_COUNTED}"
         numbers = large.line_numbers([place.start for place in places[:MAX_PLACES]])
         more = ", …" if len(places) > MAX_PLACES else ""
         raise ToolError(
-            f"old text appears {many} times in {path!r}, at lines "
+            f"old text appears {many} times in {quoted(path)}, at lines "
             f"{', '.join(map(str, numbers))}{more}; add surrounding lines to name one, or set all "
             "to replace every one"
         )
@@ -201,8 +202,8 @@ def _splits_end(large: Large, place: range) -> bool:
 def _few(places: list[range], path: str) -> list[range]:
     if len(places) > MAX_REPLACED:
         raise ToolError(
-            f"old text appears more than {MAX_REPLACED:,} times in {path!r}; replace that many "
-            "with a command"
+            f"old text appears more than {MAX_REPLACED:,} times in {quoted(path)}; replace that "
+            "many with a command"
         )
     return places
 

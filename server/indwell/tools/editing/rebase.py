@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import msgspec
 
 from indwell.errors import EditRefused, ToolError
+from indwell.files.spelling import quoted
 from indwell.policy.approvals import Chosen
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.editing.replace import Replacement, replaced
@@ -97,7 +98,7 @@ def _unread(
 ) -> Collision:
     """Show text that the model has not read, because the edits do not fit what it read."""
     diff, is_whole = others
-    words = f"{path!r} {CHANGED}; nothing was edited. "
+    words = f"{quoted(path)} {CHANGED}; nothing was edited. "
     try:
         replaced(now, edits, path, exactly=True)
     except ToolError as error:
@@ -111,7 +112,7 @@ def _unread(
 
 def _collision(base: str, conflicts: Sequence[Conflict], path: str) -> Collision:
     """Show the conflicting lines, and note just those as known."""
-    head = f"{path!r} {CHANGED}, in lines that this edit changes too; nothing was edited. "
+    head = f"{quoted(path)} {CHANGED}, in lines that this edit changes too; nothing was edited. "
     words = [f"{head}Repeat the edit on what stands there now"]
     pieces, at = [], 0
     for conflict in conflicts[:MAX_CONFLICTS]:
@@ -197,7 +198,7 @@ def check_whole(path: str, context: ToolContext) -> None:
         EditRefused: Hunks were shown, so the file was another one then.
     """
     if context.chosen is not None:
-        raise EditRefused(f"{path!r}: {MOVED}")
+        raise EditRefused(f"{quoted(path)}: {MOVED}")
 
 
 def with_refused(outcome: Outcome, refused: RefusedHunks) -> Outcome:

@@ -22,6 +22,7 @@ import msgspec
 
 from indwell.context.untrusted_text import restored, with_tags
 from indwell.errors import ToolError
+from indwell.files.spelling import quoted
 from indwell.lazy_pattern import lazy_pattern
 from indwell.tools.truncate import untorn
 from indwell.workspace.text import line_at, shown, split_lines
@@ -111,7 +112,7 @@ def _replaced_one(text: str, edit: Replacement, path: str, *, exactly: bool) -> 
     if not places:
         alike = None if exactly else find_alike(text, edit.old)
         if alike is None:
-            raise ToolError(f"old text does not appear in {path!r}{closest(text, edit.old)}")
+            raise ToolError(f"old text does not appear in {quoted(path)}{closest(text, edit.old)}")
         places, is_exact = [alike], False
         note = f"matched with other trailing blanks at line {line_at(text, alike[0])}"
     _check_unique(text, places, edit, path)
@@ -126,9 +127,9 @@ def changes_ends_only(edit: Replacement) -> bool:
 def other_ends(path: str) -> str:
     """Say why an edit of line endings fails: the file has other endings than old."""
     return (
-        f"old and new differ only in their line endings, and {path!r} does not have old with those "
-        "of old; nothing was changed. Write \\r\\n or \\n in old exactly as the file has it (see "
-        "them with `file`, or `grep -c $'\\r'`)"
+        f"old and new differ only in their line endings, and {quoted(path)} does not have old with "
+        "those of old; nothing was changed. Write \\r\\n or \\n in old exactly as the file has it "
+        "(see them with `file`, or `grep -c $'\\r'`)"
     )
 
 
@@ -138,7 +139,7 @@ def _with_other_ends(text: str, edit: Replacement, path: str) -> tuple[str, str]
     if not places:
         if _places(text, edit)[0]:
             raise ToolError(other_ends(path))
-        raise ToolError(f"old text does not appear in {path!r}{closest(text, edit.old)}")
+        raise ToolError(f"old text does not appear in {quoted(path)}{closest(text, edit.old)}")
     _check_unique(text, places, edit, path)
     where = f" in {len(places)} places" if len(places) > 1 else ""
     return put(text, places, edit, is_exact=True), f"changed only line endings{where}"
@@ -150,7 +151,7 @@ def _check_unique(
     if len(places) > 1 and not edit.all:
         n_places = f"{len(places)}" if len(places) < MAX_COUNTED else f"at least {MAX_COUNTED}"
         raise ToolError(
-            f"old text appears {n_places} times in {path!r}, at {_lines(text, places)}; add "
+            f"old text appears {n_places} times in {quoted(path)}, at {_lines(text, places)}; add "
             "surrounding lines to name one, or set all to replace every one"
         )
 

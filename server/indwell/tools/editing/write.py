@@ -9,6 +9,7 @@ import msgspec
 
 from indwell.context.untrusted_text import restored
 from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
+from indwell.files.spelling import quoted
 from indwell.tools.arguments import PATHS, of_struct, renaming
 from indwell.tools.base import Outcome, Preview, Tool, ToolContext, ToolFacts
 from indwell.tools.editing.edit import TRIES, known_text, read_known
@@ -92,7 +93,7 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
         outcome = await told(change, proposal, context, f"{did} {name} ({_lines(proposal.text)})")
         return with_refused(outcome, refused)
     raise EditRefused(
-        f"{arguments.path!r} was changed by others {TRIES} times while it was being written; "
+        f"{quoted(arguments.path)} was changed by others {TRIES} times while it was being written; "
         "nothing was written; read_file it again"
     ) from moved
 
@@ -141,8 +142,8 @@ def _unread(path: str, unshown: Sequence[range], *, has_changed: bool) -> EditRe
     """Say why a whole new text would remove lines that the model was never shown."""
     if has_changed:
         return EditRefused(
-            f"{path!r} {CHANGED}, and not all of it was shown; nothing was written; read_file all "
-            "of it, or change it with edit_file"
+            f"{quoted(path)} {CHANGED}, and not all of it was shown; nothing was written; "
+            "read_file all of it, or change it with edit_file"
         )
     named = [
         f"{lines.start:,} to {lines[-1]:,}" if len(lines) > 1 else f"{lines.start:,}"
@@ -150,14 +151,14 @@ def _unread(path: str, unshown: Sequence[range], *, has_changed: bool) -> EditRe
     ]
     more = ", …" if len(unshown) > MAX_NAMED else ""
     return EditRefused(
-        f"{path!r} was shown only in part; nothing was written; read_file lines "
+        f"{quoted(path)} was shown only in part; nothing was written; read_file lines "
         f"{', '.join(named)}{more} first, or change it with edit_file"
     )
 
 
 def _changed(snapshot: Snapshot, known: str, path: str, seen: KnownTexts) -> EditRefused:
     """Say why a whole new text would remove what the model never saw, and show it."""
-    words = f"{path!r} {CHANGED}; nothing was written"
+    words = f"{quoted(path)} {CHANGED}; nothing was written"
     others, is_whole = cut_others(known, snapshot.text, path)
     if not is_whole:
         return EditRefused(f"{words}; read_file it again. The difference begins:\n{others}")

@@ -12,6 +12,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.listing import Newest, exists
+from indwell.files.spelling import quoted
 from indwell.sandbox import Finished
 from indwell.tools.arguments import of_struct, renaming
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
@@ -62,7 +63,7 @@ async def _run(arguments: Glob, context: ToolContext) -> Outcome:
     roots = context.workspace.roots
     places = await search_places(context, arguments.path)
     if not await asyncio.to_thread(places[0].start.is_dir):
-        raise ToolError(f"{arguments.path!r} is a file; name a folder to search in")
+        raise ToolError(f"{quoted(arguments.path)} is a file; name a folder to search in")
     walks = await together(
         *(_walk(place, _relative(arguments.pattern, place.start), context) for place in places)
     )

@@ -11,6 +11,7 @@ from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError, ToolError
 from indwell.files.listing import exists, has_other_names
 from indwell.files.reading import read_bytes
+from indwell.files.spelling import quoted
 from indwell.policy.paths import is_inside, matches_any
 from indwell.prompt.reminders import FILE_NAME, LIMIT
 from indwell.settings.model import Settings
@@ -51,7 +52,7 @@ def standing_instructions(settings: Settings) -> tuple[str, str]:
     problem = ""
     if len(text) > LIMIT:
         problem = (
-            f"{str(path)!r} has {len(text):,} characters, of which the first {LIMIT:,} go to the "
+            f"{quoted(path)} has {len(text):,} characters, of which the first {LIMIT:,} go to the "
             "model; shorten it"
         )
     return "\n\n".join(filter(None, (settings.instructions.strip(), text[:LIMIT]))), problem

@@ -12,6 +12,7 @@ from indwell.bounds.folder_trust import UNREADABLE, FolderTrust
 from indwell.errors import ToolError, UserError
 from indwell.files.listing import list_folder
 from indwell.files.reading import read_bytes, why_foreign
+from indwell.files.spelling import quoted
 from indwell.files.watch.file_watch import FolderWatch
 from indwell.files.watch.tree import names_in
 from indwell.policy.approvals import one_line
@@ -185,7 +186,7 @@ class SkillFolders:
                 raise ToolError("it leads out of the workspace")
             return real
         if origin == "user" and any(is_beneath(one, (str(real),)) for one in self._private):
-            raise ToolError(f"it leads to {str(real)!r}, which holds far more than a skill")
+            raise ToolError(f"it leads to {quoted(real)}, which holds far more than a skill")
         if origin == "user" and self._root_of(real) and not self._root_of(folder):
             raise ToolError(
                 "it leads into this workspace, where the agent writes; keep it elsewhere, or in "

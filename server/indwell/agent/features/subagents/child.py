@@ -37,6 +37,7 @@ from indwell.context import conversation as talk
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.injections import inject
 from indwell.errors import ToolError, UserError
+from indwell.files.spelling import quoted
 from indwell.messages import Reply, Request, Usage
 from indwell.prompt.reminders import Surroundings
 from indwell.prompt.system import role_words
@@ -299,7 +300,7 @@ async def told(child: Session, report: SubagentReport) -> str:
         head, tail = untorn(answer[:ANSWER_HEAD]), answer[-ANSWER_TAIL:]
         n_left = len(answer) - len(head) - len(tail)
         answer = (
-            f"{head}\n[… {n_left:,} characters left out; all of it is in {str(path)!r}, for "
+            f"{head}\n[… {n_left:,} characters left out; all of it is in {quoted(path)}, for "
             f"read_file …]\n{tail}"
         )
     if report.early:
