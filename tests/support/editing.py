@@ -87,7 +87,7 @@ class Home:
     def rule(self, command: str) -> str:
         """What a standing permission for a command in the workspace would store."""
         asked = CallFacts(tool="bash", effect="run", command=command, cwd=str(self.workspace))
-        return rule_of(asked, confined=strength().level in {"S3", "S3m"})
+        return rule_of(asked, confined=strength().is_whole)
 
     @property
     def files(self) -> dict[str, bytes]:

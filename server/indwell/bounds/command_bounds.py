@@ -10,12 +10,15 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.bounds.guarding import FolderGuard
 from indwell.bounds.home_view import HomeView, home_view, homes
 from indwell.bounds.rules import ReadableFolders
 from indwell.files.private import NOWHERE, parted, remove_own_tree, scratch_folder
 from indwell.files.quarantine import Quarantine
+from indwell.policy.call_facts import Policy
 from indwell.policy.rules import Widening, globs_of
 from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.confinement import Confinement, Guarded, Hear, Hold, Level, Strength, showing
@@ -41,6 +44,7 @@ def confiner(
     home: Path | None = None,
     restricted: Sequence[Path] = (),
     quarantine: Path | None = None,
+    held: Callable[[], Strength] = strength,
 ) -> Bounds:
     """Create what gives each command of a session its bounds; None if there is no sandbox.
 
@@ -52,6 +56,7 @@ def confiner(
         restricted: Untrusted folders within or beside the others: nothing in them may be changed,
             and their secret files are hidden as well.
         quarantine: The folder for files that a command created without permission.
+        held: Returns how strongly this machine confines commands.
     """
     place = Quarantine(quarantine, [root.resolve() for root in (*roots, *restricted)])
     heed(place)
@@ -62,6 +67,7 @@ def confiner(
         home=home,
         restricted=tuple(restricted),
         quarantine=place,
+        held=held,
     )
 
 
@@ -77,8 +83,10 @@ class Bounds:
         home: Path | None,
         restricted: tuple[Path, ...],
         quarantine: Quarantine,
+        held: Callable[[], Strength],
     ) -> None:
         self._quarantine = quarantine
+        self._held = held
         self._one_at_a_time = threading.Lock()
         self._is_closed = False
         self._roots = tuple(dict.fromkeys(root.resolve() for root in roots))
@@ -102,12 +110,15 @@ class Bounds:
 
     def under(self, settings: Settings, widening: Widening) -> Confinement | None:
         """Return the bounds of one command under these settings; the disk is examined later."""
-        if widening.unconfined or strength().level in {"S1", "S0"}:
+        only_reads = settings.mode == "plan" or widening.reads_only
+        held = self._held()
+        if widening.unconfined or not (held.holds_readers if only_reads else held.holds_writers):
             return None
+        if not held.holds_writers:
+            return Confinement(writable=(), readable=tuple(map(str, self._roots)))
         # No widening shows or opens what the user's rules deny.
         reads, edits = (globs_of(one, settings.rules_deny) for one in ("read", "edit"))
         deny = (*reads, *(() if widening.shows_secrets else settings.deny))
-        only_reads = settings.mode == "plan" or widening.reads_only
         writable = () if only_reads else tuple(filter(self._may_be_written, self._roots))
         return Confinement(
             writable=tuple(map(str, writable)),
@@ -277,12 +288,23 @@ class BoundsNow:
         )
 
 
+def policy_under(policy: Policy, held: Strength) -> Policy:
+    """Return the policy for commands that are confined like this."""
+    return msgspec.structs.replace(
+        policy,
+        writes_confined=held.is_whole,
+        asks_for_all=held.asks_for_all,
+        sandbox=held.words,
+    )
+
+
 _HELD = "what reads, builds, tests and works on the folder's files runs without a question"
 _READS = "commands that only read run without a question; Indwell asks about all others"
 CONSEQUENCES: Mapping[Level, str] = {
     "S3": _HELD,
     "S3m": _HELD,
     "S2": _READS,
+    "S2w": _READS,
     "S1": "commands known to only read run without a question; Indwell asks about all others",
     "S0": "every command is asked for",
 }
@@ -305,18 +327,17 @@ def state_words(held: Strength, *, mode: Mode = "review", is_restricted: bool = 
 def _consequence(held: Strength, mode: Mode, is_restricted: bool) -> str:  # noqa: FBT001
     if is_restricted:
         return "none runs in this folder, which is restricted"
-    is_whole = held.level in {"S3", "S3m"}
     if mode == "plan":
-        tests = ", and builds and tests that then write nothing" if is_whole else ""
+        tests = ", and builds and tests that then write nothing" if held.is_whole else ""
         return f"only what reads runs{tests}; the mode is `plan`"
-    if mode == "ask" and is_whole:
+    if mode == "ask" and held.is_whole:
         return f"{_READS}; the mode is `ask`"
     return CONSEQUENCES[held.level]
 
 
 def home_words(held: Strength) -> str:
     """Say what no sandbox hides from commands, for the doctor; empty if a sandbox hides it."""
-    if held.level not in {"S1", "S0"}:
+    if held.hides_home:
         return ""
     return (
         "; nothing hides your home folder from a command that runs: it can read your keys there, "
@@ -326,8 +347,8 @@ def home_words(held: Strength) -> str:
 
 def notice_of(held: Strength) -> str:
     """Return the notice before the first turn; empty if the sandbox is complete (SBX-16)."""
-    if held.level in {"S3", "S3m"}:
+    if held.is_whole:
         return ""
     reason = f" ({held.reason})" if held.reason else ""
-    state = "sandbox: limited" if held.level == "S2" else "sandbox: off"
+    state = "sandbox: limited" if held.holds_readers else "sandbox: off"
     return f"{state}{reason}; {state_words(held)}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.bounds.command_bounds import BoundsNow
+from indwell.bounds.command_bounds import BoundsNow, policy_under
 from indwell.bounds.folder_trust import FolderTrust, TrustNow
 from indwell.bounds.git.entries import GitEntries
 from indwell.bounds.git.note import GitEntry
@@ -122,8 +122,8 @@ class CurrentRules:
         )
 
     def _policy(self, now: _Sources) -> Policy:
-        settings, trust, held = now.settings, now.trust, now.strength
-        return Policy(
+        settings, trust = now.settings, now.trust
+        policy = Policy(
             mode=settings.mode,
             deny=settings.deny,
             granted=now.granted,
@@ -133,14 +133,12 @@ class CurrentRules:
             roots=tuple(one.as_posix() for one in trust.trusted),
             restricted=tuple(map(slashed, trust.restricted)),
             obeyed=tuple(map(slashed, trust.obeyed)),
-            writes_confined=held.level in {"S3", "S3m"},
-            sandbox=held.words,
-            asks_for_all=held.level == "S0",
             harmless=settings.harmless_names,
             repository_roots=tuple(map(slashed, trust.repository_roots)),
             in_git=self._git.in_git,
             git_unchecked=self._git.unchecked,
         )
+        return policy_under(policy, now.strength)
 
 
 def rules_of(settings: Settings) -> PatternRules:

@@ -151,7 +151,7 @@ class FolderGuard:
         missing = () if only_git else tuple(one for one in AT_ONCE if one not in open_ones)
 
         # Where a command cannot create them, the user may do so while it runs.
-        unmade = missing if strength().level in {"S3", "S3m"} else ()
+        unmade = missing if strength().is_whole else ()
 
         def look_so_far() -> GuardedLook:
             return _for_now(without(look_again(), unmade))

@@ -12,9 +12,9 @@ import msgspec
 from indwell.errors import ToolError
 from indwell.files.quarantine import Quarantine
 
-Level: TypeAlias = Literal["S3", "S3m", "S2", "S1", "S0"]
-"""From strongest to none: bubblewrap and seccomp, Seatbelt, Landlock and seccomp, only limits of
-the process, nothing (Windows, unknown shells).
+Level: TypeAlias = Literal["S3", "S3m", "S2", "S2w", "S1", "S0"]
+"""From strongest to none: bubblewrap and seccomp, Seatbelt, Landlock and seccomp, Windows' tokens
+for commands that only read, only limits of the process, nothing (on Windows).
 """
 
 
@@ -50,6 +50,36 @@ class Strength(msgspec.Struct, frozen=True):
     level: Level
     reason: str = ""
     words: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Commands may write, build and test unasked, as the sandbox holds all that they start."""
+        return self.level in {"S3", "S3m"}
+
+    @property
+    def holds_writers(self) -> bool:
+        """Commands that may write run in a sandbox; elsewhere only the user's yes lets them run."""
+        return self.level in {"S3", "S3m", "S2"}
+
+    @property
+    def holds_readers(self) -> bool:
+        """Commands that only read run in a sandbox in which they can write nothing."""
+        return self.holds_writers or self.level == "S2w"
+
+    @property
+    def asks_for_all(self) -> bool:
+        """Indwell asks about every command, as nothing holds any."""
+        return self.level == "S0"
+
+    @property
+    def cuts_network(self) -> bool:
+        """No command in the sandbox reaches the network."""
+        return self.holds_writers
+
+    @property
+    def hides_home(self) -> bool:
+        """No command reads the keys in the home folder."""
+        return self.holds_writers
 
 
 class Guarded(msgspec.Struct, frozen=True):

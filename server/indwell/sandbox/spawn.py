@@ -19,6 +19,7 @@ from indwell.sandbox.confine.confined_run import (
     resolve_bounds,
     settle_bounds,
 )
+from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.environment import commands_path, find_program, path_without
 from indwell.sandbox.gate import (
@@ -83,8 +84,9 @@ async def spawn(
         limits: Its resource limits.
         confinement: Its bounds; None for all that we may do.
         never_in: Workspace folders; bash itself is never taken from one.
-        unasked: Nobody was asked, as the command only reads. If unconfined, it finds no program of
-            those folders by a bare name: a model may have written an ``ls`` there.
+        unasked: Nobody was asked, as the command only reads. If it could reach the network, it
+            finds no program of those folders by a bare name: a model may have written an ``ls``
+            there.
         pool: The pool in which it waits for a slot.
         stop: Set by the caller to end it like a timeout, with time to clean up.
         on_note: Called with notes about files moved away while the command keeps running; such a
@@ -120,9 +122,9 @@ async def spawn(
         await check_running_commands()
         shown = (*confinement.writable, *confinement.readable) if confinement else ()
         await pass_gate((cwd, *never_in, *map(Path, shown)))
+        if unasked and not (confinement and strength().cuts_network):
+            given["PATH"] = path_without(never_in)
         if confinement is None:
-            if unasked:
-                given["PATH"] = path_without(never_in)
             finished = await run(words, cwd=cwd, env=given, pass_fds=pass_fds)
         else:
             finished = await _held(confinement, run, words, cwd, given, pass_fds, on_note)

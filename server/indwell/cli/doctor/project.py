@@ -40,7 +40,7 @@ def settings_here(
 def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:
     """How well the sandbox confines commands here, and how to confine them better."""
     held = strength()
-    state: State = "ok" if held.level in {"S3", "S3m"} else "warn"
+    state: State = "ok" if held.is_whole else "warn"
     try:
         chosen = read_settings(environment).settings
         (standing,) = FolderTrust(environment).look((folder,), chosen)

@@ -15,7 +15,7 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from indwell.bounds.command_bounds import strength
+from indwell.bounds.command_bounds import policy_under, strength
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.bounds.secrets import SecretPlaces
 from indwell.cli.stored.sessions import whole_id
@@ -153,13 +153,7 @@ def _here(command: str, cwd: str, policy: Policy) -> str:
     trust = FolderTrust(os.environ)
     trust.look([folder], _settings())
     restricted = trust.now([folder]).restricted
-    now = msgspec.structs.replace(
-        policy,
-        writes_confined=held.level in {"S3", "S3m"},
-        asks_for_all=held.level == "S0",
-        sandbox=held.words,
-        restricted=restricted,
-    )
+    now = policy_under(msgspec.structs.replace(policy, restricted=restricted), held)
     told = explain_command(command, cwd, now)
     where = "here, where commands are " + held.words
     where += " and the folder is restricted" if restricted else ""

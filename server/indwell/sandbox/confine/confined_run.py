@@ -28,8 +28,9 @@ from indwell.files.stub_folders import hold_stub, make_stub, remove_stub
 from indwell.sandbox.confine import seatbelt
 from indwell.sandbox.confine.bubblewrap import ENVIRONMENT, arguments, bound_places, fitting
 from indwell.sandbox.confine.landlock import start_held
+from indwell.sandbox.confine.restricted_token import start_caged
 from indwell.sandbox.confine.seccomp import filter_pipe
-from indwell.sandbox.confine.strength import host, strength
+from indwell.sandbox.confine.strength import host, of_windows, strength
 from indwell.sandbox.confinement import Confinement, looked_up
 from indwell.sandbox.gate import close_until_settled
 from indwell.sandbox.guard import guard
@@ -112,6 +113,8 @@ def prepare_confined(
             return _by_seatbelt(bounds)
         case "S2":
             return _by_landlock(bounds)
+        case "S2w":
+            return _by_token(bounds)
         case _:
             raise ToolError(
                 f"the command was to be sandboxed, which this machine cannot: {strength().reason}"
@@ -181,6 +184,19 @@ async def _by_landlock(bounds: Confinement) -> AsyncIterator[ConfinedStart]:
     bounds = await asyncio.to_thread(_with_ends, bounds)
     async with _scratch(bounds) as scratch:
         start = functools.partial(start_held, confinement=bounds, scratch=scratch)
+        yield ConfinedStart(environment=bounds.environment, start=start)
+
+
+@contextlib.asynccontextmanager
+async def _by_token(bounds: Confinement) -> AsyncIterator[ConfinedStart]:
+    cage = of_windows()[1]
+    if cage is None or bounds.writable or bounds.hosts:
+        raise ToolError(
+            "nothing was run: Windows confines only commands that write nothing and need no "
+            "network; ask for it outside the sandbox"
+        )
+    async with _scratch(bounds) as scratch:
+        start = functools.partial(start_caged, cage=cage, scratch=scratch)
         yield ConfinedStart(environment=bounds.environment, start=start)
 
 

@@ -13,10 +13,12 @@ from pathlib import Path
 from indwell.files import beneath
 from indwell.sandbox.confine import landlock, seatbelt
 from indwell.sandbox.confine.bubblewrap import SandboxHost, arguments, is_in
+from indwell.sandbox.confine.cages import Cage
+from indwell.sandbox.confine.restricted_token import strength_here
 from indwell.sandbox.confine.seccomp import filter_pipe, has_filter
 from indwell.sandbox.confine.trial import TrialPlace, proof_of
 from indwell.sandbox.confinement import Confinement, Strength
-from indwell.sandbox.environment import clean_environment
+from indwell.sandbox.environment import clean_environment, find_program
 
 _PLACES = (
     *("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"),
@@ -39,7 +41,7 @@ _BEST_ON_MACOS = Strength("S3m", words="sandboxed (Seatbelt), no network")
 def strength() -> Strength:
     """Return how strongly commands are confined here; the first call blocks for about 20 ms."""
     if sys.platform == "win32":
-        return Strength("S0", "Windows has no sandbox that Indwell can use", "not sandboxed")
+        return of_windows()[0]
     if sys.platform == "darwin":
         reason = why_no_seatbelt()
         return Strength("S1", reason, "not sandboxed") if reason else _BEST_ON_MACOS
@@ -47,6 +49,13 @@ def strength() -> Strength:
         return Strength("S1", f"there is no sandbox for {sys.platform} yet", "not sandboxed")
     reason = why_no_bubblewrap(find_bwrap())
     return without_bubblewrap(reason, landlock.why_not()) if reason else _BEST
+
+
+@functools.cache
+def of_windows() -> tuple[Strength, Cage | None]:
+    """Try what Windows has, with the shells that commands use, and return the best cage."""
+    bash = find_program("bash")
+    return strength_here(((str(bash), "--norc", "--noprofile", "-c"),) if bash else ())
 
 
 def without_bubblewrap(reason: str, no_landlock: str) -> Strength:

@@ -26,8 +26,9 @@ from indwell.files.private import NOWHERE, remove_own_tree, scratch_folder, writ
 Held: TypeAlias = Literal["writes", "network", "secrets", "processes"]
 ALL_HELD: tuple[Held, ...] = ("writes", "network", "secrets", "processes")
 
-_STARTED, _REACHED = b"trial-started", b"trial-reached"
-_WAIT_S = 2  # for a connection; refused ones end at once
+STARTED, _REACHED = "trial-started", "trial-reached"
+_MOST_SAID = 200  # characters of a program's last words
+_WAIT_S = 0.5  # for a connection, which this side never answers
 
 
 class TrialPlace(msgspec.Struct, frozen=True):
@@ -86,8 +87,8 @@ Run: TypeAlias = Callable[[TrialPlace, str], bytes]
 
 def proof_of(confined: Run, *, unconfined: Run, dialect: Literal["sh", "cmd"]) -> Proof:
     """Run the script unconfined and confined, and compare; blocks for some 20 ms."""
-    free = _effects(unconfined, dialect)
-    return judge(free, _effects(confined, dialect))
+    free = effects_of(unconfined, dialect)
+    return judge(free, effects_of(confined, dialect))
 
 
 def judge(free: Effects, confined: Effects) -> Proof:
@@ -106,7 +107,8 @@ def judge(free: Effects, confined: Effects) -> Proof:
     return Proof(held, "; ".join(reasons))
 
 
-def _effects(run: Run, dialect: Literal["sh", "cmd"]) -> Effects:
+def effects_of(run: Run, dialect: Literal["sh", "cmd"]) -> Effects:
+    """Run the script once in a place of its own, and look at the effects; blocks."""
     try:
         with _place() as (place, listening):
             script = shell_script(place) if dialect == "sh" else cmd_script(place)
@@ -114,19 +116,20 @@ def _effects(run: Run, dialect: Literal["sh", "cmd"]) -> Effects:
             done: set[Held] = {"writes"} if place.outside.exists() else set()
             done |= {"secrets"} if place.canary.encode() in said else set()
             done |= {"network"} if _has_caller(listening) else set()
-            done |= {"processes"} if _REACHED in said else set()
+            done |= {"processes"} if _REACHED.encode() in said else set()
             last = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
             is_usable = (place.inside / "own").exists()
-            return Effects(_STARTED in said, is_usable, frozenset(done), last[-200:])
+            return Effects(STARTED.encode() in said, is_usable, frozenset(done), last[-_MOST_SAID:])
     except (OSError, subprocess.SubprocessError) as error:
-        return Effects(started=False, is_usable=False, said=str(error)[:200])
+        reason = getattr(error, "strerror", None) or str(error)
+        return Effects(started=False, is_usable=False, said=reason[:_MOST_SAID])
 
 
 def shell_script(place: TrialPlace) -> str:
     """Return the script for bash; no path of the place needs quotes beyond these. Pure."""
     return (
-        f"echo {_STARTED.decode()}; echo x >'{place.inside}/own'; echo x >'{place.outside}'; "
-        f"cat '{place.secret}'; kill -0 {place.victim} && echo {_REACHED.decode()}; "
+        f"echo {STARTED}; echo x >'{place.inside}/own'; echo x >'{place.outside}'; "
+        f"cat '{place.secret}'; kill -0 {place.victim} && echo {_REACHED}; "
         f"(: <>/dev/tcp/127.0.0.1/{place.port}); :"
     )
 
@@ -135,11 +138,11 @@ def cmd_script(place: TrialPlace) -> str:
     """Return the script for Windows' ``cmd.exe``, on one line. Pure."""
     return " & ".join(
         [
-            f"echo {_STARTED.decode()}",
-            f'(echo x)>"{place.inside}\\own"',
-            f'(echo x)>"{place.outside}"',
+            f"echo {STARTED}",
+            f'echo x>"{place.inside}\\own"',
+            f'echo x>"{place.outside}"',
             f'type "{place.secret}"',
-            f"taskkill /f /pid {place.victim} && echo {_REACHED.decode()}",
+            f"taskkill /f /pid {place.victim} && echo {_REACHED}",
             f"curl.exe -s -m {_WAIT_S} http://127.0.0.1:{place.port}/",
         ]
     )

@@ -1,0 +1,210 @@
+"""Starts a program on Windows with a token: suspended, with three handles and no others."""
+
+from __future__ import annotations
+
+import sys
+
+if sys.platform == "win32":
+    import asyncio
+    import contextlib
+    import ctypes
+    import msvcrt
+    import os
+    import subprocess
+    import threading
+    from collections.abc import Iterator
+    from ctypes import wintypes
+    from typing import Any
+
+    import win32api
+    import win32con
+
+    _HANDLE_LIST = 0x20002  # PROC_THREAD_ATTRIBUTE_HANDLE_LIST
+    _EXTENDED = 0x80000  # EXTENDED_STARTUPINFO_PRESENT
+    _SUSPENDED = 0x4
+    _ON_ITS_OWN = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
+    _UNICODE = 0x400  # CREATE_UNICODE_ENVIRONMENT
+
+    class _StartupInfo(ctypes.Structure):
+        _fields_ = (
+            ("cb", wintypes.DWORD),
+            ("lpReserved", wintypes.LPWSTR),
+            ("lpDesktop", wintypes.LPWSTR),
+            ("lpTitle", wintypes.LPWSTR),
+            ("dwX", wintypes.DWORD),
+            ("dwY", wintypes.DWORD),
+            ("dwXSize", wintypes.DWORD),
+            ("dwYSize", wintypes.DWORD),
+            ("dwXCountChars", wintypes.DWORD),
+            ("dwYCountChars", wintypes.DWORD),
+            ("dwFillAttribute", wintypes.DWORD),
+            ("dwFlags", wintypes.DWORD),
+            ("wShowWindow", wintypes.WORD),
+            ("cbReserved2", wintypes.WORD),
+            ("lpReserved2", ctypes.c_void_p),
+            ("hStdInput", wintypes.HANDLE),
+            ("hStdOutput", wintypes.HANDLE),
+            ("hStdError", wintypes.HANDLE),
+            ("lpAttributeList", ctypes.c_void_p),
+        )
+
+    class _ProcessInformation(ctypes.Structure):
+        _fields_ = (
+            ("hProcess", wintypes.HANDLE),
+            ("hThread", wintypes.HANDLE),
+            ("dwProcessId", wintypes.DWORD),
+            ("dwThreadId", wintypes.DWORD),
+        )
+
+    _advapi = ctypes.WinDLL("advapi32", use_last_error=True)
+    _kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+    _advapi.CreateProcessAsUserW.argtypes = [
+        wintypes.HANDLE,
+        wintypes.LPCWSTR,
+        wintypes.LPWSTR,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        wintypes.BOOL,
+        wintypes.DWORD,
+        ctypes.c_void_p,
+        wintypes.LPCWSTR,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+    ]
+    _kernel.InitializeProcThreadAttributeList.argtypes = [
+        ctypes.c_void_p,
+        wintypes.DWORD,
+        wintypes.DWORD,
+        ctypes.c_void_p,
+    ]
+    _kernel.UpdateProcThreadAttribute.argtypes = [
+        ctypes.c_void_p,
+        wintypes.DWORD,
+        ctypes.c_size_t,
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+    ]
+    _kernel.DeleteProcThreadAttributeList.argtypes = [ctypes.c_void_p]
+    _kernel.ResumeThread.argtypes = [wintypes.HANDLE]
+    _kernel.CloseHandle.argtypes = [wintypes.HANDLE]
+    _kernel.WaitForSingleObject.argtypes = [wintypes.HANDLE, wintypes.DWORD]
+    _kernel.TerminateProcess.argtypes = [wintypes.HANDLE, wintypes.UINT]
+    _kernel.GetExitCodeProcess.argtypes = [wintypes.HANDLE, ctypes.c_void_p]
+
+    class CagedProcess:
+        """A running program with the parts of asyncio's process that ``run_program`` uses."""
+
+        def __init__(self, pid: int, process: int, thread: int) -> None:
+            self.pid = pid
+            self._process = process
+            self._thread = thread
+
+        def resume(self) -> None:
+            """Let it run."""
+            _kernel.ResumeThread(self._thread)
+            _kernel.CloseHandle(self._thread)
+
+        async def wait(self) -> int:
+            """Wait for its end; returns its exit code."""
+            loop = asyncio.get_running_loop()
+            done: asyncio.Future[int] = loop.create_future()
+
+            def tell() -> None:
+                code = self.wait_for(None)
+                with contextlib.suppress(RuntimeError):  # the loop is closed
+                    loop.call_soon_threadsafe(_settle, done, code)
+
+            # Not a thread of the pool: commands may run for hours, and others need the pool.
+            threading.Thread(target=tell, name="caged", daemon=True).start()
+            return await done
+
+        def wait_for(self, limit_s: float | None) -> int:
+            """Wait for its end, and kill it after ``limit_s``; blocks."""
+            limit_ms = 0xFFFFFFFF if limit_s is None else int(limit_s * 1000)
+            if _kernel.WaitForSingleObject(self._process, limit_ms):
+                _kernel.TerminateProcess(self._process, 1)
+                _kernel.WaitForSingleObject(self._process, 1_000)
+            code = wintypes.DWORD()
+            _kernel.GetExitCodeProcess(self._process, ctypes.byref(code))
+            _kernel.CloseHandle(self._process)
+            return code.value
+
+    def _settle(done: asyncio.Future[int], code: int) -> None:
+        if not done.done():
+            done.set_result(code)
+
+    @contextlib.contextmanager
+    def standard_handles(stdin: int, stdout: int, stderr: int) -> Iterator[tuple[int, int, int]]:
+        """Duplicate three descriptors as handles that a child inherits."""
+        own = win32api.GetCurrentProcess()
+        with contextlib.ExitStack() as stack:
+            handles: list[int] = []
+            for descriptor in (stdin, stdout, stderr):
+                if descriptor == subprocess.DEVNULL:
+                    opened = os.open(os.devnull, os.O_RDWR)
+                    stack.callback(os.close, opened)
+                else:
+                    opened = descriptor
+                copy: Any = win32api.DuplicateHandle(
+                    own,
+                    msvcrt.get_osfhandle(opened),
+                    own,
+                    0,
+                    True,  # noqa: FBT003 - as the function is
+                    win32con.DUPLICATE_SAME_ACCESS,
+                )
+                stack.callback(copy.Close)
+                handles.append(int(copy))
+            yield handles[0], handles[1], handles[2]
+
+    def start_suspended(  # noqa: PLR0917 - as many as the call has
+        program: str,
+        line: str,
+        cwd: str,
+        block: str,
+        handles: tuple[int, int, int],
+        token: Any,  # noqa: ANN401 - a handle
+    ) -> CagedProcess:
+        """Start a program suspended; it inherits these handles and no others.
+
+        Raises:
+            OSError: Windows refuses.
+        """
+        size = ctypes.c_size_t()
+        _kernel.InitializeProcThreadAttributeList(None, 1, 0, ctypes.byref(size))
+        attributes = ctypes.create_string_buffer(size.value)
+        if not _kernel.InitializeProcThreadAttributeList(attributes, 1, 0, ctypes.byref(size)):
+            raise ctypes.WinError(ctypes.get_last_error())
+        try:
+            passed = (wintypes.HANDLE * len(set(handles)))(*dict.fromkeys(handles))
+            if not _kernel.UpdateProcThreadAttribute(
+                attributes, 0, _HANDLE_LIST, passed, ctypes.sizeof(passed), None, None
+            ):
+                raise ctypes.WinError(ctypes.get_last_error())
+            info = _StartupInfo()
+            info.cb = ctypes.sizeof(info)
+            info.dwFlags = subprocess.STARTF_USESTDHANDLES
+            info.hStdInput, info.hStdOutput, info.hStdError = handles
+            info.lpAttributeList = ctypes.addressof(attributes)
+            started = _ProcessInformation()
+            written = ctypes.create_unicode_buffer(line)  # Windows may write to it
+            environment = ctypes.create_unicode_buffer(block, len(block))
+            if not _advapi.CreateProcessAsUserW(
+                int(token),
+                program,
+                written,
+                None,
+                None,
+                True,  # noqa: FBT003 - as the function is
+                _SUSPENDED | _ON_ITS_OWN | _UNICODE | _EXTENDED,
+                environment,
+                cwd,
+                ctypes.byref(info),
+                ctypes.byref(started),
+            ):
+                raise ctypes.WinError(ctypes.get_last_error())
+        finally:
+            _kernel.DeleteProcThreadAttributeList(attributes)
+        return CagedProcess(started.dwProcessId, started.hProcess, started.hThread)
