@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
 
-from indwell.bounds.command_bounds import confiner, strength
+from indwell.bounds.command_bounds import confiner, policy_under, strength
 from indwell.policy.call_facts import Allow, Ask, CallFacts, Deny, Policy, rule_of
 from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules, Widening
-from indwell.settings.model import Settings
+from indwell.sandbox.confinement import Level, Strength
+from indwell.settings.model import SECRETS, Mode, Settings
 
 WINDOWS = Policy("auto", roots=("/w",), asks_for_all=True, sandbox="not sandboxed")
 
@@ -73,3 +75,55 @@ def test_sbx_23_where_landlock_holds_commands_what_runs_unasked_writes_nowhere()
         assert free is not None
         assert (held.writable, held.readable) == ((), ("/w",))
         assert free.writable == ("/w",)
+
+
+WRITERS = (
+    "touch a.py", "echo x > a.py", "cat a.py | tee b.py", "make", "npm test", "python x.py",
+    "git commit -m x", "git checkout .", "sed -i s/a/b/ a.py", "rm a.py", "mkdir d", "cp a b",
+    "mv a b", "cargo build", "unheard-of --flag", "find . -delete", "sort -o a.py a.py",
+    "git diff --output=a.py", "ls; touch a.py", "$(touch a.py)", "bash -c 'touch a.py'",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", get_args(Mode))
+@pytest.mark.parametrize("level", get_args(Level))
+def test_no_command_that_writes_runs_unasked_unless_a_sandbox_holds_it(
+    level: Level, mode: Mode
+) -> None:
+    """On every platform: what a level does not hold as a whole, nobody runs without the user."""
+    held = Strength(level)
+    policy = policy_under(Policy(mode, roots=("/w",)), held)
+    for command in WRITERS:
+        decision = decide(run(command), policy)
+        if isinstance(decision, Allow):
+            assert held.is_whole, (level, mode, command)
+            assert mode != "ask"
+        elif mode != "plan":
+            assert isinstance(decision, Ask | Deny), (level, mode, command)
+
+
+@pytest.mark.parametrize("level", get_args(Level))
+def test_what_runs_unasked_gets_the_bounds_that_its_level_has(level: Level) -> None:
+    held = Strength(level)
+    bounds = confiner((Path("/w"),), Settings, held=lambda: held)
+    read, build = (bounds(Widening(reads_only=one)) for one in (True, False))
+    assert (read is None) == (level in {"S1", "S0"})
+    assert (build is None) == (level in {"S1", "S0", "S2w"})
+    assert read is None or read.writable == ()
+    assert build is None or build.writable == ("/w",)
+    assert bounds(Widening(unconfined=True)) is None
+
+
+@pytest.mark.parametrize("level", get_args(Level))
+def test_where_nothing_holds_even_what_reads_is_asked_for(level: Level) -> None:
+    policy = policy_under(Policy("auto", roots=("/w",)), Strength(level))
+    assert isinstance(decide(run("cat a.py"), policy), Ask if level == "S0" else Allow)
+
+
+def test_a_reader_on_windows_runs_without_the_right_to_write_and_others_only_after_a_yes() -> None:
+    policy = policy_under(Policy("review", roots=("/w",)), Strength("S2w"))
+    read = decide(run("git log --oneline | head"), policy)
+    assert isinstance(read, Allow)
+    assert read.widening == Widening(reads_only=True)
+    assert isinstance(decide(run("curl https://example.org"), policy), Ask)
+    assert isinstance(decide(run("cat .env"), msgspec.structs.replace(policy, deny=SECRETS)), Ask)

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 
 import pytest
 
-from indwell.sandbox.environment import FIXED, clean_environment
+from indwell.sandbox.environment import FIXED, clean_environment, in_upper_case
 from indwell.sandbox.spawn import spawn
+
+FOLDERS = (r"C:\one", r"D:\two") if sys.platform == "win32" else ("/usr/bin", "/bin")
 
 
 def test_keys_tokens_sockets_and_loaders_stay_behind() -> None:
     ours = {
-        "PATH": "/usr/bin:.:bin:/bin",
+        "PATH": os.pathsep.join([FOLDERS[0], ".", "bin", FOLDERS[1]]),
         "HOME": "/home/u",
         "LC_ALL": "de_DE.UTF-8",
         "OPENAI_API_KEY": "sk-canary",
@@ -27,7 +31,7 @@ def test_keys_tokens_sockets_and_loaders_stay_behind() -> None:
         "PYTHONPATH": "/tmp/evil",
     }
     assert clean_environment(ours) == {
-        "PATH": "/usr/bin:/bin",
+        "PATH": os.pathsep.join(FOLDERS),
         "HOME": "/home/u",
         **FIXED,
     }
@@ -49,6 +53,26 @@ def test_prc_14_terminal_width_language_and_ci_are_the_same_for_everybody(
 
 def test_variables_of_the_caller_take_precedence() -> None:
     assert clean_environment({"PATH": "/bin"}, {"TERM": "xterm"})["TERM"] == "xterm"
+
+
+def test_a_name_in_another_case_is_the_same_variable_on_windows() -> None:
+    given = {"Path": "a", "PATH": "b", "temp": "t", "GitHub_Token": "canary"}
+    assert in_upper_case(given) == {"PATH": "b", "TEMP": "t", "GITHUB_TOKEN": "canary"}
+    for name in ("github_token", "OpenAI_Api_Key", "Https_Proxy", "LD_preload", "comspec_x"):
+        assert name not in clean_environment({"PATH": "/bin", name: "canary"})
+
+
+@pytest.mark.skipif(sys.platform != "win32", reason="elsewhere they are two variables")
+def test_on_windows_no_variable_is_passed_twice_and_the_working_folder_is_never_on_path() -> None:
+    passed = clean_environment(
+        {"Path": r"C:\a;.;b", "temp": "old", "Api_Key": "x"}, {"Temp": "new"}
+    )
+    assert passed["PATH"] == r"C:\a"
+    assert [(name, value) for name, value in passed.items() if name.upper() == "TEMP"] == [
+        ("TEMP", "new")
+    ]
+    assert "." not in clean_environment({"PATH": "."})["PATH"].split(";")
+    assert len(passed) == len({name.upper() for name in passed})
 
 
 PROGRAM = "touch {outside}/ran; false"

@@ -102,17 +102,39 @@ def clean_environment(
 ) -> dict[str, str]:
     """Build the environment of a child from ours.
 
-    Relative entries of PATH are dropped: ``.`` would run programs of the workspace.
+    Relative entries of PATH are dropped: ``.`` would run programs of the workspace. On Windows each
+    name is there once, in upper case, as Windows ignores case.
 
     Args:
         source: Our own environment.
         extra: Variables of the caller, which take precedence.
     """
+    source = _cased(source)
     kept = {name: value for name, value in source.items() if name.upper() in ALLOWED}
-    folders = source.get("PATH", os.defpath).split(os.pathsep)
+    folders = source.get("PATH", "").split(os.pathsep)
     absolute = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
-    kept["PATH"] = absolute or os.defpath  # an empty PATH would mean the working directory
-    return {**kept, **FIXED, **(extra or {})}
+    kept["PATH"] = absolute or _default_path()  # an empty PATH would mean the working directory
+    return {**kept, **FIXED, **_cased(extra or {})}
+
+
+def in_upper_case(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables with names in upper case; of several spellings the last one counts."""
+    return {name.upper(): value for name, value in variables.items()}
+
+
+if sys.platform == "win32":
+    _cased = in_upper_case
+
+    def _default_path() -> str:
+        """Return the system's folders; ``os.defpath`` has the working directory in it here."""
+        root = os.environ.get("SYSTEMROOT", r"C:\Windows")
+        return f"{root}\\System32{os.pathsep}{root}"
+
+else:
+    _cased = dict[str, str]
+
+    def _default_path() -> str:
+        return os.defpath
 
 
 def raw(text: str) -> Any:  # noqa: ANN401 -- str or bytes, as the system has it

@@ -105,6 +105,7 @@ async def run_program(
     pool: Pool | None = PROGRAMS,
     alone: bool = False,
     is_wrapped: bool = False,
+    has_ui: bool = True,
     start: Starter | None = None,
 ) -> Finished:
     """Run a program without a shell, in its own session, with a clean environment.
@@ -130,6 +131,7 @@ async def run_program(
             if the caller has one.
         alone: It starts no other program, so no search is needed; saves 2 ms or more.
         is_wrapped: The started program runs the proper one in a session of its own.
+        has_ui: It may use other programs' windows and the clipboard (Windows).
         start: The function that starts it; ``start_plainly`` by default.
 
     Raises:
@@ -158,7 +160,7 @@ async def run_program(
             pass_fds=tuple(pass_fds),
         )
         process, is_cancelled = await _in_peace(starting)
-        adopt(process.pid, run)
+        adopt(process.pid, run, has_ui=has_ui)
         guard.watch(run.mark, process.pid)
         if pause:
             pause.begin(process.pid, run)

@@ -9,13 +9,14 @@ from indwell.sandbox.confine.trial import ALL_HELD, Held, Proof
 from indwell.sandbox.confinement import Strength
 
 Cage: TypeAlias = Literal["restricted", "low"]
-"""Which checks apply: both, or that of the integrity level alone. Git's bash starts with none of
-its own pipes writable for a restricting SID, so it needs ``low``.
+"""Which checks apply: both, or that of the integrity level alone.
+
+Git's bash creates pipes that only the user may write to, so with a restricting SID it cannot start.
 """
 CAGES: tuple[Cage, ...] = ("restricted", "low")
-WORDS: Mapping[Cage, str] = {
-    "restricted": "partly sandboxed (restricted token, low integrity)",
-    "low": "partly sandboxed (low integrity)",
+_MEANS: Mapping[Cage, str] = {
+    "restricted": "a restricted token with low integrity",
+    "low": "low integrity",
 }
 
 NEEDED: frozenset[Held] = frozenset(["writes", "processes"])
@@ -27,9 +28,9 @@ def strength_of(tried: Sequence[tuple[Cage, Proof]]) -> tuple[Strength, Cage | N
     reasons: list[str] = []
     for cage, proof in tried:
         if proof.held >= NEEDED:
-            return Strength("S2w", _limits(proof), WORDS[cage]), cage
+            return Strength("S2w", _limits(proof), f"partly sandboxed ({_MEANS[cage]})"), cage
         lacks = " and ".join(one for one in ALL_HELD if one in NEEDED - proof.held)
-        reasons.append(f"{cage}: {proof.reason or f'it does not hold {lacks}'}")
+        reasons.append(f"{_MEANS[cage]}: {proof.reason or f'it does not hold {lacks}'}")
     reason = "; ".join(reasons) or "no confinement could be tried"
     return Strength("S0", f"Windows confines no command here ({reason})", "not sandboxed"), None
 

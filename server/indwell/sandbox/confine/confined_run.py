@@ -14,6 +14,7 @@ import functools
 import logging
 import os
 import stat
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -55,6 +56,7 @@ class ConfinedStart(msgspec.Struct, frozen=True):
         start: The function that starts it.
         told: Notes for after its end, a sentence each.
         was_set_up: Tells, after the end, whether the setup succeeded and the command ran.
+        has_ui: It may use other programs' windows and the clipboard (Windows).
     """
 
     prefix: tuple[str, ...] = ()
@@ -64,6 +66,7 @@ class ConfinedStart(msgspec.Struct, frozen=True):
     start: Starter = start_plainly
     told: Callable[[], tuple[str, ...]] = tuple
     was_set_up: Callable[[], bool] = lambda: True
+    has_ui: bool = True
 
 
 async def resolve_bounds(bounds: Confinement) -> Confinement:
@@ -197,7 +200,7 @@ async def _by_token(bounds: Confinement) -> AsyncIterator[ConfinedStart]:
         )
     async with _scratch(bounds) as scratch:
         start = functools.partial(start_caged, cage=cage, scratch=scratch)
-        yield ConfinedStart(environment=bounds.environment, start=start)
+        yield ConfinedStart(environment=bounds.environment, start=start, has_ui=False)
 
 
 @contextlib.asynccontextmanager
@@ -221,7 +224,8 @@ def _status() -> Iterator[tuple[int, int]]:
     """A pipe for bubblewrap's status reports about the command."""
     reading, writing = os.pipe()
     try:
-        os.set_blocking(reading, False)
+        if sys.platform != "win32":  # where there is no bubblewrap
+            os.set_blocking(reading, False)
         yield reading, writing
     finally:
         os.close(reading)

@@ -103,6 +103,7 @@ if sys.platform == "win32":
             ToolError: It cannot be started like this.
         """
         assert not pass_fds
+        assert Path(argv[0]).is_absolute(), "else it would come from the working folder"
         temporary = {"TEMP": str(scratch), "TMP": str(scratch)}
         try:
             await asyncio.to_thread(_open_scratch, scratch)

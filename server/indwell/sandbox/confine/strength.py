@@ -123,7 +123,7 @@ def host() -> SandboxHost:
     """Return the facts about this machine that bubblewrap's arguments need."""
     return SandboxHost(
         bwrap=find_bwrap(),
-        covers=_covers() if os.geteuid() == 0 else (),
+        covers=_covers() if sys.platform != "win32" and os.geteuid() == 0 else (),
         temporary=tuple(path for path in _TEMPORARY if _is_folder(path)),
         kept=(*(path for path in _KEPT if _is_folder(path)), *_own_places()),
         binds_handles=beneath.works() and _knows_handles(find_bwrap()),

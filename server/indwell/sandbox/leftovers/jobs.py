@@ -40,6 +40,7 @@ if sys.platform == "win32":
     _PAUSE_SEARCH_S = 0.2  # limit for processes that start others while they are suspended
     _LOOK_S = 0.002
     _MOST_IDS = 4_096
+    _NO_UI = 0xFF  # all JOB_OBJECT_UILIMIT_*: handles, clipboard, settings, atoms, desktop, exit
     _CONSOLE = "conhost.exe"  # the system's process behind a console, no leftover of a program
     _BREAK = (
         "import ctypes, sys\n"
@@ -112,8 +113,14 @@ if sys.platform == "win32":
         basic["LimitFlags"] = flags
         win32job.SetInformationJobObject(job, which, told)
 
-    def adopt(pid: int, run: Run) -> None:
+    def adopt(pid: int, run: Run, *, has_ui: bool = True) -> None:
         """Put a program that was started suspended into the job of its run, and let it run.
+
+        Args:
+            pid: The program.
+            run: Its run.
+            has_ui: It may use the windows of other programs and the clipboard. If not, the job
+                forbids that where Windows lets it: a job inside other jobs cannot forbid it.
 
         Raises:
             ToolError: The system refuses; the program was killed.
@@ -128,6 +135,13 @@ if sys.platform == "win32":
                     f"Windows refused to hold the command in a job ({error.strerror}), so it was "
                     "not run"
                 ) from error
+            if not has_ui:
+                with contextlib.suppress(pywintypes.error):
+                    win32job.SetInformationJobObject(
+                        run.job,
+                        win32job.JobObjectBasicUIRestrictions,
+                        {"UIRestrictionsClass": _NO_UI},
+                    )
             _ntdll.NtResumeProcess(int(process))
 
     def waited_for(pid: int) -> None:

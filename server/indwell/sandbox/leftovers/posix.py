@@ -319,9 +319,9 @@ def over(run: Run) -> None:
     _going_on.discard(run)
 
 
-def adopt(pid: int, run: Run) -> None:
+def adopt(pid: int, run: Run, *, has_ui: bool = True) -> None:
     """Take a program that was just started into its run."""
-    del run
+    del run, has_ui
     waited_for(pid)
 
 

@@ -1,0 +1,195 @@
+"""Windows: what may run there in which confinement, from what a trial shows; pure on any system."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.errors import ToolError
+from indwell.sandbox import run_program
+from indwell.sandbox.confine.cages import (
+    CAGES,
+    Cage,
+    environment_block,
+    scratch_descriptor,
+    strength_of,
+)
+from indwell.sandbox.confine.restricted_token import start_caged, strength_here
+from indwell.sandbox.confine.trial import (
+    ALL_HELD,
+    Effects,
+    Held,
+    Proof,
+    TrialPlace,
+    cmd_script,
+    judge,
+    shell_script,
+)
+
+ALL = frozenset(ALL_HELD)
+FREE = Effects(started=True, is_usable=True, done=ALL)
+
+
+def proof(*done: Held) -> Proof:
+    """What a trial proves if a confined command still achieved this."""
+    return judge(FREE, Effects(started=True, is_usable=True, done=frozenset(done)))
+
+
+def test_the_best_cage_that_holds_writes_and_processes_is_used() -> None:
+    held, cage = strength_of([("restricted", proof("network", "secrets"))])
+    assert (held.level, cage) == ("S2w", "restricted")
+    assert held.words == "partly sandboxed (a restricted token with low integrity)"
+    assert "holds of a command that only reads: writes, processes; not network and secrets" in (
+        held.reason
+    )
+
+
+def test_the_next_cage_counts_where_the_shell_does_not_start_in_the_best_one() -> None:
+    unfit = Proof(reason=r"C:\Program Files\Git\bin\bash.exe does not start in it")
+    held, cage = strength_of([("restricted", unfit), ("low", proof("network", "secrets"))])
+    assert (held.level, cage) == ("S2w", "low")
+    assert held.words == "partly sandboxed (low integrity)"
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (proof("writes"), "it does not hold writes"),
+        (proof("processes"), "it does not hold processes"),
+        (proof(*ALL_HELD), "it does not hold writes and network and secrets and processes"),
+        (Proof(reason="no command starts in it (Access denied.)"), "no command starts in it"),
+        (Proof(frozenset(["processes", "network"])), "it does not hold writes"),
+        (judge(Effects(started=False, is_usable=False, said="no cmd.exe"), FREE), "no cmd.exe"),
+        (judge(FREE, Effects(started=True, is_usable=False)), "its own temporary files"),
+    ],
+)
+def test_where_writes_or_processes_are_not_held_nothing_counts_as_confined(
+    found: Proof, reason: str
+) -> None:
+    for cages in (CAGES, CAGES[:1]):
+        held, cage = strength_of([(one, found) for one in cages])
+        assert (held.level, cage) == ("S0", None)
+        assert held.asks_for_all
+        assert reason in held.reason
+
+
+def test_an_attempt_that_also_fails_unconfined_is_not_held() -> None:
+    free = Effects(started=True, is_usable=True, done=frozenset(["secrets", "network"]))
+    found = judge(free, Effects(started=True, is_usable=True))
+    assert found.held == {"secrets", "network"}
+    assert strength_of([("restricted", found)])[0].level == "S0"
+
+
+@given(st.sets(st.sampled_from(ALL_HELD)), st.sets(st.sampled_from(ALL_HELD)))
+def test_only_what_fails_because_of_the_confinement_counts(
+    free: set[Held], kept: set[Held]
+) -> None:
+    before = Effects(started=True, is_usable=True, done=frozenset(free))
+    after = Effects(started=True, is_usable=True, done=frozenset(kept))
+    found = judge(before, after)
+    assert found.held == free - kept
+    assert bool(found.reason) == (found.held != ALL)
+
+
+PLACE = TrialPlace(Path("t"), Path("in"), Path("out"), Path("secret"), "canary", 4711, 99)
+
+
+def test_the_scripts_attempt_all_that_is_to_be_held() -> None:
+    assert cmd_script(PLACE) == (
+        r'echo trial-started & echo x>"in\own" & echo x>"out" & type "secret" & '
+        "taskkill /f /pid 99 && echo trial-reached & curl.exe -s -m 0.5 http://127.0.0.1:4711/"
+    )
+    assert shell_script(PLACE) == (
+        "echo trial-started; echo x >'in/own'; echo x >'out'; cat 'secret'; "
+        "kill -0 99 && echo trial-reached; (: <>/dev/tcp/127.0.0.1/4711); :"
+    )
+
+
+def test_temporary_files_are_the_users_the_systems_and_the_commands_at_low_integrity() -> None:
+    assert scratch_descriptor("S-1-5-21-7", "S-1-9-1-2-3-4") == (
+        "D:P(A;OICI;FA;;;S-1-5-21-7)(A;OICI;FA;;;SY)(A;OICI;0x1301bf;;;S-1-9-1-2-3-4)"
+        "S:(ML;OICI;NW;;;LW)"
+    )
+
+
+def test_windows_gets_each_variable_once_in_any_case_and_sorted() -> None:
+    given = {"Path": "a", "TEMP": "t", "path": "b", "Alpha": "1", "_x": ""}
+    assert environment_block(given) == "Alpha=1\0path=b\0TEMP=t\0_x=\0\0"
+    assert environment_block({}) == "\0"
+
+
+@pytest.mark.parametrize("variables", [{"A\0B": "x"}, {"A": "x\0B=y"}, {"": "x"}, {"A=B": "x"}])
+def test_no_variable_carries_another_one(variables: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="cannot be passed on"):
+        environment_block(variables)
+
+
+def test_a_system_without_tokens_confines_nothing_by_them() -> None:
+    if sys.platform != "win32":
+        assert strength_here(()) == strength_of(())
+        assert strength_here(())[0].level == "S0"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there it starts")
+async def test_nothing_starts_unconfined_where_a_token_was_wanted(tmp_path: Path) -> None:
+    for cage in get_args(Cage):
+        with pytest.raises(ToolError, match="only Windows has restricted tokens"):
+            await start_caged(
+                ["/bin/true"],
+                cwd=tmp_path,
+                env={},
+                stdin=0,
+                stdout=1,
+                stderr=2,
+                pass_fds=(),
+                cage=cage,
+                scratch=tmp_path,
+            )
+
+
+if sys.platform == "win32":
+    import functools
+
+    from indwell.files.private import remove_own_tree, scratch_folder
+    from indwell.sandbox.confine.trial import system_program
+
+    @pytest.mark.parametrize("cage", CAGES)
+    async def test_a_program_runs_with_a_token_to_its_end(tmp_path: Path, cage: Cage) -> None:
+        scratch = scratch_folder()
+        start = functools.partial(start_caged, cage=cage, scratch=scratch)
+        words = "echo said & echo %TEMP% & echo kept>%TEMP%\\own & exit 7"
+        try:
+            ended = await run_program(
+                [system_program("cmd.exe"), "/d", "/c", words],
+                cwd=tmp_path,
+                timeout_s=30,
+                start=start,
+                has_ui=False,
+            )
+            assert ended.exit_code == 7
+            assert [one.strip() for one in ended.output.splitlines()] == ["said", str(scratch)]
+            assert (scratch / "own").read_text().strip() == "kept"
+        finally:
+            remove_own_tree(scratch)
+
+    @pytest.mark.parametrize("cage", CAGES)
+    async def test_a_program_with_a_token_is_ended_in_time(tmp_path: Path, cage: Cage) -> None:
+        start = functools.partial(start_caged, cage=cage, scratch=tmp_path)
+        ended = await run_program(
+            [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"],
+            cwd=tmp_path,
+            timeout_s=1,
+            start=start,
+        )
+        assert ended.timed_out
+
+    def test_what_this_windows_holds_is_found_out_by_trying() -> None:
+        held, cage = strength_here(())
+        assert (held.level == "S2w") == (cage is not None)
+        assert held.reason
+        assert held.asks_for_all == (cage is None)
