@@ -70,6 +70,29 @@ def test_sec_08_neither_we_nor_a_child_leave_a_core_file() -> None:
     assert ended(NO_CORE).split() == ["0", "0", "False"]
 
 
+FILES = """
+import resource
+from indwell.sandbox.environment import allow_open_files
+resource.setrlimit(resource.RLIMIT_NOFILE, {limits})
+allow_open_files()
+print(*resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+
+
+@linux
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ("(256, 5000)", "4096 5000"),
+        ("(256, 1000)", "1000 1000"),
+        ("(256, 256)", "256 256"),
+        ("(1024, 5000)", "1024 5000"),
+    ],
+)
+def test_more_files_may_be_open_than_a_desktop_allows(limits: str, expected: str) -> None:
+    assert ended(FILES.format(limits=limits)).strip() == expected
+
+
 @linux
 @pytest.mark.skipif(Path("/proc/self").stat().st_uid != 0, reason="becomes another user")
 def test_sec_02_a_program_of_the_same_user_cannot_read_our_memory_or_environment() -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from keyring.backend import KeyringBackend
-from keyring.backends import fail, null
+from keyring.backends import fail, macOS, null
 from keyring.errors import InitError, KeyringLocked, PasswordDeleteError
 
 from indwell.settings.keys import KeyringUnusable
@@ -87,7 +89,7 @@ def test_a_backend_that_only_writes_a_file_is_not_taken_for_a_keyring() -> None:
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (KeyringLocked("dismissed"), "the keyring is locked"),
+        (KeyringLocked("dismissed"), "the keyring is locked, or access was refused; unlock it"),
         (InitError(f"D-Bus: {KEY}"), "the keyring does not work here (InitError)"),
         (
             ConnectionRefusedError("no bus"),
@@ -99,6 +101,61 @@ def test_a_backend_that_only_writes_a_file_is_not_taken_for_a_keyring() -> None:
 def test_a_fault_of_the_backend_is_one_sentence_that_holds_no_key(error, sentence) -> None:
     with pytest.raises(KeyringUnusable) as caught:
         SystemRing(Failing(error)).set(ORIGIN, KEY)
+    assert str(caught.value) == sentence
+
+
+class SecurityFrameworkError(Exception):
+    """Carries a status of macOS, as in the package's ``macOS.api``, which only macOS can load."""
+
+
+class KeychainDenied(SecurityFrameworkError):
+    pass
+
+
+class NotFound(SecurityFrameworkError):
+    pass
+
+
+@pytest.fixture
+def keychain(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], SystemRing]:
+    """The package's own backend for the Keychain, on a framework whose every call fails."""
+
+    def made(error: Exception) -> SystemRing:
+        def fail(*_given: object) -> None:
+            raise error
+
+        calls = ("find_generic_password", "set_generic_password", "delete_generic_password")
+        errors = {"Error": SecurityFrameworkError, "KeychainDenied": KeychainDenied}
+        api = SimpleNamespace(**errors, NotFound=NotFound, **dict.fromkeys(calls, fail))
+        monkeypatch.setattr(macOS, "api", api, raising=False)
+        return SystemRing(macOS.Keyring())
+
+    return made
+
+
+def test_a_keychain_without_our_key_has_none(keychain) -> None:
+    assert keychain(NotFound(-25300, "Item not found")).get(ORIGIN) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (KeychainDenied(-128, KEY), "the keyring is locked, or access was refused; unlock it"),
+        (
+            SecurityFrameworkError(-25308, KEY),
+            (
+                "the Keychain is locked, and nobody can be asked for its password here (as over "
+                "SSH); run `security unlock-keychain` in this terminal"
+            ),
+        ),
+        (SecurityFrameworkError(-25293, KEY), "the keyring does not work here (KeyringError)"),
+    ],
+)
+def test_a_keychain_that_refuses_is_one_sentence_that_holds_no_key(
+    keychain, error, sentence
+) -> None:
+    with pytest.raises(KeyringUnusable) as caught:
+        keychain(error).get(ORIGIN)
     assert str(caught.value) == sentence
 
 

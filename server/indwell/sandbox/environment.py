@@ -20,6 +20,8 @@ from indwell.own_path import lies_in, own_path
 from indwell.sandbox.leftovers import prepare
 from indwell.secrets import is_proxy, is_secret
 
+OPEN_FILES = 4_096
+_USUAL_FILES = 1_024
 _OF_WINDOWS = (
     *("HOMEDRIVE", "HOMEPATH", "USERNAME", "PUBLIC", "ALLUSERSPROFILE", "OS"),
     *("PROGRAMFILES(X86)", "PROGRAMW6432", "COMMONPROGRAMFILES", "COMMONPROGRAMFILES(X86)"),
@@ -221,6 +223,20 @@ def keep_private() -> None:
     prepare()
 
 
+def allow_open_files() -> None:
+    """Allow ``OPEN_FILES`` files at once if fewer than Linux's usual 1,024 are allowed.
+
+    macOS gives 256 to a program of the desktop, and each watched folder, socket and command takes
+    some. The limit that only root may raise stays. Best effort.
+    """
+    if sys.platform != "win32":
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+        if soft != resource.RLIM_INFINITY and soft < min(_USUAL_FILES, most):
+            with contextlib.suppress(OSError, ValueError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def take_out(is_secret: Callable[[str], bool], is_needed: Callable[[str], bool]) -> dict[str, str]:
     """Remove variables from this process's environment, and overwrite their memory.
 
@@ -278,5 +294,6 @@ def own_environment() -> Mapping[str, str]:
     finds the addresses of proxies, and child processes do not.
     """
     keep_private()
+    allow_open_files()
     taken = take_out(is_secret, is_proxy)
     return {**os.environ, **taken}

@@ -19,6 +19,8 @@ from indwell.settings.keys import KeyringUnusable
 SERVICE = "indwell"
 ANSWER_S = 30.0  # a locked keyring opens a password window, and a person needs time
 
+_NO_DESKTOP = -25_308  # errSecInteractionNotAllowed of macOS
+
 T = TypeVar("T")
 
 
@@ -103,7 +105,12 @@ def _bounded(call: Callable[[], T], answer_s: float) -> T:
 def _unusable(error: Exception) -> KeyringUnusable:
     """Describe only the type of error: a backend's own message may contain the key."""
     if isinstance(error, keyring.errors.KeyringLocked):
-        return KeyringUnusable("the keyring is locked")
+        return KeyringUnusable("the keyring is locked, or access was refused; unlock it")
+    if error.__cause__ is not None and error.__cause__.args[:1] == (_NO_DESKTOP,):
+        return KeyringUnusable(
+            "the Keychain is locked, and nobody can be asked for its password here (as over SSH); "
+            "run `security unlock-keychain` in this terminal"
+        )
     if isinstance(error, keyring.errors.NoKeyringError):
         return KeyringUnusable("this system has no keyring that works without a desktop")
     return KeyringUnusable(f"the keyring does not work here ({type(error).__name__})")
