@@ -9,7 +9,7 @@ import pytest
 
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError
-from indwell.files.reading import why_foreign
+from indwell.files.system.access import why_foreign
 from indwell.service.user_settings import read_settings
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file

@@ -1,4 +1,4 @@
-"""A file that is being made, without a name and with one: the same is promised of both."""
+"""A new file, which gets its final name only after all its bytes are written."""
 
 from __future__ import annotations
 
@@ -11,26 +11,22 @@ import pytest
 from indwell.files.append_log import list_names
 from indwell.files.copying import write_all
 from indwell.files.new_file import Fresh
+from indwell.files.system import calls
 
 
-@pytest.fixture(params=[True, False], ids=["in an open folder", "by its whole path"])
-def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fresh]:
-    folder = os.open(tmp_path, os.O_RDONLY) if request.param else None
-    made = Fresh(folder, "file" if request.param else str(tmp_path / "file"), 0o644)
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Fresh]:
+    folder = calls.open_file(tmp_path, os.O_RDONLY | calls.DIRECTORY)
+    made = Fresh(folder, 0o644)
     write_all(made.descriptor, b"new")
     yield made
     made.discard()
-    if folder is not None:
-        os.close(folder)
-
-
-def named(fresh: Fresh, tmp_path: Path) -> str:
-    return "file" if fresh._folder is not None else str(tmp_path / "file")
+    os.close(folder)
 
 
 def test_a_new_file_replaces_a_file(fresh: Fresh, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
-    fresh.take(named(fresh, tmp_path))
+    fresh.take("file")
     fresh.discard()
     assert (list_names(tmp_path), (tmp_path / "file").read_bytes()) == (("file",), b"new")
 
@@ -38,16 +34,16 @@ def test_a_new_file_replaces_a_file(fresh: Fresh, tmp_path: Path) -> None:
 def test_a_new_file_takes_only_a_free_name(fresh: Fresh, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
     with pytest.raises(FileExistsError):
-        fresh.create(named(fresh, tmp_path))
+        fresh.create("file")
     (tmp_path / "file").unlink()
-    fresh.create(named(fresh, tmp_path))
+    fresh.create("file")
     assert (list_names(tmp_path), (tmp_path / "file").read_bytes()) == (("file",), b"new")
 
 
 def test_discarded_it_leaves_nothing(fresh: Fresh, tmp_path: Path) -> None:
     (tmp_path / "file").mkdir()
     with pytest.raises(OSError, match="directory"):  # it has a name of ours by then
-        fresh.take(named(fresh, tmp_path))
+        fresh.take("file")
     assert len(list_names(tmp_path)) == 2
     fresh.discard()
     fresh.discard()

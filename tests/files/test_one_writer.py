@@ -103,12 +103,16 @@ def test_a_folder_that_another_process_holds_is_waited_for_and_not_for_ever(tmp_
     os.close(folder)
 
 
+NO_LOCKS = 1_000_000
+"""No open descriptor, so it has no locks, as a folder of some network drives."""
+
+
 def test_without_locks_the_threads_of_the_process_still_keep_apart() -> None:
     inside: list[int] = []
 
     def enter() -> None:
         for _ in range(200):
-            with one_writer(None, Path("x")) as is_alone:
+            with one_writer(NO_LOCKS, Path("x")) as is_alone:
                 assert not is_alone
                 inside.append(1)
                 os.sched_yield()

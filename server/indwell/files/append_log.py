@@ -9,12 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from indwell.files.copying import write_all
+from indwell.files.locks import NoLocks, lock_now
+from indwell.files.system import calls
 
 _MODE = 0o600
 
@@ -29,11 +30,11 @@ def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
         OSError: The file cannot be opened or written.
     """
     make_private_folder(path.parent)
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFE, _MODE)
+    file = calls.open_file(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFE, _MODE)
     try:
         os.write(file, b"\n" + line + b"\n")
         if durable:
-            os.fsync(file)
+            calls.fsync(file)
     finally:
         os.close(file)
 
@@ -45,7 +46,7 @@ def read_from(path: Path, offset: int, limit: int) -> bytes:
         OSError: The file cannot be read.
     """
     try:
-        file = os.open(path, os.O_RDONLY | _SAFE)
+        file = calls.open_file(path, os.O_RDONLY | _SAFE)
     except FileNotFoundError:
         return b""
     try:
@@ -63,20 +64,17 @@ def remove_all_but(folder: Path, keep: int) -> None:
     """
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
     for path in paths[:-keep]:
-        path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            calls.unlink(path)
 
-
-if sys.platform != "win32":
-    import fcntl
 
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 _CHUNK_B = 1 << 20
 REPLACED = "another file has taken its place"
 
-# A flag that the platform lacks is 0.
-_SAFE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # opening a FIFO must not block; ignored for regular files
+_SAFE = calls.CLOEXEC | calls.NOFOLLOW | calls.BINARY
+_NO_WAIT = calls.NONBLOCK  # opening a FIFO must not block; ignored for regular files
 
 
 class AppendLog:
@@ -96,14 +94,14 @@ class AppendLog:
     def __init__(self, path: Path) -> None:
         make_private_folder(path.parent)
         is_new = not path.exists()
-        self._file = os.open(
+        self._file = calls.open_file(
             path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _NO_WAIT | _SAFE, _FILE_MODE
         )
         try:
             check_regular(self._file, path)
             _lock(self._file, path)
             if is_new:
-                _sync_folder(path.parent)
+                calls.sync_names(path.parent)
         except BaseException:
             os.close(self._file)
             raise
@@ -115,7 +113,7 @@ class AppendLog:
     @property
     def ends_whole(self) -> bool:
         """Tell whether the file is empty or its last byte is a line feed."""
-        size = os.fstat(self._file).st_size
+        size = calls.fstat(self._file).st_size
         if size == 0:
             return True
         os.lseek(self._file, size - 1, os.SEEK_SET)  # appends still go to the end (O_APPEND)
@@ -129,10 +127,10 @@ class AppendLog:
             OSError: Another file has this path (``ESTALE``), or the path cannot be checked.
         """
         try:
-            there = self._path.lstat()
+            there = calls.lstat(self._path)
         except FileNotFoundError:
             return False
-        own = os.fstat(self._file)
+        own = calls.fstat(self._file)
         if (there.st_dev, there.st_ino) == (own.st_dev, own.st_ino):
             return True
         raise OSError(errno.ESTALE, REPLACED, str(self._path))
@@ -145,18 +143,18 @@ class AppendLog:
         """
         make_private_folder(self._path.parent)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _SAFE
-        file = os.open(self._path, flags, _FILE_MODE)
+        file = calls.open_file(self._path, flags, _FILE_MODE)
         try:
             _lock(file, self._path)
             os.lseek(self._file, 0, os.SEEK_SET)  # appends still go to the end (O_APPEND)
             while chunk := os.read(self._file, _CHUNK_B):
                 write_all(file, chunk)
-            os.fsync(file)
-            _sync_folder(self._path.parent)
+            calls.fsync(file)
+            calls.sync_names(self._path.parent)
         except BaseException:
             os.close(file)
             with suppress(OSError):
-                self._path.unlink()
+                calls.unlink(self._path)
             raise
         os.close(self._file)
         self._file = file
@@ -181,13 +179,7 @@ class AppendLog:
             OSError: The data may not survive. Do not retry: Linux drops the failed pages and
                 reports success the second time.
         """
-        full = getattr(fcntl, "F_FULLFSYNC", None) if sys.platform == "darwin" else None
-        if full is not None:
-            fcntl.fcntl(self._file, full)  # macOS: plain fsync stops at the drive's cache
-        elif hasattr(os, "fdatasync"):
-            os.fdatasync(self._file)
-        else:
-            os.fsync(self._file)
+        calls.fdatasync(self._file)
 
     def close(self) -> None:
         """Close the file and release its lock. May be called twice."""
@@ -204,8 +196,8 @@ def read_bytes_private(
     Raises:
         OSError: Missing, a symbolic link, not a regular file, over ``limit_b``, or unreadable.
     """
-    flags = _SAFE & ~getattr(os, "O_NOFOLLOW", 0) if follow_link else _SAFE
-    file = os.open(path, os.O_RDONLY | _NO_WAIT | flags)
+    flags = _SAFE & ~calls.NOFOLLOW if follow_link else _SAFE
+    file = calls.open_file(path, os.O_RDONLY | _NO_WAIT | flags)
     try:
         check_regular(file, path)
         chunks, size_b = [], 0
@@ -230,8 +222,8 @@ def make_private_folder(path: Path) -> None:
         return
     make_private_folder(path.parent)
     with suppress(FileExistsError):  # another process created it
-        path.mkdir(mode=_FOLDER_MODE)
-        _sync_folder(path.parent)
+        calls.mkdir(path, _FOLDER_MODE)
+        calls.sync_names(path.parent)
     if not path.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
 
@@ -254,31 +246,17 @@ def check_regular(file: int, path: Path) -> None:
     Raises:
         OSError: It is a folder, a pipe or a device.
     """
-    if not stat.S_ISREG(os.fstat(file).st_mode):
+    if not stat.S_ISREG(calls.fstat(file).st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
 
 
 def _lock(file: int, path: Path) -> None:
-    if sys.platform == "win32":
-        return  # Windows: a lock would also stop readers
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise BlockingIOError(errno.EWOULDBLOCK, "another writer has it open", str(path)) from error
-    except OSError as error:
-        if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}:
-            raise  # a file system without locks cannot enforce one writer
-
-
-def _sync_folder(path: Path) -> None:
-    """Make a new name in ``path`` survive a power cut; Windows has no such call."""
-    if sys.platform == "win32":
+        is_ours = lock_now(file)
+    except NoLocks:  # a file system without locks cannot enforce one writer
         return
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    if not is_ours:
+        raise BlockingIOError(errno.EWOULDBLOCK, "another writer has it open", str(path))
 
 
 PIECE_B = 256 << 10
@@ -286,10 +264,10 @@ PIECE_B = 256 << 10
 
 _FLAGS = (
     os.O_RDONLY
-    | getattr(os, "O_NONBLOCK", 0)  # opening a FIFO must not block
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
+    | calls.NONBLOCK  # opening a FIFO must not block
+    | calls.NOFOLLOW
+    | calls.CLOEXEC
+    | calls.BINARY
 )
 
 
@@ -299,7 +277,7 @@ def pieces_of(path: Path) -> Iterator[bytes]:
     Raises:
         OSError: Missing, a symbolic link, not a regular file, or unreadable; also raised midway.
     """
-    file = os.open(path, _FLAGS)
+    file = calls.open_file(path, _FLAGS)
     try:
         check_regular(file, path)
         while piece := os.read(file, PIECE_B):

@@ -24,9 +24,12 @@ from indwell.files.in_place import (
     settle,
 )
 from indwell.files.locks import one_writer, wait_locked
-from indwell.files.new_file import Fresh, sync_folder, usable
+from indwell.files.new_file import Fresh, usable
 from indwell.files.reading import read_regular
 from indwell.files.spelling import quoted
+from indwell.files.system import calls
+from indwell.files.system.access import is_users, same_readers
+from indwell.files.system.held_files import HeldOpen
 
 _NO_NEW_FILES = frozenset({errno.EACCES, errno.EPERM})
 _NO_RENAME = frozenset({errno.EBUSY, errno.EXDEV})  # a mount point, common in containers
@@ -119,7 +122,11 @@ def _replace(
     old, folder, name = target.old, target.folder, target.name
     in_place = old is not None and (old.st_nlink > 1 or _is_foreign(old))
     try:
-        fresh = Fresh(folder, name, 0o666 if old is None else 0o600, own=target.own)
+        fresh = Fresh(folder, 0o666 if old is None else calls.FRESH_MODE, own=target.own)
+        if old is not None and not in_place and not same_readers(fresh.descriptor, name, folder):
+            in_place = True
+            fresh.discard()
+            fresh = Fresh(folder, 0o600, own=target.own)
     except OSError as error:
         if old is None or error.errno not in _NO_NEW_FILES:
             raise
@@ -129,7 +136,7 @@ def _replace(
         write(fresh.descriptor)
         if old is not None and not in_place:
             in_place = not dress_like(fresh.descriptor, name, folder, old)
-        os.fsync(fresh.descriptor)
+        calls.fsync(fresh.descriptor)
         check()
         if create:
             _create(fresh, target)
@@ -139,7 +146,7 @@ def _replace(
             _take(fresh, target, check)
     finally:
         fresh.discard()
-    sync_folder(folder)
+    calls.sync_folder(folder)
 
 
 def _create(fresh: Fresh, target: AtomicTarget) -> None:
@@ -155,7 +162,8 @@ def _take(fresh: Fresh, target: AtomicTarget, check: Callable[[], None]) -> None
     try:
         fresh.take(target.name)
     except OSError as error:
-        if error.errno not in _NO_RENAME or target.old is None:
+        is_held = isinstance(error, HeldOpen)  # its holder may let others write
+        if target.old is None or not (is_held or error.errno in _NO_RENAME):
             raise
         _overwrite(target, fresh.descriptor, check)
 
@@ -174,7 +182,7 @@ def _overwrite(target: AtomicTarget, new: int, check: Callable[[], None]) -> Non
     descriptor = open_for_both(target.name, target.folder)
     try:
         wait_locked(descriptor, target.asked)
-        if target.old is None or os.fstat(descriptor).st_ino != target.old.st_ino:
+        if target.old is None or calls.fstat(descriptor).st_ino != target.old.st_ino:
             raise moved(target)
         journal = new_journal(target.private, target.place.path)
         try:
@@ -188,15 +196,10 @@ def _overwrite(target: AtomicTarget, new: int, check: Callable[[], None]) -> Non
 
 
 def _is_foreign(old: os.stat_result) -> bool:
-    return hasattr(os, "geteuid") and old.st_uid != os.geteuid()
+    return not is_users(old)
 
 
-_OLD = (
-    getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_BINARY", 0)
-)
+_OLD = calls.NOFOLLOW | calls.CLOEXEC | calls.NONBLOCK | calls.BINARY
 
 
 class AtomicTarget(msgspec.Struct, frozen=True):
@@ -207,7 +210,7 @@ class AtomicTarget(msgspec.Struct, frozen=True):
 
     asked: Path
     place: PathBeneath
-    folder: int | None
+    folder: int
     name: str
     old: os.stat_result | None
     own: str | None
@@ -258,9 +261,9 @@ def check_bytes(target: AtomicTarget, expected: bytes | None) -> None:
     """
     if expected is None:
         return
-    descriptor = os.open(target.name, os.O_RDONLY | _OLD, dir_fd=target.folder)
+    descriptor = calls.open_file(target.name, os.O_RDONLY | _OLD, dir_fd=target.folder)
     try:
-        same_size = os.fstat(descriptor).st_size == len(expected)
+        same_size = calls.fstat(descriptor).st_size == len(expected)
         if same_size and read_regular(descriptor, target.asked, len(expected)) == expected:
             return
     finally:
@@ -296,9 +299,9 @@ def damaged(path: Path, error: NotPutBack) -> ToolError:
     )
 
 
-def _stat(name: str, folder: int | None) -> os.stat_result | None:
+def _stat(name: str, folder: int) -> os.stat_result | None:
     try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+        return calls.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
 

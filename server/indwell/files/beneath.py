@@ -16,20 +16,21 @@ import msgspec
 from indwell.errors import ToolError
 from indwell.files.disk_names import as_on_disk, folds_case, is_same_folder
 from indwell.files.spelling import components, quoted, slashed
+from indwell.files.system import calls
+from indwell.files.system.held_files import HeldOpen
 
-HAS_DIR_FD = {os.open, os.mkdir, os.stat, os.rename, os.unlink} <= os.supports_dir_fd
 NAME_LIMIT_B = 255  # limit of one name on every common file system
 PATH_LIMIT_B = 4_096  # PATH_MAX of Linux
 
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_FOLDER = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
-_STEP = _FOLDER | getattr(os, "O_PATH", 0)  # an intermediate folder need not be listable
+_NO_FOLLOW = calls.NOFOLLOW
+_FOLDER = os.O_RDONLY | _NO_FOLLOW | calls.DIRECTORY | calls.CLOEXEC
+_STEP = _FOLDER | calls.PATH  # an intermediate folder need not be listable
 _ALWAYS = (
     _NO_FOLLOW
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOCTTY", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # opening a FIFO must not wait for its other end
-    | getattr(os, "O_BINARY", 0)
+    | calls.CLOEXEC
+    | calls.NOCTTY
+    | calls.NONBLOCK  # opening a FIFO must not wait for its other end
+    | calls.BINARY
 )
 
 
@@ -154,9 +155,7 @@ def open_place(place: PathBeneath, flags: int, mode: int = 0o666) -> int:
         ToolError: A component was replaced by a link, is missing, or the system refuses.
     """
     with plain_os_errors(place.path):
-        if not HAS_DIR_FD:
-            return os.open(place.path, flags | _ALWAYS, mode)
-        root = os.open(place.root, _FOLDER)
+        root = calls.open_file(place.root, _FOLDER)
         try:
             return open_below(root, place.parts, flags | _ALWAYS, mode)
         finally:
@@ -181,16 +180,20 @@ def walk_below(root: int, parts: Sequence[str], flags: int, mode: int = 0o666) -
     try:
         for part in folders:
             folder = _step(folder, part)
-        return os.open(name, flags | _NO_FOLLOW, mode, dir_fd=folder)
+        opened = calls.open_file(name, flags | calls.NOFOLLOW, mode, dir_fd=folder)
     finally:
         os.close(folder)
+    try:
+        calls.check_beneath(opened, root, parts)
+    except BaseException:
+        os.close(opened)
+        raise
+    return opened
 
 
 @contextlib.contextmanager
-def parent_folder(place: PathBeneath, *, create: bool = False) -> Iterator[tuple[int | None, str]]:
+def parent_folder(place: PathBeneath, *, create: bool = False) -> Iterator[tuple[int, str]]:
     """Open the parent folder of ``place``: yields its descriptor and the last name.
-
-    Without folder descriptors (Windows) the descriptor is None and the name is the whole path.
 
     Args:
         place: The path to reach; for the root itself the name is ``.``.
@@ -200,12 +203,6 @@ def parent_folder(place: PathBeneath, *, create: bool = False) -> Iterator[tuple
         ToolError: A component was replaced by a link, is missing, or is not a folder.
     """
     *folders, name = place.parts or (".",)
-    if not HAS_DIR_FD:
-        if create:
-            with plain_os_errors(place.path):
-                place.path.parent.mkdir(parents=True, exist_ok=True)
-        yield None, str(place.path)
-        return
     with plain_os_errors(place.path):
         folder = _open_folder(place.root, folders, create=create)
     try:
@@ -225,6 +222,8 @@ def plain_os_errors(path: Path) -> Iterator[None]:
 
 def plain_os_error(error: OSError, path: Path) -> ToolError:
     """Describe an operating system error about ``path`` in plain words."""
+    if isinstance(error, HeldOpen):
+        return ToolError(f"{quoted(path)} {error.strerror}")
     words = _WORDS.get(error.errno or 0)
     return ToolError(f"{quoted(path)} {words or f'cannot be used: {error.strerror or error}'}")
 
@@ -246,25 +245,29 @@ _WORDS = {
 
 
 def _open_folder(root: Path, parts: Sequence[str], *, create: bool) -> int:
-    folder = os.open(root, _FOLDER)
+    top = calls.open_file(root, _FOLDER)
     try:
         try:
-            return open_below(folder, parts, _FOLDER)
+            return open_below(top, parts, _FOLDER)
         except FileNotFoundError:
             if not create:
                 raise
-        for part in parts:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(part, dir_fd=folder)
-            folder = _step(folder, part)
-        return os.open(".", _FOLDER, dir_fd=folder)
+        folder = os.dup(top)
+        try:
+            for part in parts:
+                with contextlib.suppress(FileExistsError):
+                    calls.mkdir(part, dir_fd=folder)
+                folder = _step(folder, part)
+        finally:
+            os.close(folder)
+        return open_below(top, parts, _FOLDER)
     finally:
-        os.close(folder)
+        os.close(top)
 
 
 def _step(folder: int, part: str) -> int:
     """Open a subfolder and close ``folder``; returns the new descriptor."""
-    deeper = os.open(part, _STEP, dir_fd=folder)
+    deeper = calls.open_file(part, _STEP, dir_fd=folder)
     os.close(folder)
     return deeper
 
@@ -295,9 +298,9 @@ def works() -> bool:
     """
     if sys.platform != "linux":
         return False
-    folder = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    folder = calls.open_file("/", os.O_RDONLY | calls.DIRECTORY | calls.CLOEXEC)
     try:
-        os.close(open_at(folder, ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        os.close(open_at(folder, ".", os.O_RDONLY | calls.DIRECTORY | calls.CLOEXEC))
     except (OSError, AttributeError):  # AttributeError: the C library has no syscall()
         return False
     finally:
@@ -339,8 +342,8 @@ def _syscall() -> ctypes._NamedFuncPointer:
     return call
 
 
-_HANDLE = getattr(os, "O_PATH", 0) | os.O_NOFOLLOW | os.O_CLOEXEC if os.name == "posix" else 0
-_HANDLE_OF_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC if os.name == "posix" else 0
+_HANDLE = calls.PATH | calls.NOFOLLOW | calls.CLOEXEC
+_HANDLE_OF_FOLDER = os.O_RDONLY | calls.DIRECTORY | calls.CLOEXEC
 
 
 class Child(msgspec.Struct, frozen=True):
@@ -372,7 +375,7 @@ def children(folder: str) -> tuple[Child, ...]:
     """
     descriptor = _open(folder, _HANDLE_OF_FOLDER)
     try:
-        with os.scandir(descriptor) as found:
+        with calls.scan(descriptor) as found:
             return tuple(
                 Child(one.name, is_folder=one.is_dir(follow_symlinks=False))
                 for one in found
@@ -383,7 +386,7 @@ def children(folder: str) -> tuple[Child, ...]:
 
 
 def _open(path: str, flags: int) -> int:
-    root = os.open("/", _HANDLE_OF_FOLDER)
+    root = calls.open_file("/", _HANDLE_OF_FOLDER)
     try:
         return open_at(root, path.strip("/") or ".", flags)
     finally:

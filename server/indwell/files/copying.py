@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import os
 import stat
 import sys
+
+from indwell.files.system import calls
 
 _PIECE_B = 1 << 20
 _KERNEL_PIECE_B = 1 << 26  # a copy can be interrupted between two pieces
@@ -27,7 +28,7 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
 
 def copy_all(source: int, target: int) -> None:
     """Copy a whole file to the current position of ``target``; see ``copy_range``."""
-    copy_range(source, target, 0, os.fstat(source).st_size)
+    copy_range(source, target, 0, calls.fstat(source).st_size)
 
 
 def copy_range(source: int, target: int, offset: int, length: int) -> None:
@@ -38,7 +39,7 @@ def copy_range(source: int, target: int, offset: int, length: int) -> None:
     """
     done = _copy_in_kernel(source, target, offset, length)
     while done < length:
-        piece = _read_at(source, min(_PIECE_B, length - done), offset + done)
+        piece = calls.pread(source, min(_PIECE_B, length - done), offset + done)
         if not piece:
             raise OSError(errno.EIO, "a file became shorter while it was copied")
         write_all(target, piece)
@@ -66,46 +67,13 @@ if sys.platform == "linux":
 else:
 
     def _copy_in_kernel(_source: int, _target: int, _offset: int, _length: int) -> int:
-        """Return 0: no byte was copied."""
         return 0
 
 
-def _read_at(source: int, length: int, offset: int) -> bytes:
-    if hasattr(os, "pread"):
-        return os.pread(source, length, offset)
-    os.lseek(source, offset, os.SEEK_SET)
-    return os.read(source, length)
-
-
-_LOOK = (
-    os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-)
+_LOOK = os.O_RDONLY | calls.NOFOLLOW | calls.CLOEXEC | calls.NONBLOCK
 _NO_MODES = frozenset(
     {errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 )
-_COPYFILE_ACL, _COPYFILE_XATTR = 1, 4  # copyfile.h of macOS
-_ACCESS = "system.posix_acl_access"  # who else may read the file
-
-
-def dress_like(fresh: int, name: str, folder: int | None, old: os.stat_result) -> bool:
-    """Copy group, mode and attributes of ``name``, whose stat is ``old``, to the file ``fresh``.
-
-    Returns False if the group, the access list or the mode could not be set: other people could
-    read the new file, or could no longer read it. Other attributes that the system refuses are
-    skipped.
-    """
-    if hasattr(os, "fchown") and old.st_gid != os.fstat(fresh).st_gid:
-        try:
-            os.fchown(fresh, -1, old.st_gid)
-        except OSError:  # the user is not in this group
-            return False
-    # Changing the group clears capabilities and set-id bits, so attributes and mode are set later.
-    if folder is not None and not _attributes(fresh, name, folder):
-        return False
-    return set_mode(fresh, stat.S_IMODE(old.st_mode))
 
 
 def set_mode(descriptor: int, mode: int) -> bool:
@@ -116,10 +84,10 @@ def set_mode(descriptor: int, mode: int) -> bool:
     Raises:
         OSError: Any other failure, such as a disk error.
     """
-    if not hasattr(os, "fchmod") or stat.S_IMODE(os.fstat(descriptor).st_mode) == mode:
+    if stat.S_IMODE(calls.fstat(descriptor).st_mode) == mode:
         return True
     try:
-        os.fchmod(descriptor, mode)
+        calls.set_mode(descriptor, mode)
     except OSError as error:
         if error.errno not in _NO_MODES:
             raise
@@ -127,27 +95,73 @@ def set_mode(descriptor: int, mode: int) -> bool:
     return True
 
 
-if sys.platform == "linux":
+def dress_like(fresh: int, name: str, folder: int, old: os.stat_result) -> bool:
+    """Copy group, mode and attributes of ``name``, whose stat is ``old``, to the file ``fresh``.
 
-    def _attributes(fresh: int, name: str, folder: int) -> bool:
-        try:
-            source = os.open(name, _LOOK, dir_fd=folder)
-        except PermissionError:
-            return False  # writable but unreadable: a replacement would change who may read it
-        try:
-            given = []
-            with contextlib.suppress(OSError):  # a file system without attributes
-                given = os.listxattr(source)
-            if not _undress(fresh, given):
+    Returns False if the group, the access list or the mode could not be set: other people could
+    read the new file, or could no longer read it. Other attributes that the system refuses are
+    skipped. On Windows, False also for a file with more than one stream of bytes.
+    """
+    if not _set_group(fresh, old):
+        return False
+    # Changing the group clears capabilities and set-id bits, so attributes and mode are set later.
+    try:
+        source = calls.open_file(name, _LOOK, dir_fd=folder)
+    except PermissionError:
+        return False  # writable but unreadable: a replacement would change who may read it
+    try:
+        if not _copy_attributes(source, fresh):
+            return False
+    finally:
+        os.close(source)
+    return set_mode(fresh, stat.S_IMODE(old.st_mode))
+
+
+if sys.platform == "win32":
+    from indwell.files.system.windows import copy_facts as _copy_attributes
+
+    def _set_group(_fresh: int, _old: os.stat_result) -> bool:
+        return True
+
+else:
+
+    def _set_group(fresh: int, old: os.stat_result) -> bool:
+        if old.st_gid != calls.fstat(fresh).st_gid:
+            try:
+                os.fchown(fresh, -1, old.st_gid)
+            except OSError:  # the user is not in this group
                 return False
-            for attribute in given:
-                try:
-                    os.setxattr(fresh, attribute, os.getxattr(source, attribute))
-                except OSError:
-                    if attribute == _ACCESS:
-                        return False
-        finally:
-            os.close(source)
+        return True
+
+
+if sys.platform == "darwin":
+    import ctypes
+
+    _ACL_AND_ATTRIBUTES = 0x1 | 0x4  # copyfile.h: the access list; attributes such as quarantine
+
+    def _copy_attributes(source: int, fresh: int) -> bool:
+        copy = ctypes.CDLL(None, use_errno=True).fcopyfile
+        copy.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32)
+        if copy(source, fresh, None, _ACL_AND_ATTRIBUTES) == 0:
+            return True
+        return ctypes.get_errno() in {errno.ENOTSUP, errno.EOPNOTSUPP}  # a disk without either
+
+
+elif sys.platform == "linux":
+    _ACCESS = "system.posix_acl_access"  # who else may read the file
+
+    def _copy_attributes(source: int, fresh: int) -> bool:
+        given = []
+        with contextlib.suppress(OSError):  # a file system without attributes
+            given = os.listxattr(source)
+        if not _undress(fresh, given):
+            return False
+        for attribute in given:
+            try:
+                os.setxattr(fresh, attribute, os.getxattr(source, attribute))
+            except OSError:
+                if attribute == _ACCESS:
+                    return False
         return True
 
     def _undress(fresh: int, given: list[str]) -> bool:
@@ -159,24 +173,4 @@ if sys.platform == "linux":
                 except OSError:
                     if attribute == _ACCESS:
                         return False
-        return True
-
-elif sys.platform == "darwin":
-
-    def _attributes(fresh: int, name: str, folder: int) -> bool:
-        """Copy the access list and the attributes: Finder's tags, quarantine (never run yet)."""
-        try:
-            source = os.open(name, _LOOK, dir_fd=folder)
-        except PermissionError:
-            return False
-        try:
-            copy = ctypes.CDLL(None).fcopyfile
-            return int(copy(source, fresh, None, _COPYFILE_ACL | _COPYFILE_XATTR)) == 0
-        finally:
-            os.close(source)
-
-else:
-
-    def _attributes(_fresh: int, _name: str, _folder: int) -> bool:
-        """Return True: this system's attributes are not copied."""
         return True

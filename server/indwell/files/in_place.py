@@ -21,6 +21,7 @@ import os
 import secrets
 import stat
 import struct
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,17 +33,13 @@ from indwell.errors import EditRefused, ToolError
 from indwell.files.beneath import PathBeneath, parent_folder
 from indwell.files.copying import copy_all, copy_range, write_all
 from indwell.files.locks import WAIT_S, NoLocks, lock_now, wait_locked
-from indwell.files.new_file import known_name, sync_folder, usable
+from indwell.files.new_file import known_name, usable
 from indwell.files.spelling import quoted
+from indwell.files.system import calls
+from indwell.files.system.access import is_users
 
 _UNSUPPORTED = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENODEV})
-_READ_WRITE = (
-    os.O_RDWR
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_BINARY", 0)
-)
+_READ_WRITE = os.O_RDWR | calls.NOFOLLOW | calls.CLOEXEC | calls.NONBLOCK | calls.BINARY
 
 
 class NotPutBack(OSError):
@@ -60,13 +57,13 @@ class NotPutBack(OSError):
         self.comes_back = comes_back
 
 
-def open_for_both(name: str, folder: int | None) -> int:
+def open_for_both(name: str, folder: int) -> int:
     """Open an existing file for reading and writing, following no link.
 
     Raises:
         OSError: The system refuses.
     """
-    return os.open(name, _READ_WRITE, dir_fd=folder)
+    return calls.open_file(name, _READ_WRITE, dir_fd=folder)
 
 
 def overwrite(target: int, new: int, journal: Journal, check: Callable[[], None]) -> None:
@@ -89,7 +86,7 @@ def overwrite(target: int, new: int, journal: Journal, check: Callable[[], None]
         journal.discard()
         raise
     try:
-        pour(new, 0, os.fstat(new).st_size, target)
+        pour(new, 0, calls.fstat(new).st_size, target)
     except BaseException as error:
         try:
             pour(journal.descriptor, 0, old_b, target)
@@ -110,7 +107,7 @@ def pour(source: int, offset: int, length: int, target: int) -> None:
     Raises:
         OSError: The system refuses; ``target`` may hold a part.
     """
-    if length and hasattr(os, "posix_fallocate"):
+    if length and sys.platform == "linux":
         try:  # a full disk is noticed before the first byte is overwritten
             os.posix_fallocate(target, 0, length)
         except OSError as error:
@@ -119,14 +116,14 @@ def pour(source: int, offset: int, length: int, target: int) -> None:
     os.lseek(target, 0, os.SEEK_SET)
     copy_range(source, target, offset, length)
     os.ftruncate(target, length)
-    os.fsync(target)
+    calls.fsync(target)
 
 
 _MARK = struct.Struct("<8sQQQ")  # signature, inode, bytes before, bytes after
 _MAGIC = b"indwell2"
 _TRIES = 5
-_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_OPEN = os.O_RDWR | getattr(os, "O_NONBLOCK", 0) | _SAFE
+_SAFE = calls.NOFOLLOW | calls.CLOEXEC | calls.BINARY
+_OPEN = os.O_RDWR | calls.NONBLOCK | _SAFE
 _NEW = _OPEN | os.O_CREAT | os.O_EXCL
 
 
@@ -162,14 +159,14 @@ class Journal:
         Raises:
             OSError: The system refuses.
         """
-        kind = os.fstat(target)
-        n_new = os.fstat(new).st_size
+        kind = calls.fstat(target)
+        n_new = calls.fstat(new).st_size
         copy_range(target, self.descriptor, 0, kind.st_size)
         copy_all(new, self.descriptor)
         write_all(self.descriptor, _MARK.pack(_MAGIC, kind.st_ino, kind.st_size, n_new))
-        os.fsync(self.descriptor)
+        calls.fsync(self.descriptor)
         if self.place is not None:
-            _sync(self.place.parent)
+            calls.sync_names(self.place.parent)
         return kind.st_size
 
     def told(self) -> UndoContent | None:
@@ -178,10 +175,10 @@ class Journal:
         Raises:
             OSError: The undo file cannot be read.
         """
-        size = os.fstat(self.descriptor).st_size
+        size = calls.fstat(self.descriptor).st_size
         if size < _MARK.size:
             return None
-        mark = os.pread(self.descriptor, _MARK.size, size - _MARK.size)
+        mark = calls.pread(self.descriptor, _MARK.size, size - _MARK.size)
         magic, inode, old_b, new_b = _MARK.unpack(mark)
         if magic != _MAGIC or old_b + new_b + _MARK.size != size:
             return None
@@ -196,9 +193,9 @@ class Journal:
         if self.place is None:
             return self._copied(old_b)
         kept = self.place.with_name(f"{self.place.stem}-{secrets.token_hex(8)}.old")
-        self.place.rename(kept)
+        calls.rename(self.place, kept)
         self.place = None
-        _sync(kept.parent)
+        calls.sync_names(kept.parent)
         os.ftruncate(self.descriptor, old_b)
         return kept
 
@@ -206,7 +203,7 @@ class Journal:
         """Remove the undo file; if that fails, the next use of the file removes it."""
         if self.place is not None:
             with contextlib.suppress(OSError):
-                self.place.unlink()
+                calls.unlink(self.place)
             self.place = None
 
     def close(self) -> None:
@@ -217,7 +214,7 @@ class Journal:
         descriptor, name = tempfile.mkstemp(prefix="indwell-", suffix=".old")
         try:
             copy_range(self.descriptor, descriptor, 0, old_b)
-            os.fsync(descriptor)
+            calls.fsync(descriptor)
         finally:
             os.close(descriptor)
         return Path(name)
@@ -234,14 +231,14 @@ def new_journal(private: Path | None, path: Path) -> Journal:
         assert private is not None
         place = undo_path(private, path)
         try:
-            descriptor = os.open(place, _NEW, 0o600)
+            descriptor = calls.open_file(place, _NEW, 0o600)
         except FileExistsError as error:
             raise EditRefused(
                 f"{quoted(path)} was not written: another edit of it is not over; try again"
             ) from error
         journal = Journal(descriptor, place)
         try:
-            is_ours = lock_now(descriptor) and os.fstat(descriptor).st_nlink > 0
+            is_ours = lock_now(descriptor) and _is_at(place, descriptor)
         except OSError as error:
             journal.discard()
             journal.close()
@@ -264,12 +261,12 @@ def left_journal(private: Path, path: Path, *, wait_s: float) -> Journal | None:
     """
     place = undo_path(private, path)
     try:
-        descriptor = os.open(place, _OPEN)
+        descriptor = calls.open_file(place, _OPEN)
     except FileNotFoundError:
         return None
     try:
         _check_own(descriptor, place)
-        if wait_locked(descriptor, path, wait_s=wait_s) and os.fstat(descriptor).st_nlink:
+        if wait_locked(descriptor, path, wait_s=wait_s) and _is_at(place, descriptor):
             return Journal(descriptor, place)
     except BaseException:
         os.close(descriptor)
@@ -278,25 +275,25 @@ def left_journal(private: Path, path: Path, *, wait_s: float) -> Journal | None:
     return None
 
 
-def _check_own(descriptor: int, place: Path) -> None:
-    kind = os.fstat(descriptor)
-    if not stat.S_ISREG(kind.st_mode) or kind.st_uid != os.geteuid():
-        raise OSError(errno.EINVAL, "no undo file of ours", str(place))
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+def _is_at(place: Path, descriptor: int) -> bool:
+    """Tell whether the open file still has its name."""
     try:
-        sync_folder(descriptor)
-    finally:
-        os.close(descriptor)
+        return os.path.samestat(calls.lstat(place), calls.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _check_own(descriptor: int, place: Path) -> None:
+    kind = calls.fstat(descriptor)
+    if not stat.S_ISREG(kind.st_mode) or not is_users(kind):
+        raise OSError(errno.EINVAL, "no undo file of ours", str(place))
 
 
 READ_WAIT_S = 1.0  # how long a reader waits for a writer before it reads the file as it is
 _PIECE_B = 1 << 16
 
 
-def free_name(folder: int | None, private: Path | None) -> str | None:
+def free_name(folder: int, private: Path | None) -> str | None:
     """Free our temporary name in the open, locked ``folder`` and return it.
 
     None if there is no such name, or it cannot be freed.
@@ -305,10 +302,10 @@ def free_name(folder: int | None, private: Path | None) -> str | None:
     if own is None:
         return None
     try:
-        kind = os.stat(own, dir_fd=folder, follow_symlinks=False)
-        if not stat.S_ISREG(kind.st_mode) or kind.st_uid != os.geteuid():
+        kind = calls.stat(own, dir_fd=folder, follow_symlinks=False)
+        if not stat.S_ISREG(kind.st_mode) or not is_users(kind):
             return None
-        os.unlink(own, dir_fd=folder)
+        calls.unlink(own, dir_fd=folder)
     except FileNotFoundError:
         pass
     except OSError:
@@ -334,9 +331,7 @@ def put_right(place: PathBeneath, private: Path | None) -> None:
         settle(place.path, name, folder, private, wait_s=READ_WAIT_S)
 
 
-def settle(
-    path: Path, name: str, folder: int | None, private: Path, *, wait_s: float = WAIT_S
-) -> None:
+def settle(path: Path, name: str, folder: int, private: Path, *, wait_s: float = WAIT_S) -> None:
     """Finish or undo a write in place that a dead process left half done.
 
     Args:
@@ -378,10 +373,10 @@ def settle(
 
 
 @contextlib.contextmanager
-def _opened(name: str, folder: int | None) -> Iterator[int | None]:
+def _opened(name: str, folder: int) -> Iterator[int | None]:
     """Open the regular file of that name for reading and writing; None if there is none."""
     try:
-        kind = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        kind = calls.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         yield None
         return
@@ -399,7 +394,7 @@ def _is_settled(target: int, journal: Journal, told: UndoContent) -> bool:
     """Tell whether the file holds the old or the new text; a mixture is restored first."""
     holds = _holds(target, journal.descriptor, told)
     assert journal.place is not None
-    if holds == "mixture" and os.fstat(target).st_ino == told.inode:
+    if holds == "mixture" and calls.fstat(target).st_ino == told.inode:
         try:
             pour(journal.descriptor, 0, told.old_b, target)
         except OSError as error:
@@ -410,15 +405,15 @@ def _is_settled(target: int, journal: Journal, told: UndoContent) -> bool:
 
 def _holds(target: int, undo: int, told: UndoContent) -> Literal["old", "new", "mixture", "other"]:
     """Compare the open file with the undo file's old and new bytes."""
-    size = os.fstat(target).st_size
+    size = calls.fstat(target).st_size
     if size not in {told.old_b, told.new_b, max(told.old_b, told.new_b)}:
         return "other"
     is_old, is_new = size == told.old_b, size == told.new_b
     for at in range(0, size, _PIECE_B):
         length = min(_PIECE_B, size - at)
-        piece = os.pread(target, length, at)
-        old = os.pread(undo, max(0, min(length, told.old_b - at)), at)
-        new = os.pread(undo, max(0, min(length, told.new_b - at)), told.old_b + at)
+        piece = calls.pread(target, length, at)
+        old = calls.pread(undo, max(0, min(length, told.old_b - at)), at)
+        new = calls.pread(undo, max(0, min(length, told.new_b - at)), told.old_b + at)
         is_old, is_new = is_old and piece == old, is_new and piece == new
         padded = old.ljust(length, b"\0")  # space that was reserved but not written yet
         if piece not in {padded, new} and not _is_mixed(piece, padded, new):

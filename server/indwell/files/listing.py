@@ -15,7 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.files.beneath import HAS_DIR_FD, locate, open_place, plain_os_errors
+from indwell.files.beneath import locate, open_place, plain_os_errors
+from indwell.files.system import calls
 
 MOST_BESIDE = 10_000  # most names of a folder that are searched for hard links; takes about 5 ms
 
@@ -35,9 +36,7 @@ def list_folder(path: Path, roots: Sequence[Path]) -> tuple[FolderEntry, ...]:
     """
     place = locate(path, roots)
     with plain_os_errors(place.path):
-        if not HAS_DIR_FD:
-            return _entries(place.path)
-        descriptor = open_place(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        descriptor = open_place(place, os.O_RDONLY | calls.DIRECTORY)
         try:
             return _entries(descriptor)
         finally:
@@ -60,7 +59,7 @@ def linked_mark(path: Path) -> tuple[int, ...] | None:
     The value also changes when the text changes. Follows no symbolic link.
     """
     try:
-        found = path.lstat()
+        found = calls.lstat(path)
     except OSError:
         return None
     if not stat.S_ISREG(found.st_mode) or found.st_nlink < 2:  # noqa: PLR2004
@@ -74,12 +73,12 @@ def names_of_file(path: Path, folders: Iterable[Path]) -> tuple[Path, ...]:
     Searches at most ``MOST_BESIDE`` names in each folder.
     """
     try:
-        kind = path.lstat()
+        kind = calls.lstat(path)
     except OSError:
         return ()
     found: list[Path] = []
     for folder in folders:
-        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        with contextlib.suppress(OSError), calls.scan(folder) as entries:
             # A directory entry includes the inode, so no file needs a stat.
             twins = (one.name for one in islice(entries, MOST_BESIDE) if one.inode() == kind.st_ino)
             found += [folder / name for name in twins if folder / name != path]
@@ -94,7 +93,7 @@ def is_file(path: Path) -> bool:
 def same_file(one: Path, other: Path) -> bool:
     """Tell whether two paths are the same file. Follows no link."""
     try:
-        return os.path.samestat(one.lstat(), other.lstat())
+        return os.path.samestat(calls.lstat(one), calls.lstat(other))
     except OSError:
         return False
 
@@ -102,7 +101,7 @@ def same_file(one: Path, other: Path) -> bool:
 def modified_s(path: Path) -> float:
     """Return a file's modification time in seconds since 1970; 0 if gone. Follows no link."""
     try:
-        return path.lstat().st_mtime
+        return calls.lstat(path).st_mtime
     except OSError:
         return 0.0
 
@@ -112,8 +111,8 @@ def newest_first(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(sorted(paths, key=lambda path: (-modified_s(path), path)))
 
 
-def _entries(folder: int | Path) -> tuple[FolderEntry, ...]:
-    with os.scandir(folder) as found:
+def _entries(folder: int) -> tuple[FolderEntry, ...]:
+    with calls.scan(folder) as found:
         return tuple(
             sorted(
                 FolderEntry(name=one.name, is_folder=one.is_dir(follow_symlinks=False))
@@ -179,7 +178,7 @@ def same_named(name: str, folder: Path, most: int) -> tuple[Path, ...]:
     wanted, left, todo = name.casefold(), MOST_LOOKED_AT, deque([folder])
     while todo and left > 0 and len(found) < most:
         here = todo.popleft()
-        with contextlib.suppress(OSError), os.scandir(here) as entries:
+        with contextlib.suppress(OSError), calls.scan(here) as entries:
             for one in sorted(islice(entries, left), key=lambda entry: entry.name):
                 left -= 1
                 if one.name.startswith(".") or one.name in PASSED_BY:
@@ -214,7 +213,7 @@ def mark_of(folder: Path, most: int = MOST_FILES) -> str:
     while pending:
         here = pending.pop()
         try:
-            with os.scandir(here) as entries:
+            with calls.scan(here) as entries:
                 listed = sorted(entries, key=lambda one: one.name)
         except OSError:
             hashed.update(b"?")
@@ -241,7 +240,7 @@ def mark_of(folder: Path, most: int = MOST_FILES) -> str:
 def changed_since(path: Path, when_ns: int) -> bool:
     """Tell whether a file changed since then, by its disk's clock; True if that is unknown."""
     try:
-        found = path.stat()
+        found = calls.stat(path)
     except OSError:
         return True
     return max(found.st_mtime_ns, found.st_ctime_ns) > when_ns - COARSE_NS
@@ -250,7 +249,7 @@ def changed_since(path: Path, when_ns: int) -> bool:
 def file_mark(path: Path) -> tuple[int, ...] | None:
     """Return a file's stat values, which differ after each write; None if there is no file."""
     try:
-        found = path.stat()
+        found = calls.stat(path)
     except OSError:
         return None
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev
@@ -280,7 +279,7 @@ def state_of(path: Path, clock: Callable[[], int] = time.time_ns) -> FileState |
         clock: Returns nanoseconds since 1970.
     """
     try:
-        stat = path.stat()
+        stat = calls.stat(path)
     except OSError:
         return None
     changed = max(stat.st_mtime_ns, stat.st_ctime_ns)

@@ -4,6 +4,9 @@ A folder is locked itself (flock), which leaves no file and ends with the proces
 without such locks (some network drives), only threads of this process exclude each other. Other
 programs ignore these locks; so writers compare the file right before they replace it.
 
+Windows locks no folder, so a mutex named after the folder does it there. A file is locked on a byte
+far behind its end: Windows would otherwise keep readers out.
+
 ``locked`` blocks while another holds the lock: call it in a thread.
 """
 
@@ -21,9 +24,7 @@ from pathlib import Path
 
 from indwell.errors import EditRefused
 from indwell.files.spelling import quoted
-
-if sys.platform != "win32":
-    import fcntl
+from indwell.files.system import calls
 
 WAIT_S = 5.0  # for one small edit by another process; a slow disk takes 0.1
 _STEP_S = 0.002  # between two attempts to get a lock
@@ -34,51 +35,112 @@ _UNSUPPORTED = frozenset(
 _threads = threading.Lock()
 
 
+class NoLocks(OSError):
+    """The file system has no locks of this kind."""
+
+
 @contextmanager
-def one_writer(folder: int | None, path: Path, *, wait_s: float = WAIT_S) -> Iterator[bool]:
+def one_writer(folder: int, path: Path, *, wait_s: float = WAIT_S) -> Iterator[bool]:
     """Hold the writer's lock of the open ``folder``; yields whether other processes respect it.
 
     Args:
-        folder: Its descriptor, opened by this caller alone; None where there are no descriptors.
+        folder: Its descriptor, opened by this caller alone.
         path: The file to write, for the message.
         wait_s: Seconds to wait for others.
 
     Raises:
         EditRefused: Others did not release the lock in time.
     """
-    if folder is not None and wait_locked(folder, path, wait_s=wait_s):
-        yield True  # closing the descriptor ends the lock
-        return
-    if not _threads.acquire(timeout=wait_s):
-        raise _busy(path)
-    try:
-        yield False
-    finally:
-        _threads.release()
+    with _folder_lock(folder, path, wait_s) as is_locked:
+        if is_locked:
+            yield True
+            return
+        if not _threads.acquire(timeout=wait_s):
+            raise _busy(path)
+        try:
+            yield False
+        finally:
+            _threads.release()
 
 
-def lock_now(descriptor: int) -> bool:
-    """Try to lock an open file or folder; False if another open description holds the lock.
+if sys.platform == "win32":
+    import msvcrt
 
-    Raises:
-        NoLocks: The file system has no locks.
-        OSError: Any other failure.
-    """
-    if sys.platform == "win32":
-        raise NoLocks
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno in _UNSUPPORTED:
-            raise NoLocks(error.errno, error.strerror) from error
-        raise
-    return True
+    _FAR = 0x7FFFFFFF  # the upper half of the locked byte's offset
+    _NOW, _ALONE = 0x1, 0x2  # LOCKFILE_FAIL_IMMEDIATELY, LOCKFILE_EXCLUSIVE_LOCK
+    _TAKEN = frozenset({33, 997})  # ERROR_LOCK_VIOLATION, ERROR_IO_PENDING
+    _NONE = frozenset({1, 50})  # ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED
 
+    def lock_now(descriptor: int) -> bool:
+        """Try to lock an open file; False if another open description holds the lock.
 
-class NoLocks(OSError):
-    """The file system, or the system, has no locks of this kind."""
+        Raises:
+            NoLocks: The file system has no locks.
+            OSError: Any other failure.
+        """
+        import pywintypes  # noqa: PLC0415 - takes time, and most calls need it never
+        import win32file  # noqa: PLC0415 - as above
+
+        at = pywintypes.OVERLAPPED()
+        at.OffsetHigh = _FAR
+        try:
+            win32file.LockFileEx(msvcrt.get_osfhandle(descriptor), _NOW | _ALONE, 1, 0, at)
+        except pywintypes.error as error:
+            if error.winerror in _TAKEN:
+                return False
+            if error.winerror in _NONE:
+                raise NoLocks(errno.ENOLCK, error.strerror) from error
+            raise OSError(None, error.strerror, None, error.winerror) from error
+        return True
+
+    @contextmanager
+    def _folder_lock(folder: int, path: Path, wait_s: float) -> Iterator[bool]:
+        import pywintypes  # noqa: PLC0415 - as above
+        import win32api  # noqa: PLC0415 - as above
+        import win32event  # noqa: PLC0415 - as above
+
+        found = calls.fstat(folder)
+        name = f"Global\\indwell-{found.st_dev:x}-{found.st_ino:x}"
+        try:
+            mutex = win32event.CreateMutex(None, False, name)  # noqa: FBT003 - by position only
+        except pywintypes.error:  # a process of another user holds it
+            yield False
+            return
+        try:
+            # A mutex that its owner's death left is taken over, as a lock would be.
+            waited = win32event.WaitForSingleObject(mutex, int(wait_s * 1000))
+            if waited == win32event.WAIT_TIMEOUT:
+                raise _busy(path)
+            try:
+                yield True
+            finally:
+                win32event.ReleaseMutex(mutex)
+        finally:
+            win32api.CloseHandle(mutex)
+
+else:
+    import fcntl
+
+    def lock_now(descriptor: int) -> bool:
+        """Try to lock an open file or folder; False if another open description holds the lock.
+
+        Raises:
+            NoLocks: The file system has no locks.
+            OSError: Any other failure.
+        """
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            if error.errno in _UNSUPPORTED:
+                raise NoLocks(error.errno, error.strerror) from error
+            raise
+        return True
+
+    @contextmanager
+    def _folder_lock(folder: int, path: Path, wait_s: float) -> Iterator[bool]:
+        yield wait_locked(folder, path, wait_s=wait_s)  # closing the descriptor ends the lock
 
 
 def wait_locked(descriptor: int, path: Path, *, wait_s: float = WAIT_S) -> bool:
@@ -104,11 +166,8 @@ def _busy(path: Path) -> EditRefused:
     )
 
 
-if sys.platform != "win32":
-    import fcntl
-
-_SAFE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | _SAFE
+_SAFE = calls.CLOEXEC | calls.NOFOLLOW | calls.BINARY
+_FLAGS = os.O_RDWR | os.O_CREAT | calls.NONBLOCK | _SAFE
 _MODE = 0o600
 _LOCK_STEP_S = 0.01  # between two attempts to get a lock
 
@@ -120,7 +179,7 @@ _held = threading.local()
 def locked(path: Path, *, timeout_s: float) -> Iterator[None]:
     """Hold the lock of ``path``; reentrant within a thread.
 
-    Without file locks (some file systems, Windows), only threads of this process are excluded.
+    Without file locks (some file systems), only threads of this process are excluded.
 
     Args:
         path: The lock file, created empty (0600) if missing and never written. Its folder must
@@ -141,7 +200,7 @@ def locked(path: Path, *, timeout_s: float) -> Iterator[None]:
         if name in held:
             yield
             return
-        file = os.open(path, _FLAGS, _MODE)
+        file = calls.open_file(path, _FLAGS, _MODE)
         try:
             _lock(file, name, until)
             held.add(name)
@@ -156,20 +215,10 @@ def locked(path: Path, *, timeout_s: float) -> Iterator[None]:
 
 
 def _lock(file: int, name: str, until: float) -> None:
-    if sys.platform == "win32":
-        return
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+    try:
+        while not lock_now(file):
             if time.monotonic() >= until:
-                raise TimeoutError(
-                    errno.ETIMEDOUT, "another process is busy with it", name
-                ) from error
+                raise TimeoutError(errno.ETIMEDOUT, "another process is busy with it", name)
             time.sleep(_LOCK_STEP_S)
-        except OSError as error:
-            if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}:
-                raise
-            return  # a file system without locks
-        else:
-            return
+    except NoLocks:
+        return

@@ -8,19 +8,15 @@ import hashlib
 import os
 import secrets
 import stat
-import sys
 from pathlib import Path
 
 from indwell.files.append_log import make_private_folder
 from indwell.files.copying import copy_all, set_mode, write_all
+from indwell.files.system import calls
+from indwell.files.system.access import is_alone
 
 _CLOSED = -1
-_FLAGS = (
-    os.O_RDWR
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
+_FLAGS = os.O_RDWR | calls.NOFOLLOW | calls.CLOEXEC | calls.BINARY
 _NEW = _FLAGS | os.O_CREAT | os.O_EXCL
 _OWN_LINKS = Path("/proc/self/fd")  # an anonymous file's path for linkat(2)
 _NO_LINKS = frozenset(
@@ -28,19 +24,11 @@ _NO_LINKS = frozenset(
 )
 
 
-def sync_folder(folder: int | None) -> None:
-    """Flush a folder's entries where the system can, so that a rename survives a power cut."""
-    if folder is not None:
-        with contextlib.suppress(OSError):  # some file systems refuse fsync of a folder
-            os.fsync(folder)
-
-
 class Fresh:
     """A new file in a folder, open for writing and reading.
 
     Args:
-        folder: The open folder; None on systems without folder descriptors.
-        beside: A name in that folder, or a whole path without ``folder``.
+        folder: The open folder.
         mode: Permissions before the process's umask.
         own: The temporary name, if the file needs one; the name must be free.
 
@@ -48,11 +36,8 @@ class Fresh:
         OSError: No file can be created in the folder.
     """
 
-    def __init__(
-        self, folder: int | None, beside: str, mode: int, *, own: str | None = None
-    ) -> None:
+    def __init__(self, folder: int, mode: int, *, own: str | None = None) -> None:
         self._folder = folder
-        self._beside = beside
         self._own = own or random_name()
         self._name: str | None = None
         self.descriptor = _anonymous(folder, mode)
@@ -66,9 +51,7 @@ class Fresh:
             OSError: The system refuses; the old file is unchanged.
         """
         own = self._named()
-        if sys.platform == "win32":
-            self._close()  # Windows renames no open file
-        os.replace(own, name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        calls.replace(own, name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
         self._name = None
 
     def create(self, name: str) -> None:
@@ -81,16 +64,14 @@ class Fresh:
         try:
             if self._name is None:
                 self._link(name)
-            elif hasattr(os, "link"):
-                os.link(
+            else:
+                calls.link(
                     self._name,
                     name,
                     src_dir_fd=self._folder,
                     dst_dir_fd=self._folder,
                     follow_symlinks=False,
                 )
-            else:
-                self.take(name)
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
@@ -106,7 +87,7 @@ class Fresh:
             self._close()
         if self._name is not None:
             with contextlib.suppress(OSError):
-                os.unlink(self._name, dir_fd=self._folder)
+                calls.unlink(self._name, dir_fd=self._folder)
             self._name = None
 
     def _named(self) -> str:
@@ -123,24 +104,21 @@ class Fresh:
         return self._name
 
     def _link(self, name: str) -> None:
-        os.link(_OWN_LINKS / str(self.descriptor), name, dst_dir_fd=self._folder)
+        calls.link(_OWN_LINKS / str(self.descriptor), name, dst_dir_fd=self._folder)
 
     def _open_named(self, mode: int) -> None:
-        own = self._own
-        if self._folder is None:
-            own = str(Path(self._beside).with_name(own))
-        self.descriptor = os.open(own, _NEW, mode, dir_fd=self._folder)
-        self._name = own
+        self.descriptor = calls.open_file(self._own, _NEW, mode, dir_fd=self._folder)
+        self._name = self._own
 
     def _copy_to_named(self) -> None:
         """Start again with a named file where the file system cannot name an anonymous one."""
         anonymous = self.descriptor
-        mode = stat.S_IMODE(os.fstat(anonymous).st_mode)
+        mode = stat.S_IMODE(calls.fstat(anonymous).st_mode)
         self._open_named(mode & 0o777)  # set the mode now; it may be refused later
         try:
             copy_all(anonymous, self.descriptor)
             set_mode(self.descriptor, mode)
-            os.fsync(self.descriptor)
+            calls.fsync(self.descriptor)
         finally:
             os.close(anonymous)
 
@@ -150,13 +128,13 @@ class Fresh:
             os.close(descriptor)
 
 
-def _anonymous(folder: int | None, mode: int) -> int:
+def _anonymous(folder: int, mode: int) -> int:
     """Open a file without a name; -1 where the system has none."""
-    flag = getattr(os, "O_TMPFILE", 0)
-    if not flag or folder is None or not _OWN_LINKS.is_dir():
+    flag = calls.TMPFILE
+    if not flag or not _OWN_LINKS.is_dir():
         return _CLOSED
     try:
-        return os.open(".", _FLAGS | flag, mode, dir_fd=folder)
+        return calls.open_file(".", _FLAGS | flag, mode, dir_fd=folder)
     except OSError as error:
         if error.errno in {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT}:
             return _CLOSED
@@ -166,8 +144,8 @@ def _anonymous(folder: int | None, mode: int) -> int:
 SUFFIX = ".tmp"
 KEY_NAME = "key"
 _KEY_B = 32
-_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _SAFE
+_SAFE = calls.NOFOLLOW | calls.CLOEXEC | calls.BINARY
+_READ = os.O_RDONLY | calls.NONBLOCK | _SAFE
 _NEW_NAME = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE
 
 
@@ -176,12 +154,12 @@ def random_name() -> str:
     return f".indwell-{secrets.token_hex(16)}{SUFFIX}"
 
 
-def known_name(folder: int | None, private: Path | None) -> str | None:
+def known_name(folder: int, private: Path | None) -> str | None:
     """Return our constant temporary name in the open ``folder``; None without a private folder.
 
     The caller must hold the folder's lock, since each folder has one such name.
     """
-    if folder is None or private is None:
+    if private is None:
         return None
     try:
         key = _key(private)
@@ -189,7 +167,7 @@ def known_name(folder: int | None, private: Path | None) -> str | None:
         return None
     if key is None:
         return None
-    kind = os.fstat(folder)
+    kind = calls.fstat(folder)
     digest = hashlib.blake2b(f"{kind.st_dev} {kind.st_ino}".encode(), digest_size=16, key=key)
     return f".indwell-{digest.hexdigest()}{SUFFIX}"
 
@@ -197,17 +175,15 @@ def known_name(folder: int | None, private: Path | None) -> str | None:
 def usable(private: Path | None) -> Path | None:
     """Return the private folder, created if missing; None if others may write to it.
 
-    None on Windows, which lacks file modes and locks of this kind, or if it cannot be created.
+    None also if it cannot be created.
     """
-    if private is None or not hasattr(os, "geteuid"):
+    if private is None:
         return None
     try:
         make_private_folder(private)
-        kind = private.lstat()
+        return private if is_alone(private) else None
     except OSError:
         return None
-    is_alone = stat.S_ISDIR(kind.st_mode) and not kind.st_mode & 0o022
-    return private if is_alone and kind.st_uid == os.geteuid() else None
 
 
 def _key(private: Path) -> bytes | None:
@@ -216,22 +192,22 @@ def _key(private: Path) -> bytes | None:
         return _read(path)
     except FileNotFoundError:
         fresh = private / f"{KEY_NAME}-{secrets.token_hex(8)}"
-        descriptor = os.open(fresh, _NEW_NAME, 0o600)
+        descriptor = calls.open_file(fresh, _NEW_NAME, 0o600)
         try:
             write_all(descriptor, secrets.token_bytes(_KEY_B))
         finally:
             os.close(descriptor)
         try:
             with contextlib.suppress(FileExistsError):  # another process created it first
-                os.link(fresh, path)
+                calls.link(fresh, path)
         finally:
             with contextlib.suppress(OSError):
-                fresh.unlink()
+                calls.unlink(fresh)
         return _read(path)
 
 
 def _read(path: Path) -> bytes | None:
-    descriptor = os.open(path, _READ)
+    descriptor = calls.open_file(path, _READ)
     try:
         key = os.read(descriptor, _KEY_B + 1)
     finally:

@@ -10,18 +10,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
+import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from indwell.files.append_log import make_private_folder
 from indwell.files.copying import write_all
-from indwell.files.new_file import random_name, sync_folder
+from indwell.files.new_file import random_name
 from indwell.files.reading import read_regular
+from indwell.files.system import calls
 
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_CLOSE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NO_FOLLOW = calls.NOFOLLOW
+_CLOSE = calls.CLOEXEC | calls.BINARY
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _CLOSE
 
 
@@ -32,7 +33,7 @@ def write_private(path: Path, data: bytes) -> Path:
         FileExistsError: The name is taken, even by a dangling link.
         OSError: The system refuses.
     """
-    descriptor = os.open(path, _NEW, 0o600)
+    descriptor = calls.open_file(path, _NEW, 0o600)
     try:
         write_all(descriptor, data)
     finally:
@@ -46,7 +47,7 @@ def append_own(path: Path, data: bytes) -> None:
     Raises:
         OSError: The file does not exist, or the system refuses.
     """
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _NO_FOLLOW | _CLOSE)
+    descriptor = calls.open_file(path, os.O_WRONLY | os.O_APPEND | _NO_FOLLOW | _CLOSE)
     try:
         write_all(descriptor, data)
     finally:
@@ -71,7 +72,7 @@ def replace_durable(path: Path, data: bytes) -> None:
     Raises:
         OSError: The system refuses; the old file stays.
     """
-    _write_and_rename(path, data, Path.replace)
+    _write_and_rename(path, data, calls.replace)
 
 
 def replace_own(path: Path, data: bytes) -> None:
@@ -82,39 +83,35 @@ def replace_own(path: Path, data: bytes) -> None:
     """
     half = path.with_name(random_name())
     try:
-        write_private(half, data).replace(path)
+        calls.replace(write_private(half, data), path)
     except BaseException:
         with contextlib.suppress(OSError):
-            half.unlink()
+            calls.unlink(half)
         raise
 
 
 def _write_and_rename(path: Path, data: bytes, rename: Callable[[Path, Path], object]) -> None:
     half = path.with_name(random_name())
-    descriptor = os.open(half, _NEW, 0o600)
+    descriptor = calls.open_file(half, _NEW, 0o600)
     try:
         try:
             write_all(descriptor, data)
-            os.fsync(descriptor)
+            calls.fsync(descriptor)
         finally:
             os.close(descriptor)
         rename(half, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            half.unlink()
+            calls.unlink(half)
         raise
-    folder = os.open(path.parent, os.O_RDONLY | _CLOSE) if os.name == "posix" else None
-    try:
-        sync_folder(folder)
-    finally:
-        if folder is not None:
-            os.close(folder)
+    with contextlib.suppress(OSError):  # some file systems refuse fsync of a folder
+        calls.sync_names(path.parent)
 
 
 def _rename_to_free(half: Path, path: Path) -> None:
     if path.exists() or path.is_symlink():
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-    half.rename(path)
+    calls.rename(half, path)
 
 
 def rename_own(path: Path, name: str) -> Path:
@@ -123,7 +120,9 @@ def rename_own(path: Path, name: str) -> Path:
     Raises:
         OSError: The file does not exist, or the folder is not writable.
     """
-    return path.rename(path.with_name(name))
+    new = path.with_name(name)
+    calls.rename(path, new)
+    return new
 
 
 def read_own(path: Path, limit_b: int) -> bytes:
@@ -133,14 +132,14 @@ def read_own(path: Path, limit_b: int) -> bytes:
         ToolError: It is a folder, pipe or device, or over ``limit_b``.
         OSError: Missing or not readable.
     """
-    descriptor = os.open(path, os.O_RDONLY | _CLOSE | getattr(os, "O_NONBLOCK", 0))
+    descriptor = calls.open_file(path, os.O_RDONLY | _CLOSE | calls.NONBLOCK)
     try:
         return read_regular(descriptor, path, limit_b)
     finally:
         os.close(descriptor)
 
 
-_HANDLE = getattr(os, "O_PATH", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_DIRECTORY", 0)
+_HANDLE = calls.PATH | calls.NOFOLLOW | calls.DIRECTORY
 
 
 def remove_own(path: Path) -> bool:
@@ -150,7 +149,7 @@ def remove_own(path: Path) -> bool:
         OSError: The system refuses.
     """
     try:
-        path.unlink()
+        calls.unlink(path)
     except FileNotFoundError:
         return False
     return True
@@ -162,15 +161,15 @@ def remove_own_tree(path: Path) -> bool:
     Raises:
         OSError: The system refuses; a part may be removed.
     """
-    if path.is_symlink() or path.is_file():
-        return remove_own(path)
     try:
-        shutil.rmtree(path)
+        if not stat.S_ISDIR(calls.lstat(path).st_mode):
+            return remove_own(path)
+        calls.remove_tree(path)
     except FileNotFoundError:
         return False
     except PermissionError:  # commands may leave folders without permissions
         _open_folders(path)
-        shutil.rmtree(path)
+        calls.remove_tree(path)
     return True
 
 
@@ -184,7 +183,7 @@ def _open_folders(path: Path) -> None:
 
 def _open(folder: Path) -> None:
     with contextlib.suppress(OSError):
-        descriptor = os.open(folder, _HANDLE)
+        descriptor = calls.open_file(folder, _HANDLE)
         try:
             Path(f"/proc/self/fd/{descriptor}").chmod(0o700)
         finally:
@@ -195,8 +194,8 @@ def size_b(path: Path) -> int:
     """Return the size of a file, or of all files in a folder; unreadable ones count as 0."""
     try:
         if path.is_file():
-            return path.lstat().st_size
-        return sum(one.lstat().st_size for one in path.rglob("*") if not one.is_dir())
+            return calls.lstat(path).st_size
+        return sum(calls.lstat(one).st_size for one in path.rglob("*") if not one.is_dir())
     except OSError:
         return 0
 
@@ -217,13 +216,11 @@ def write_shown(path: Path, data: bytes, *, n_kept: int) -> Path:
     half = path.with_name(random_name())
     try:
         write_private(half, data)
-        if os.name == "nt" and path.exists():
-            path.chmod(0o600)  # Windows cannot replace a read-only file
         half.chmod(MODE)
-        half.replace(path)
+        calls.replace(half, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            half.unlink()
+            calls.unlink(half)
         raise
     _sweep(path, n_kept)
     return path
@@ -234,13 +231,11 @@ def _sweep(newest: Path, n_kept: int) -> None:
     for one in newest.parent.iterdir():
         with contextlib.suppress(OSError):  # removed since
             if one != newest:
-                found.append((one.lstat().st_mtime_ns, one))
+                found.append((calls.lstat(one).st_mtime_ns, one))
     found.sort(reverse=True)
     for _, old in found[max(n_kept - 1, 0) :]:
         with contextlib.suppress(OSError):  # another process removes it too
-            if os.name == "nt":
-                old.chmod(0o600)
-            old.unlink()
+            calls.unlink(old)
 
 
 NOWHERE = Path("/nonexistent/indwell")

@@ -12,6 +12,7 @@ import errno
 import os
 import secrets
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -21,8 +22,9 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.append_log import make_private_folder
-from indwell.files.beneath import HAS_DIR_FD, PathBeneath, parent_folder
+from indwell.files.beneath import PathBeneath, parent_folder
 from indwell.files.copying import copy_all
+from indwell.files.system import calls
 from indwell.lazy_pattern import lazy_pattern
 
 MOST_B = 1 << 30  # largest file or folder that is copied to another file system
@@ -35,11 +37,11 @@ _RANDOM_B = 16
 _SAFE = lazy_pattern(r"quarantined-[0-9a-f]{32}\.txt")
 _MOST_SHOWN = 400  # characters of a path in a message
 _MOST_NAME = 60  # characters of the old name in the new one
-_NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_PATH = getattr(os, "O_PATH", 0) | _NOT_FOLLOWED
-_FOLDER = _PATH | getattr(os, "O_DIRECTORY", 0)
-_LISTED = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOT_FOLLOWED
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _NOT_FOLLOWED
+_NOT_FOLLOWED = calls.NOFOLLOW | calls.CLOEXEC
+_PATH = calls.PATH | _NOT_FOLLOWED
+_FOLDER = _PATH | calls.DIRECTORY
+_LISTED = os.O_RDONLY | calls.DIRECTORY | _NOT_FOLLOWED
+_READ = os.O_RDONLY | calls.NONBLOCK | _NOT_FOLLOWED
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOT_FOLLOWED
 _REFUSED = frozenset({errno.EACCES, errno.EPERM})
 
@@ -92,8 +94,6 @@ class Quarantine:
             OSError: The file is still in place: the system refuses, a symbolic link is on the way,
                 or no new place can be created.
         """
-        if not HAS_DIR_FD:
-            raise OSError(errno.ENOTSUP, "this system moves nothing by handles")
         *folders, name = at.split("/")
         try:
             folder = _entered(root, folders)
@@ -103,7 +103,7 @@ class Quarantine:
             if not _is_there(folder, name):
                 return None
             place = self._new_place(str(root / at))
-            with _held(os.open(place, _LISTED)) as target:
+            with _held(calls.open_file(place, _LISTED)) as target:
                 new = _shortened(safe_name)
                 try:
                     _rename(folder, name, target, new)
@@ -195,8 +195,7 @@ def put_link(root: Path, at: str, leads_to: str) -> None:
     """
     place = PathBeneath(root=root, parts=tuple(at.split("/")))
     with parent_folder(place) as (folder, name), contextlib.suppress(FileExistsError):
-        if folder is not None:
-            os.symlink(leads_to, name, dir_fd=folder)
+        calls.symlink(leads_to, name, dir_fd=folder)
 
 
 def put_file(root: Path, at: str, data: bytes, mode: int) -> None:
@@ -208,10 +207,8 @@ def put_file(root: Path, at: str, data: bytes, mode: int) -> None:
     """
     place = PathBeneath(root=root, parts=tuple(at.split("/")))
     with parent_folder(place) as (folder, name):
-        if folder is None:
-            raise FileNotFoundError(at)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
-        with open(os.open(name, flags, mode, dir_fd=folder), "wb") as file:  # noqa: PTH123 - a handle
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | calls.CLOEXEC
+        with open(calls.open_file(name, flags, mode, dir_fd=folder), "wb") as file:  # noqa: PTH123 - a handle
             file.write(data)
 
 
@@ -225,15 +222,19 @@ def _held(descriptor: int) -> Iterator[int]:
 
 def _entered(root: Path, folders: Sequence[str]) -> int:
     """Open the folder at these names below ``root``, following no link."""
-    folder = os.open(root, _FOLDER)
+    top = calls.open_file(root, _FOLDER)
+    folder = os.dup(top)
     try:
         for name in folders:
-            deeper = _allowed(folder, partial(os.open, name, _FOLDER, dir_fd=folder))
+            deeper = _allowed(folder, partial(calls.open_file, name, _FOLDER, dir_fd=folder))
             os.close(folder)
             folder = deeper
+        calls.check_beneath(folder, top, folders)
     except BaseException:
         os.close(folder)
         raise
+    finally:
+        os.close(top)
     return folder
 
 
@@ -241,7 +242,7 @@ def _rename(folder: int, name: str, target: int, new: str) -> None:
     """Rename across folders; if a mode of either folder prevents it, restore permissions first."""
 
     def move() -> None:
-        os.rename(name, new, src_dir_fd=folder, dst_dir_fd=target)
+        calls.rename(name, new, src_dir_fd=folder, dst_dir_fd=target)
 
     try:
         move()
@@ -255,7 +256,7 @@ def _rename(folder: int, name: str, target: int, new: str) -> None:
 
 
 def _opened(folder: int, name: str) -> int:
-    return os.open(name, _FOLDER, dir_fd=folder)
+    return calls.open_file(name, _FOLDER, dir_fd=folder)
 
 
 def _allowed(folder: int, act: Callable[[], int]) -> int:
@@ -271,20 +272,20 @@ def _allowed(folder: int, act: Callable[[], int]) -> int:
 
 def _open_up(handle: int, bits: int = 0o700) -> None:
     """Restore the owner's permissions by descriptor, so that a swapped name has no effect."""
-    mode = stat.S_IMODE(os.fstat(handle).st_mode)
+    mode = stat.S_IMODE(calls.fstat(handle).st_mode)
     if mode & bits == bits:
         return
-    if hasattr(os, "O_PATH"):  # an O_PATH descriptor cannot change modes itself
+    if sys.platform == "linux":  # an O_PATH descriptor cannot change modes itself
         Path(f"/proc/self/fd/{handle}").chmod(mode | bits)
     else:
-        os.fchmod(handle, mode | bits)
+        calls.set_mode(handle, mode | bits)
 
 
 def _is_there(folder: int, name: str) -> bool:
     """Tell whether a name exists; restores permissions of its folder if needed."""
 
     def look() -> int:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
+        return calls.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
 
     try:
         _allowed(folder, look)
@@ -337,13 +338,16 @@ class _Copying:
         self._n_entries += 1
         if self._n_entries > MOST_ENTRIES or depth > MOST_DEPTH:
             raise OSError(errno.EFBIG, "it holds too many files to be copied elsewhere")
-        kind = os.stat(name, dir_fd=source, follow_symlinks=False)
+        kind = calls.stat(name, dir_fd=source, follow_symlinks=False)
         if stat.S_ISLNK(kind.st_mode):
-            os.symlink(os.readlink(name, dir_fd=source), new, dir_fd=target)
+            calls.symlink(calls.readlink(name, dir_fd=source), new, dir_fd=target)
         elif stat.S_ISDIR(kind.st_mode):
-            os.mkdir(new, 0o700, dir_fd=target)
-            with _listed(source, name) as below, _held(os.open(new, _LISTED, dir_fd=target)) as to:
-                for one in os.listdir(below):  # noqa: PTH208 - by a handle
+            calls.mkdir(new, 0o700, dir_fd=target)
+            with (
+                _listed(source, name) as below,
+                _held(calls.open_file(new, _LISTED, dir_fd=target)) as to,
+            ):
+                for one in calls.list_names(below):
                     self.copy(below, one, to, one, depth + 1)
         elif stat.S_ISREG(kind.st_mode):
             self._size_b += kind.st_size
@@ -354,12 +358,12 @@ class _Copying:
 
     def _file(self, source: int, name: str, target: int, new: str) -> None:
         try:
-            reading = os.open(name, _READ, dir_fd=source)
+            reading = calls.open_file(name, _READ, dir_fd=source)
         except PermissionError:
-            with _held(os.open(name, _PATH, dir_fd=source)) as handle:
+            with _held(calls.open_file(name, _PATH, dir_fd=source)) as handle:
                 _open_up(handle, 0o400)
-            reading = os.open(name, _READ, dir_fd=source)
-        with _held(reading), _held(os.open(new, _NEW, 0o600, dir_fd=target)) as writing:
+            reading = calls.open_file(name, _READ, dir_fd=source)
+        with _held(reading), _held(calls.open_file(new, _NEW, 0o600, dir_fd=target)) as writing:
             copy_all(reading, writing)
 
 
@@ -368,16 +372,16 @@ def _listed(folder: int, name: str) -> Iterator[int]:
     """Open a folder so that it can be listed and changed."""
     with _held(_opened(folder, name)) as handle:
         _open_up(handle)
-    with _held(os.open(name, _LISTED, dir_fd=folder)) as descriptor:
+    with _held(calls.open_file(name, _LISTED, dir_fd=folder)) as descriptor:
         yield descriptor
 
 
 def _remove(folder: int, name: str) -> None:
     """Remove a file or a folder tree; a symbolic link is removed itself."""
-    if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-        os.unlink(name, dir_fd=folder)
+    if not stat.S_ISDIR(calls.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        calls.unlink(name, dir_fd=folder)
         return
     with _listed(folder, name) as below:
-        for one in os.listdir(below):  # noqa: PTH208 - by a handle
+        for one in calls.list_names(below):
             _remove(below, one)
-    os.rmdir(name, dir_fd=folder)
+    calls.rmdir(name, dir_fd=folder)

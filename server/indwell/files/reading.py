@@ -10,7 +10,6 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from shlex import quote
 
 import msgspec
 
@@ -18,6 +17,8 @@ from indwell.errors import TooLarge, ToolError
 from indwell.files.beneath import find, open_place, plain_os_errors
 from indwell.files.in_place import put_right
 from indwell.files.spelling import quoted
+from indwell.files.system import calls
+from indwell.files.system.access import check_guarded
 
 _PIECE_B = 1 << 20
 
@@ -54,7 +55,7 @@ def opened_beneath(
     descriptor = open_place(place, os.O_RDONLY)
     try:
         with plain_os_errors(place.path):
-            kind = os.fstat(descriptor)
+            kind = calls.fstat(descriptor)
             check_regular(kind, path)
             yield OpenFile(path=place.path, descriptor=descriptor, stat=kind)
     finally:
@@ -95,7 +96,7 @@ def read_regular(descriptor: int, path: Path, limit_b: int) -> bytes:
         ToolError: It is not a regular file.
         OSError: It cannot be read.
     """
-    kind = os.fstat(descriptor)
+    kind = calls.fstat(descriptor)
     check_regular(kind, path)
     pieces: list[bytes] = []
     size = max(kind.st_size, 0)
@@ -112,90 +113,21 @@ def read_regular(descriptor: int, path: Path, limit_b: int) -> bytes:
     return b"".join(pieces)
 
 
-_GUARDED_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_BINARY", 0)
-)
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_GUARDED_FLAGS = os.O_RDONLY | calls.CLOEXEC | calls.NOFOLLOW | calls.NONBLOCK | calls.BINARY
 
 
 def read_guarded(path: Path, limit_b: int) -> bytes:
     """Read a file of our own, if only the user can have written the file and its folder.
 
-    Owner and mode are checked on the open file, so it cannot be swapped. On Windows, which has
-    neither, the folder's access list protects it.
+    Owner and mode are checked on the open file, so it cannot be swapped.
 
     Raises:
         ToolError: It is a link, not a regular file, over ``limit_b``, or others can write it.
         OSError: Missing or not readable.
     """
-    descriptor = os.open(path, _GUARDED_FLAGS)
+    descriptor = calls.open_file(path, _GUARDED_FLAGS)
     try:
-        if os.name == "posix":
-            _check(os.fstat(descriptor), path)
-            _check(path.parent.stat(), path.parent)
+        check_guarded(descriptor, path)
         return read_regular(descriptor, path, limit_b)
     finally:
         os.close(descriptor)
-
-
-def why_foreign(path: Path) -> str:
-    """Explain who else may have written or replaced a file; empty if nobody could.
-
-    Links are followed; the target and its folder count. Root is ignored, as it may write anywhere;
-    so is a group that holds only the user. Always empty on Windows, which has no such owners and
-    modes.
-    """
-    if os.name != "posix":
-        return ""
-    try:
-        real = path.resolve(strict=True)
-        return _why_foreign(real) or _why_foreign(real.parent)
-    except OSError as error:
-        return f"{quoted(path)} cannot be looked at ({error.strerror})"
-
-
-def _why_foreign(path: Path) -> str:
-    found = path.stat()
-    if found.st_uid not in {os.geteuid(), 0}:
-        return (
-            f"{quoted(path)} belongs to another user; if it is yours, run "
-            f"`sudo chown {_name_of(os.geteuid())} {quote(str(path))}`"
-        )
-    is_kept = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
-    others = found.st_mode & stat.S_IWOTH and not is_kept
-    if others or (found.st_mode & stat.S_IWGRP and not is_kept and not _is_own(found.st_gid)):
-        return f"others can write {quoted(path)}; run `chmod go-w {quote(str(path))}`"
-    return ""
-
-
-def _is_own(group: int) -> bool:
-    """Tell whether a group holds the user alone; some systems give each user such a group."""
-    import grp  # noqa: PLC0415 - as below
-    import pwd  # noqa: PLC0415 - not on Windows
-
-    try:
-        user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
-    except KeyError:
-        return False
-    is_named_so = (found.gr_name, group) == (user.pw_name, user.pw_gid)
-    return is_named_so and set(found.gr_mem) <= {user.pw_name}
-
-
-def _name_of(user: int) -> str:
-    import pwd  # noqa: PLC0415 - not on Windows
-
-    try:
-        return pwd.getpwuid(user).pw_name
-    except KeyError:
-        return str(user)
-
-
-def _check(found: os.stat_result, path: Path) -> None:
-    if found.st_uid != os.geteuid():
-        raise ToolError(f"{quoted(path)} belongs to somebody else; move it away")
-    if found.st_mode & _OTHERS_WRITE:
-        raise ToolError(f"others may write it; run `chmod go-w {quote(str(path))}`")

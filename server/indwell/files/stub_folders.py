@@ -12,14 +12,18 @@ import stat
 import sys
 from pathlib import Path
 
-if sys.platform != "win32":
-    import fcntl
+from indwell.files.system import calls
 
 _MODE = 0o1755  # sticky: without effect here, and rare for a folder; the user may still write to it
 
 
 def make_stub(path: Path) -> bool:
-    """Create a stub; True if there is one now, even one that a killed process left."""
+    """Create a stub; True if there is one now, even one that a killed process left.
+
+    Always False on Windows, which has neither such mounts nor modes.
+    """
+    if sys.platform == "win32":
+        return False
     try:
         path.mkdir(_MODE)
     except FileExistsError:
@@ -34,31 +38,11 @@ def make_stub(path: Path) -> bool:
 def is_stub(path: Path) -> bool:
     """Tell whether ``path`` is a stub. Follows no link."""
     try:
-        found = path.lstat()
+        found = calls.lstat(path)
         is_folder = stat.S_ISDIR(found.st_mode) and stat.S_IMODE(found.st_mode) == _MODE
-        return is_folder and not os.listdir(path)  # noqa: PTH208 - names are not needed
+        return is_folder and not calls.list_names(path)
     except OSError:
         return False
-
-
-def hold_stub(path: Path) -> int | None:
-    """Lock a stub against removal until the descriptor is closed; None if it is gone."""
-    if sys.platform == "win32":
-        return None
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with contextlib.suppress(OSError):  # without locks it is removed as before
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-    try:
-        is_there = os.path.samestat(os.fstat(descriptor), path.lstat())
-    except OSError:
-        is_there = False
-    if is_there:
-        return descriptor
-    os.close(descriptor)
-    return None
 
 
 def remove_stub(path: Path, held: int | None = None) -> None:
@@ -77,13 +61,42 @@ def remove_stub(path: Path, held: int | None = None) -> None:
             os.close(held)
 
 
-def _is_alone(descriptor: int) -> bool:
-    if sys.platform == "win32":
+if sys.platform == "win32":
+
+    def hold_stub(_path: Path) -> int | None:
+        """Return nothing, since there are no stubs."""
+        return None
+
+    def _is_alone(_descriptor: int) -> bool:
         return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
+
+else:
+    import fcntl
+
+    def hold_stub(path: Path) -> int | None:
+        """Lock a stub against removal until the descriptor is closed; None if it is gone."""
+        try:
+            descriptor = calls.open_file(
+                path, os.O_RDONLY | calls.DIRECTORY | calls.NOFOLLOW | calls.CLOEXEC
+            )
+        except OSError:
+            return None
+        with contextlib.suppress(OSError):  # without locks it is removed as before
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        try:
+            is_there = os.path.samestat(calls.fstat(descriptor), calls.lstat(path))
+        except OSError:
+            is_there = False
+        if is_there:
+            return descriptor
+        os.close(descriptor)
+        return None
+
+    def _is_alone(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
         return True
-    return True

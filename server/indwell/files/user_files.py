@@ -19,19 +19,14 @@ from indwell.files.atomic import write_atomic
 from indwell.files.beneath import find, locate, open_place, parent_folder, plain_os_errors
 from indwell.files.copying import set_mode, write_all
 from indwell.files.locks import one_writer
-from indwell.files.new_file import sync_folder, usable
+from indwell.files.new_file import usable
 from indwell.files.private import write_durable
 from indwell.files.reading import read_regular
 from indwell.files.spelling import quoted
+from indwell.files.system import calls
 from indwell.lazy_pattern import lazy_pattern
 
-_READ = (
-    os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_BINARY", 0)
-)
+_READ = os.O_RDONLY | calls.NOFOLLOW | calls.CLOEXEC | calls.NONBLOCK | calls.BINARY
 _NAME_CHARS = 60
 _ODD = lazy_pattern(r"[^A-Za-z0-9._-]+")
 
@@ -80,22 +75,22 @@ def delete_exactly(path: Path, roots: Sequence[Path], expected: bytes) -> None:
         one_writer(folder, path),
     ):
         try:
-            descriptor = os.open(name, _READ, dir_fd=folder)
+            descriptor = calls.open_file(name, _READ, dir_fd=folder)
         except FileNotFoundError as error:
             raise EditRefused(f"{quoted(path)} does not exist any more") from error
         try:
-            held = os.fstat(descriptor)
+            held = calls.fstat(descriptor)
             if not stat.S_ISREG(held.st_mode):
                 raise ToolError(f"{quoted(path)} is no regular file, and is not deleted")
             same_size = held.st_size == len(expected)
             is_same = same_size and read_regular(descriptor, path, len(expected)) == expected
         finally:
             os.close(descriptor)
-        now = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        now = calls.stat(name, dir_fd=folder, follow_symlinks=False)
         if not is_same or not os.path.samestat(held, now):
             raise TextMoved(f"{quoted(path)} holds another text by now; it was not deleted")
-        os.unlink(name, dir_fd=folder)
-        sync_folder(folder)
+        calls.unlink(name, dir_fd=folder)
+        calls.sync_folder(folder)
 
 
 ANY_MODE = 0
@@ -149,9 +144,9 @@ _NEW = (
     os.O_WRONLY
     | os.O_CREAT
     | os.O_EXCL  # a link at this name is not followed
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
+    | calls.NOFOLLOW
+    | calls.CLOEXEC
+    | calls.BINARY
 )
 _MOST = 1_000
 
@@ -165,11 +160,11 @@ def keep_beside(path: Path, data: bytes, suffix: str) -> Path:
     Raises:
         OSError: The system refuses, or there are too many copies.
     """
-    mode = path.stat().st_mode & 0o777
+    mode = calls.stat(path).st_mode & 0o777
     for number in range(1, _MOST):
         kept = path.with_name(path.name + suffix + (f".{number}" if number > 1 else ""))
         try:
-            file = os.open(kept, _NEW, 0o600)
+            file = calls.open_file(kept, _NEW, 0o600)
         except FileExistsError:
             if _holds(kept, data):
                 return kept
@@ -177,10 +172,10 @@ def keep_beside(path: Path, data: bytes, suffix: str) -> Path:
         try:
             write_all(file, data)
             set_mode(file, mode)  # if refused, only the user can read the copy
-            os.fsync(file)
+            calls.fsync(file)
         except BaseException:
             with suppress(OSError):
-                kept.unlink()
+                calls.unlink(kept)
             raise
         finally:
             os.close(file)

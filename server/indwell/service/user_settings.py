@@ -7,7 +7,7 @@ from pathlib import Path
 
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError, ToolError
-from indwell.files.reading import why_foreign
+from indwell.files.system.access import why_foreign
 from indwell.providers.catalogue import title_of
 from indwell.providers.endpoint import NO_EXTRAS, OPENAI_URL, Extras
 from indwell.service.stored_keys import extras_of, foreign_key_notice, is_foreign_key, key_store

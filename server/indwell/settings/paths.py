@@ -12,8 +12,8 @@ import platformdirs
 
 from indwell.errors import SettingsError
 from indwell.files.append_log import read_bytes_private
-from indwell.files.reading import why_foreign
 from indwell.files.spelling import quoted
+from indwell.files.system.access import why_foreign
 from indwell.settings import load
 
 MOST_B = 1 << 20  # limit of a file written by hand

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from indwell.files.spelling import HERE, System, folded
+from indwell.files.system import calls
 
 if TYPE_CHECKING:  # importing it takes 0.1 s, and most processes never need it
     from watchdog.events import FileSystemEvent
@@ -267,7 +268,7 @@ class FolderWatch:
         try:
             marks = [_stat(path)]
             if path in self._whole:
-                with os.scandir(path) as entries:
+                with calls.scan(path) as entries:
                     marks += [_stat(Path(one)) for one in islice(entries, MOST_ENTRIES)]
         except OSError:
             return None
@@ -305,14 +306,14 @@ def _as_followed(path: Path, folder: Path, real: Path) -> Path:
 
 
 def _stat(path: Path) -> tuple[int, int, int, int]:
-    stat = path.lstat()
+    stat = calls.lstat(path)
     return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino
 
 
 def _place(folder: Path) -> tuple[int, int] | None:
     """Return the folder's device and inode; None if it is gone."""
     try:
-        stat = folder.stat()
+        stat = calls.stat(folder)
     except OSError:
         return None
     return stat.st_dev, stat.st_ino

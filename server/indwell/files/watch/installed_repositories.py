@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from indwell.files.system import calls
+
 MOST_FOLDERS = 300_000
 _MOST_B_A_CHARACTER = 4
 _TIMES_AFTER = 10  # a command can create any number of folders around what it plants
@@ -140,13 +142,13 @@ class Installed:
     def _read(self, at: str) -> _InstalledFolder:
         path = f"{self._root}/{at}"
         # Not the modification time, which a program can set freely.
-        changed_ns = os.stat(path, follow_symlinks=False).st_ctime_ns  # noqa: PTH116 - the fastest
+        changed_ns = calls.stat(path, follow_symlinks=False).st_ctime_ns
         before = self._known.get(at)
         if before is not None and before.changed_ns == changed_ns:
             return before
         folders: list[str] = []
         signs: list[str] = []
-        with os.scandir(path) as entries:
+        with calls.scan(path) as entries:
             for one in entries:
                 if self._is_sign(one.name):
                     signs.append(f"{at}/{one.name}")

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
+from indwell.files.system import calls
+
 MOST_WATCHED = 25_000  # folders; the kernel needs about a kilobyte for each
 POLL_S = 0.25  # seconds between two full scans where no notifications arrive
 GATHER_S = 0.001  # how long events without a name are collected: one wake-up for many
@@ -155,7 +157,7 @@ class NewNames:
         if sys.platform != "linux":
             self.blind = f"{sys.platform} does not report new files"
             return False
-        number = _libc().inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+        number = _libc().inotify_init1(calls.CLOEXEC | calls.NONBLOCK)
         if number < 0:
             self.blind = f"the system grants no more watches ({os.strerror(ctypes.get_errno())})"
             return False
@@ -320,7 +322,7 @@ class NewNames:
                 return
             front = f"{at}/" if at else ""
             try:
-                with os.scandir(f"{self._root}/{at}") as entries:
+                with calls.scan(f"{self._root}/{at}") as entries:
                     listed = [(front + e.name, e.is_dir(follow_symlinks=False)) for e in entries]
             except OSError:  # removed since, or not a folder
                 continue

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.files.system import calls
 from indwell.files.watch.installed_repositories import FRESH_NS, GONE, is_too_deep
 
 MOST_FOLDERS = 20_000  # 150 ms without changes; the first scan takes little more than `os.walk`
@@ -114,7 +115,7 @@ class Listings:
         """
         path = f"{self._root}/{at}"
         try:
-            now = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - a third of the time
+            now = calls.stat(path, follow_symlinks=False)
             if not stat.S_ISDIR(now.st_mode):
                 return None
             changed = (now.st_ino, now.st_mtime_ns, now.st_ctime_ns)
@@ -124,7 +125,7 @@ class Listings:
             if not os.access(path, os.R_OK | os.X_OK):
                 return Listed(changed, is_readable=False)
             is_fresh = time.time_ns() - now.st_ctime_ns < FRESH_NS
-            with os.scandir(path) as entries:
+            with calls.scan(path) as entries:
                 listed = _listed((now.st_ino, -1, -1) if is_fresh else changed, entries)
         except OSError as error:
             if error.errno in _SHORT:  # unknown rather than gone
@@ -147,7 +148,7 @@ def listings_of(root: Path) -> Listings:
     return Listings(root)
 
 
-def _listed(changed: tuple[int, int, int], entries: Iterable[os.DirEntry[str]]) -> Listed:
+def _listed(changed: tuple[int, int, int], entries: Iterable[calls.Entry]) -> Listed:
     """Build a folder's listing; there may be very many entries, so each costs little."""
     names: list[str] = []
     folders: list[str] = []
@@ -285,7 +286,7 @@ class Tree:
 
     def _still(self, before: FoundChanges) -> FoundChanges | None:
         try:
-            os.stat(f"{self._root}/{before.path}", follow_symlinks=False)  # noqa: PTH116 - as above
+            calls.stat(f"{self._root}/{before.path}", follow_symlinks=False)
         except PermissionError:
             return before
         except OSError:
@@ -295,7 +296,7 @@ class Tree:
     def _numbers(self, at: str) -> Iterator[tuple[str, int]]:
         front = f"{at}/" if at else ""
         try:
-            with os.scandir(f"{self._root}/{at}") as entries:
+            with calls.scan(f"{self._root}/{at}") as entries:
                 yield from [(front + one.name, one.inode()) for one in entries]
         except OSError:  # removed since
             return
@@ -339,8 +340,8 @@ def found_at(root: str, at: str) -> FoundChanges | None:
     """Describe the entry at a path below a folder; None if nothing exists there."""
     path = f"{root}/{at}"
     try:
-        now = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - as above
-        leads_to = os.readlink(path) if stat.S_ISLNK(now.st_mode) else ""  # noqa: PTH115 - as above
+        now = calls.stat(path, follow_symlinks=False)
+        leads_to = calls.readlink(path) if stat.S_ISLNK(now.st_mode) else ""
     except OSError:
         return None
     if stat.S_ISDIR(now.st_mode):
@@ -353,6 +354,6 @@ def found_at(root: str, at: str) -> FoundChanges | None:
 def names_in(folder: Path) -> tuple[str, ...]:
     """Return the names in a folder, unordered; empty if it cannot be read."""
     try:
-        return tuple(os.listdir(folder))  # noqa: PTH208 - names are all that is wanted
+        return tuple(calls.list_names(folder))
     except OSError:
         return ()

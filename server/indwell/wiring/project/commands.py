@@ -12,7 +12,8 @@ from indwell.agent.features.hooks.book import FoundHook, HookBook, MatchingHooks
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError, ToolError
 from indwell.files.listing import is_file, mark_of
-from indwell.files.reading import read_bytes, why_foreign
+from indwell.files.reading import read_bytes
+from indwell.files.system.access import why_foreign
 from indwell.sandbox.environment import program_on_path
 from indwell.service.user_settings import workspace_file
 from indwell.settings.load import WORKSPACE_FILE, workspace_table

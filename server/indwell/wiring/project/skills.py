@@ -11,8 +11,9 @@ from indwell.agent.features.skills import Content, FoundSkills, Shelf
 from indwell.bounds.folder_trust import UNREADABLE, FolderTrust
 from indwell.errors import ToolError, UserError
 from indwell.files.listing import list_folder
-from indwell.files.reading import read_bytes, why_foreign
+from indwell.files.reading import read_bytes
 from indwell.files.spelling import quoted
+from indwell.files.system.access import why_foreign
 from indwell.files.watch.file_watch import FolderWatch
 from indwell.files.watch.tree import names_in
 from indwell.policy.approvals import one_line

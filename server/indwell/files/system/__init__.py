@@ -1,0 +1,1 @@
+"""The system's file calls, in one shape for POSIX and Windows."""

@@ -1,0 +1,281 @@
+"""Who besides the user may read or write a file, and what makes a file private.
+
+POSIX has owners and modes, Windows has access lists. Root and Administrators are ignored, as they
+may do anything; so is a group that holds only the user.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import stat
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import NamedTuple
+
+from indwell.errors import ToolError
+from indwell.files.spelling import quoted
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+class Ace(NamedTuple):
+    """An entry of a Windows access list: a kind (0 allows), flags, rights, and whose they are."""
+
+    kind: int
+    flags: int
+    rights: int
+    sid: str
+
+
+READ = 0x1 | 0x80000000 | 0x10000000  # data, all that reads, everything
+WRITE = 0x2 | 0x4 | 0x40 | 0x10000 | 0x40000 | 0x80000 | 0x40000000 | 0x10000000
+"""Change the data, delete, change the list or the owner, all that writes, everything."""
+
+_ALLOWS = frozenset({0, 5, 9, 11})  # plainly, for an object, on a condition, both
+_INHERIT_ONLY = 0x8
+_TRUSTED = frozenset(
+    {
+        "S-1-5-18",  # SYSTEM
+        "S-1-5-32-544",  # Administrators
+        "S-1-3-4",  # whoever owns it, who is looked at as well
+        "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464",  # TrustedInstaller
+    }
+)
+EVERYONE = "S-1-1-0"
+
+
+def others_among(aces: Iterable[Ace] | None, user: str, rights: int) -> tuple[str, ...]:
+    """Return the accounts besides ``user`` and the system that a list gives one of ``rights``.
+
+    Refusals in the list are ignored: an account that is named twice counts. No list at all (None)
+    lets everyone do everything.
+    """
+    if aces is None:
+        return (EVERYONE,)
+    found = (
+        one.sid
+        for one in aces
+        if one.kind in _ALLOWS and not one.flags & _INHERIT_ONLY and one.rights & rights
+    )
+    return tuple(dict.fromkeys(sid for sid in found if sid != user and sid not in _TRUSTED))
+
+
+def why_foreign(path: Path) -> str:
+    """Explain who else may have written or replaced a file; empty if nobody could.
+
+    Links are followed; the target and its folder count.
+    """
+    try:
+        real = path.resolve(strict=True)
+        return why_writable(real) or why_writable(real.parent)
+    except OSError as error:
+        return f"{quoted(path)} cannot be looked at ({error.strerror})"
+
+
+if sys.platform == "win32":
+    from indwell.files.system import windows
+
+    def why_writable(path: Path) -> str:
+        """Explain who else may write to a file or folder; empty if nobody may.
+
+        Raises:
+            OSError: Its access list cannot be read.
+        """
+        owner, aces = _list_of(path)
+        user = _user()
+        if owner != user and owner not in _TRUSTED:
+            return f"{quoted(path)} belongs to another user ({_names((owner,))})"
+        others = others_among(aces, user, WRITE)
+        return f"{_names(others)} can write {quoted(path)}; {_cut(path)}" if others else ""
+
+    def why_readable(path: Path) -> str:
+        """Explain who else may read a file; empty if nobody may."""
+        others = others_among(_list_of(path)[1], _user(), READ)
+        return f"{_names(others)} may read it" if others else ""
+
+    def make_unreadable_words(path: Path) -> str:
+        """Return the command that leaves the file to its owner."""
+        return _cut(path).removeprefix("run ").strip("`")
+
+    def check_guarded(descriptor: int, path: Path) -> None:
+        """Check that nobody else can have written an open file of our own, or its folder.
+
+        Raises:
+            ToolError: Others may.
+        """
+        real = Path(windows.final_path(descriptor))
+        if why := why_writable(real) or why_writable(real.parent):
+            raise ToolError(f"{quoted(path)} may not be the user's own: {why}")
+
+    def is_alone(path: Path) -> bool:
+        """Tell whether only the user may write to a folder of our own."""
+        return not why_writable(path)
+
+    def is_users(found: os.stat_result) -> bool:
+        """Tell whether a file of a secret or private name is ours: here the name says so."""
+        return stat.S_ISREG(found.st_mode)
+
+    def same_readers(fresh: int, name: str, folder: int) -> bool:
+        """Tell whether a new file is open to the same accounts as the file ``name`` beside it."""
+        at = Path(windows.final_path(folder))
+        new, old = _list_of(Path(windows.final_path(fresh))), _list_of(at / name)
+        return _rights_in(new[1]) == _rights_in(old[1])
+
+    def _rights_in(aces: tuple[Ace, ...] | None) -> list[tuple[int, int, str]] | None:
+        return None if aces is None else [(one.kind, one.rights, one.sid) for one in aces]
+
+    @functools.cache
+    def private_descriptor() -> bytes:
+        """Return the descriptor of private files: the user and SYSTEM, nothing inherited."""
+        import win32security as api  # noqa: PLC0415 - 10 ms, and rarely needed
+
+        text = f"D:P(A;OICI;FA;;;{_user()})(A;OICI;FA;;;SY)"
+        made = api.ConvertStringSecurityDescriptorToSecurityDescriptor(text, api.SDDL_REVISION_1)
+        return bytes(made)
+
+    def keep_private(path: Path) -> None:
+        """Leave an existing file or folder to the user and SYSTEM.
+
+        Raises:
+            OSError: The system refuses.
+        """
+        import pywintypes  # noqa: PLC0415 - as above
+        import win32security as api  # noqa: PLC0415 - as above
+
+        made = api.SECURITY_DESCRIPTOR(private_descriptor())
+        what = api.DACL_SECURITY_INFORMATION | api.PROTECTED_DACL_SECURITY_INFORMATION
+        try:
+            api.SetNamedSecurityInfo(
+                str(path),
+                api.SE_FILE_OBJECT,
+                what,
+                None,
+                None,
+                made.GetSecurityDescriptorDacl(),
+                None,
+            )
+        except pywintypes.error as error:
+            raise OSError(None, error.strerror, str(path), error.winerror) from error
+
+    @functools.cache
+    def _user() -> str:
+        import win32api  # noqa: PLC0415 - as above
+        import win32security as api  # noqa: PLC0415 - as above
+
+        token = api.OpenProcessToken(win32api.GetCurrentProcess(), api.TOKEN_QUERY)
+        return str(api.ConvertSidToStringSid(api.GetTokenInformation(token, api.TokenUser)[0]))
+
+    def _list_of(path: Path) -> tuple[str, tuple[Ace, ...] | None]:
+        import pywintypes  # noqa: PLC0415 - as above
+        import win32security as api  # noqa: PLC0415 - as above
+
+        what = api.OWNER_SECURITY_INFORMATION | api.DACL_SECURITY_INFORMATION
+        try:
+            found = api.GetNamedSecurityInfo(str(path), api.SE_FILE_OBJECT, what)
+        except pywintypes.error as error:
+            raise OSError(None, error.strerror, str(path), error.winerror) from error
+        owner = str(api.ConvertSidToStringSid(found.GetSecurityDescriptorOwner()))
+        given = found.GetSecurityDescriptorDacl()
+        if given is None:
+            return owner, None
+        rows = [given.GetAce(number) for number in range(given.GetAceCount())]
+        text = api.ConvertSidToStringSid
+        return owner, tuple(Ace(row[0][0], row[0][1], row[1], text(row[-1])) for row in rows)
+
+    def _names(sids: Sequence[str]) -> str:
+        import pywintypes  # noqa: PLC0415 - as above
+        import win32security as api  # noqa: PLC0415 - as above
+
+        found = []
+        for sid in sids:
+            try:
+                name, domain, _ = api.LookupAccountSid(None, api.ConvertStringSidToSid(sid))
+            except pywintypes.error:  # an account that is gone
+                found.append(sid)
+            else:
+                found.append(f"{domain}\\{name}" if domain else name)
+        return ", ".join(found)
+
+    def _cut(path: Path) -> str:
+        rights = "(OI)(CI)F" if path.is_dir() else "F"
+        return f'run `icacls "{path}" /inheritance:r /grant:r "*{_user()}:{rights}"`'
+
+else:
+
+    def why_writable(path: Path) -> str:
+        """Explain who else may write to a file or folder; empty if nobody may.
+
+        Raises:
+            OSError: It cannot be looked at.
+        """
+        found = path.stat()
+        if found.st_uid not in {os.geteuid(), 0}:
+            return (
+                f"{quoted(path)} belongs to another user; if it is yours, run "
+                f"`sudo chown {_name_of(os.geteuid())} {quote(str(path))}`"
+            )
+        is_kept = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
+        others = found.st_mode & stat.S_IWOTH and not is_kept
+        if others or (found.st_mode & stat.S_IWGRP and not is_kept and not _is_own(found.st_gid)):
+            return f"others can write {quoted(path)}; run `chmod go-w {quote(str(path))}`"
+        return ""
+
+    def why_readable(path: Path) -> str:
+        """Explain who else may read or use a file; empty if nobody may."""
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if not mode & (stat.S_IRWXG | stat.S_IRWXO):
+            return ""
+        return f"others on this machine may read it (mode {mode:o})"
+
+    def make_unreadable_words(path: Path) -> str:
+        """Return the command that leaves the file to its owner."""
+        return f"chmod 600 {path}"
+
+    def is_alone(path: Path) -> bool:
+        """Tell whether only the user may write to a folder of our own."""
+        kind = path.lstat()
+        return stat.S_ISDIR(kind.st_mode) and not kind.st_mode & _OTHERS_WRITE and is_users(kind)
+
+    def is_users(found: os.stat_result) -> bool:
+        """Tell whether a file belongs to the user."""
+        return found.st_uid == os.geteuid()
+
+    def check_guarded(descriptor: int, path: Path) -> None:
+        """Check that nobody else can have written an open file of our own, or its folder.
+
+        Raises:
+            ToolError: Others may.
+        """
+        for found, at in ((os.fstat(descriptor), path), (path.parent.stat(), path.parent)):
+            if not is_users(found):
+                raise ToolError(f"{quoted(at)} belongs to somebody else; move it away")
+            if found.st_mode & _OTHERS_WRITE:
+                raise ToolError(f"others may write it; run `chmod go-w {quote(str(at))}`")
+
+    def same_readers(fresh: int, name: str, folder: int) -> bool:
+        """Tell nothing: the mode and access list of the old file are copied later."""
+        del fresh, name, folder
+        return True
+
+    def _is_own(group: int) -> bool:
+        """Tell whether a group holds the user alone; some systems give each user such a group."""
+        import grp  # noqa: PLC0415 - as below
+        import pwd  # noqa: PLC0415 - rarely needed
+
+        try:
+            user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+        except KeyError:
+            return False
+        is_named_so = (found.gr_name, group) == (user.pw_name, user.pw_gid)
+        return is_named_so and set(found.gr_mem) <= {user.pw_name}
+
+    def _name_of(user: int) -> str:
+        import pwd  # noqa: PLC0415 - as above
+
+        try:
+            return pwd.getpwuid(user).pw_name
+        except KeyError:
+            return str(user)

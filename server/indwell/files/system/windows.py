@@ -1,0 +1,698 @@
+"""POSIX's file calls on Windows: open folders, links that are not followed, times of change.
+
+NT opens a name below an open folder, as ``openat`` does, so a path can be walked without following
+links. All handles are shared for reading, writing and deleting, so they block no other program. A
+junction counts as a link. Python's own ``os.stat`` lacks the time of change, its ``os.open`` the
+sharing, and pywin32 the opening below a folder. Callers import ``files.system.calls``.
+
+A name may not end in a dot or a blank, contain a colon (a stream) or name a device.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import stat as kinds
+import struct
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import PureWindowsPath
+from typing import NamedTuple, TypeAlias
+
+Name: TypeAlias = str | os.PathLike[str]
+
+NOFOLLOW, DIRECTORY, PATH = 1 << 24, 1 << 25, 1 << 26  # bits that the C library does not use
+
+_READ_DATA, _WRITE_DATA, _APPEND, _TRAVERSE = 0x1, 0x2, 0x4, 0x20  # winnt.h
+_READ_FACTS, _WRITE_FACTS, _DELETE, _SYNCHRONIZE = 0x80, 0x100, 0x10000, 0x100000
+_SHARE_ALL = 0x7
+_OPEN, _CREATE, _OPEN_IF, _OVERWRITE, _OVERWRITE_IF = 1, 2, 3, 4, 5  # ntddk.h, as are the next
+_IS_FOLDER, _SYNCHRONOUS, _NO_FOLDER, _LINK_ITSELF = 0x1, 0x20, 0x40, 0x200000
+_ANY_CASE = 0x40
+_READ_ONLY, _FOLDER, _REPARSE = 0x1, 0x10, 0x400
+_SURROGATE = 0x20000000  # a reparse tag with this bit names another place
+_SYMBOLIC_LINK = 0xA000000C
+_RENAME, _DISPOSITION, _DISPOSITION_EX, _RENAME_EX = 10, 13, 64, 65
+_NO_SUCH_CLASS = frozenset({0xC0000003, 0xC0000002, 0xC000000D, 0xC00000BB})
+_BASIC, _STREAMS, _TAG, _ENTRIES, _ENTRIES_AGAIN = 0, 7, 9, 10, 11
+_COPIED, _ENCRYPTED = 0x2 | 0x4 | 0x20 | 0x2000, 0x4000  # hidden, system, archive, not indexed
+_MORE_DATA = 234
+_MOST_NAME_B, _FAILED = 0xFFFF, 0x80000000
+_END_OF_FILE = 38
+_EPOCH = 116_444_736_000_000_000  # 1601 to 1970, in 100 ns
+_ENTRY = struct.Struct("<IIqqqqqqIIIbx24sxxq")  # FILE_ID_BOTH_DIR_INFO, before the name
+_BUFFER_B = 1 << 16
+_FORBIDDEN = frozenset('<>:"/\\|?*') | {chr(number) for number in range(32)}
+SHARED_OUT = frozenset({32, 33})
+"""Windows' errors for a file that another program holds open."""
+_ERRNOS = {
+    0xC000050B: errno.ELOOP,  # a link was met
+    0xC0000056: errno.ENOENT,  # deleted, but still open somewhere
+    0xC0000103: errno.ENOTDIR,
+    0xC00000BA: errno.EISDIR,
+    0xC0000033: errno.EINVAL,
+    0xC0000101: errno.ENOTEMPTY,
+}
+
+
+class _Unicode(ctypes.Structure):
+    _fields_ = (
+        ("length", ctypes.c_ushort),
+        ("most", ctypes.c_ushort),
+        ("text", ctypes.c_void_p),
+    )
+
+
+class _Attributes(ctypes.Structure):
+    _fields_ = (
+        ("size", ctypes.c_uint32),
+        ("folder", ctypes.c_void_p),
+        ("name", ctypes.POINTER(_Unicode)),
+        ("flags", ctypes.c_uint32),
+        ("security", ctypes.c_void_p),
+        ("quality", ctypes.c_void_p),
+    )
+
+
+class _Status(ctypes.Structure):
+    _fields_ = (("status", ctypes.c_void_p), ("information", ctypes.c_void_p))
+
+
+class _HandleFacts(ctypes.Structure):
+    """``BY_HANDLE_FILE_INFORMATION``."""
+
+    _pack_ = 4
+    _fields_ = (
+        ("attributes", ctypes.c_uint32),
+        ("times", ctypes.c_uint64 * 3),
+        ("volume", ctypes.c_uint32),
+        ("size_high", ctypes.c_uint32),
+        ("size_low", ctypes.c_uint32),
+        ("n_links", ctypes.c_uint32),
+        ("index_high", ctypes.c_uint32),
+        ("index_low", ctypes.c_uint32),
+    )
+
+
+class _Basic(ctypes.Structure):
+    """``FILE_BASIC_INFO``; times in 100 ns since 1601, 0 for "leave it"."""
+
+    _fields_ = (
+        ("created", ctypes.c_int64),
+        ("read", ctypes.c_int64),
+        ("written", ctypes.c_int64),
+        ("changed", ctypes.c_int64),
+        ("attributes", ctypes.c_uint32),
+    )
+
+
+class _At(ctypes.Structure):
+    """``OVERLAPPED``: where to read or write."""
+
+    _fields_ = (
+        ("internal", ctypes.c_void_p * 2),
+        ("offset", ctypes.c_uint64),
+        ("event", ctypes.c_void_p),
+    )
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _nt = ctypes.WinDLL("ntdll")
+    _kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+    _kernel.CloseHandle.argtypes = (ctypes.c_void_p,)
+    _kernel.GetFileInformationByHandle.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+    for _call in (_kernel.GetFileInformationByHandleEx, _kernel.SetFileInformationByHandle):
+        _call.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32)
+    _kernel.ReOpenFile.argtypes = (ctypes.c_void_p, *(ctypes.c_uint32,) * 3)
+    _kernel.ReOpenFile.restype = ctypes.c_void_p
+    for _call in (_kernel.ReadFile, _kernel.WriteFile):
+        _call.argtypes = (
+            ctypes.c_void_p,
+            ctypes.c_char_p,
+            ctypes.c_uint32,
+            *(ctypes.c_void_p,) * 2,
+        )
+    _kernel.GetFinalPathNameByHandleW.argtypes = (
+        ctypes.c_void_p,
+        ctypes.c_wchar_p,
+        *(ctypes.c_uint32,) * 2,
+    )
+
+    def open_file(path: Name, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        """Open as ``os.open`` does; the file is private if ``mode`` gives others nothing.
+
+        Raises:
+            OSError: ELOOP for a link if ``flags`` has ``NOFOLLOW``, else as ``os.open``.
+        """
+        access = _SYNCHRONIZE | _READ_FACTS
+        writes = flags & (os.O_WRONLY | os.O_RDWR)
+        if flags & PATH:
+            access |= _TRAVERSE
+        elif not writes & os.O_WRONLY:
+            access |= _READ_DATA
+        if writes:
+            append_only = flags & os.O_APPEND
+            access |= _APPEND | _WRITE_FACTS | (0 if append_only else _WRITE_DATA)
+        options = _SYNCHRONOUS | (_IS_FOLDER if flags & DIRECTORY else 0)
+        if writes:
+            options |= _NO_FOLDER
+        if flags & os.O_CREAT:
+            how = _CREATE if flags & os.O_EXCL else _OPEN_IF
+            how = _OVERWRITE_IF if flags & os.O_TRUNC and how == _OPEN_IF else how
+        else:
+            how = _OVERWRITE if flags & os.O_TRUNC else _OPEN
+        is_private = bool(flags & os.O_CREAT) and not mode & 0o077
+        handle = _opened(
+            path,
+            access,
+            how,
+            options,
+            dir_fd,
+            follows=not flags & NOFOLLOW,
+            is_private=is_private,
+        )
+        try:
+            return msvcrt.open_osfhandle(handle, (flags & os.O_APPEND) | os.O_NOINHERIT)
+        except BaseException:
+            _kernel.CloseHandle(handle)
+            raise
+
+    def stat(
+        path: Name, *, dir_fd: int | None = None, follow_symlinks: bool = True
+    ) -> os.stat_result:
+        """Return a file's facts; ``st_ctime`` is the time of change, ``st_ino`` its index."""
+        with _held(path, _READ_FACTS, dir_fd, follows=follow_symlinks) as handle:
+            return _facts(handle)
+
+    def lstat(path: Name) -> os.stat_result:
+        """``stat`` of a link itself."""
+        return stat(path, follow_symlinks=False)
+
+    def fstat(descriptor: int) -> os.stat_result:
+        """``stat`` of an open file."""
+        return _facts(msvcrt.get_osfhandle(descriptor))
+
+    def mkdir(path: Name, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        """Create a folder; private, with all that is created in it, if others get no right."""
+        access, is_private = _READ_FACTS | _SYNCHRONIZE, not mode & 0o077
+        options = _IS_FOLDER | _SYNCHRONOUS
+        handle = _opened(path, access, _CREATE, options, dir_fd, is_private=is_private)
+        _kernel.CloseHandle(handle)
+
+    def replace(
+        src: Name, dst: Name, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
+    ) -> None:
+        """Rename, replacing a file of that name; our own open handles do not prevent it."""
+        with _held(src, _DELETE | _SYNCHRONIZE, src_dir_fd) as handle:
+            _named(handle, dst, dst_dir_fd, _RENAME_EX, _RENAME)
+
+    def may_be_deleted(path: Name, *, dir_fd: int | None = None) -> bool:
+        """Tell whether an existing file may be deleted, or only its being open prevents it."""
+        try:
+            with _held(path, _DELETE | _SYNCHRONIZE, dir_fd) as handle:
+                return not kinds.S_ISDIR(_facts(handle).st_mode)
+        except OSError as error:
+            return getattr(error, "winerror", None) in SHARED_OUT
+
+    def remove_at(path: Name, *, is_folder: bool, dir_fd: int | None = None) -> None:
+        """Remove a file or an empty folder; its name is free at once where the disk supports it."""
+        options = _SYNCHRONOUS | (_IS_FOLDER if is_folder else 0)
+        access = _DELETE | _SYNCHRONIZE | _READ_FACTS
+        with _held(path, access, dir_fd, options=options) as handle:
+            is_link = kinds.S_ISLNK(_facts(handle).st_mode)
+            if not is_folder and not is_link and kinds.S_ISDIR(_facts(handle).st_mode):
+                raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+            how = ctypes.c_uint32(0x1 | 0x2 | 0x10)  # delete, the name at once, although read-only
+            status = _set(handle, _DISPOSITION_EX, how)
+            if status in _NO_SUCH_CLASS:
+                # An older disk keeps the name while anybody has the file open: free the name first.
+                if not is_folder:
+                    aside = f".indwell-{os.urandom(16).hex()}.tmp".encode("utf-16-le")
+                    rest = struct.pack("<QQI", 0, 0, len(aside)) + aside + b"\0\0"
+                    _set(handle, _RENAME, _bytes(rest))
+                _set_read_only(handle, is_read_only=False)
+                status = _set(handle, _DISPOSITION, ctypes.c_ubyte(1))
+            _check(status, path)
+
+    def unlink(path: Name, *, dir_fd: int | None = None) -> None:
+        """Remove a file or a link, also a junction."""
+        remove_at(path, is_folder=False, dir_fd=dir_fd)
+
+    def rmdir(path: Name, *, dir_fd: int | None = None) -> None:
+        """Remove an empty folder."""
+        remove_at(path, is_folder=True, dir_fd=dir_fd)
+
+    def pread(descriptor: int, length: int, offset: int) -> bytes:
+        """Read at an offset; unlike POSIX's call, it moves the position of ``os.read``."""
+        room, n_bytes = ctypes.create_string_buffer(length), ctypes.c_uint32()
+        at = _At(offset=offset)
+        handle = msvcrt.get_osfhandle(descriptor)
+        if _kernel.ReadFile(handle, room, length, ctypes.byref(n_bytes), ctypes.byref(at)):
+            return room.raw[: n_bytes.value]
+        error = ctypes.get_last_error()
+        if error == _END_OF_FILE:
+            return b""
+        raise ctypes.WinError(error)
+
+    def pwrite(descriptor: int, data: bytes, offset: int) -> int:
+        """Write at an offset; see ``pread``."""
+        n_bytes, at = ctypes.c_uint32(), _At(offset=offset)
+        handle = msvcrt.get_osfhandle(descriptor)
+        if _kernel.WriteFile(handle, data, len(data), ctypes.byref(n_bytes), ctypes.byref(at)):
+            return n_bytes.value
+        raise ctypes.WinError(ctypes.get_last_error())
+
+    def set_mode(descriptor: int, mode: int) -> None:
+        """Set or clear the read-only attribute, the only mode that Windows has."""
+        handle = msvcrt.get_osfhandle(descriptor)
+        if kinds.S_ISREG(_facts(handle).st_mode):
+            _set_read_only(handle, is_read_only=not mode & 0o222)
+
+    def copy_facts(source: int, fresh: int) -> bool:
+        """Copy the time of creation, and whether a file is hidden; False if that is not all.
+
+        A file with further streams (such as its origin on the web), or an encrypted one, would lose
+        something in a copy.
+        """
+        old, new = msvcrt.get_osfhandle(source), msvcrt.get_osfhandle(fresh)
+        basic = _Basic()
+        size = ctypes.sizeof(basic)
+        if not _kernel.GetFileInformationByHandleEx(old, _BASIC, ctypes.byref(basic), size):
+            raise ctypes.WinError(ctypes.get_last_error())
+        if basic.attributes & _ENCRYPTED or _n_streams(old) > 1:
+            return False
+        given = _Basic(created=basic.created, attributes=basic.attributes & _COPIED or 0x80)
+        return bool(_kernel.SetFileInformationByHandle(new, _BASIC, ctypes.byref(given), size))
+
+    def _n_streams(handle: int) -> int:
+        room = ctypes.create_string_buffer(_BUFFER_B)
+        get = _kernel.GetFileInformationByHandleEx
+        if not get(handle, _STREAMS, room, _BUFFER_B):
+            too_many = ctypes.get_last_error() == _MORE_DATA
+            return 2 if too_many else 1  # a disk without streams
+        number, at = 1, 0
+        while following := struct.unpack_from("<I", room, at)[0]:
+            number, at = number + 1, at + following
+        return number
+
+    def final_path(descriptor: int) -> str:
+        """Return the path of an open file, without the prefix for long paths."""
+        return plain_path(_final_path(msvcrt.get_osfhandle(descriptor)))
+
+    def check_beneath(descriptor: int, root: int, parts: Sequence[str]) -> None:
+        """Check that an open file lies where it was asked for, below the open folder ``root``.
+
+        Raises:
+            OSError: ELOOP: a link or a short name led elsewhere.
+        """
+        top, found = (_final_path(msvcrt.get_osfhandle(one)) for one in (root, descriptor))
+        wanted = "\\".join((top.rstrip("\\"), *(part for part in parts if part != ".")))
+        if os.path.normcase(found.rstrip("\\")) != os.path.normcase(wanted):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), "/".join(parts))
+
+    class _Entries:
+        """The entries of a folder, as ``os.scandir`` gives them; also a context."""
+
+        def __init__(self, handle: int, path: str, *, is_ours: bool) -> None:
+            self._handle = handle
+            self._is_ours = is_ours
+            self._path = path
+            self._volume = _facts(handle).st_dev
+            self._found = self._read()
+
+        def __enter__(self) -> Iterator[WindowsEntry]:
+            return self._found
+
+        def __exit__(self, *_: object) -> None:
+            if self._is_ours:
+                self._is_ours = False
+                _kernel.CloseHandle(self._handle)
+
+        def _read(self) -> Iterator[WindowsEntry]:
+            buffer = ctypes.create_string_buffer(_BUFFER_B)
+            which = _ENTRIES_AGAIN
+            get = _kernel.GetFileInformationByHandleEx
+            while get(self._handle, which, buffer, _BUFFER_B):
+                which = _ENTRIES
+                yield from entries_in(buffer.raw, self._path, self._volume)
+            error = ctypes.get_last_error()
+            if error not in {18, 2}:  # no more files; none at all
+                raise ctypes.WinError(error)
+
+    def scan(path: Name | int) -> _Entries:
+        """List a folder as ``os.scandir`` does, by path or descriptor, with times of change.
+
+        A file with several hard links may show the size of an earlier moment.
+        """
+        if isinstance(path, int):
+            return _Entries(msvcrt.get_osfhandle(path), "", is_ours=False)
+        access = _READ_DATA | _SYNCHRONIZE | _READ_FACTS
+        handle = _opened(path, access, _OPEN, _IS_FOLDER | _SYNCHRONOUS, None, follows=True)
+        return _Entries(handle, os.fspath(path), is_ours=True)
+
+    @contextmanager
+    def _held(
+        path: Name,
+        access: int,
+        dir_fd: int | None,
+        *,
+        options: int = 0,
+        follows: bool = False,
+    ) -> Iterator[int]:
+        options |= _SYNCHRONOUS if access & _SYNCHRONIZE else 0
+        flags = options | (0 if follows else _LINK_ITSELF)
+        handle = _create(path, access, _OPEN, flags, dir_fd)
+        try:
+            yield handle
+        finally:
+            _kernel.CloseHandle(handle)
+
+    def _opened(
+        path: Name,
+        access: int,
+        how: int,
+        options: int,
+        dir_fd: int | None,
+        *,
+        follows: bool = False,
+        is_private: bool = False,
+    ) -> int:
+        """Open or create; without ``follows``, a link is refused and a placeholder is filled."""
+        if how in {_CREATE, _OPEN_IF, _OVERWRITE_IF}:
+            check_new_name(PureWindowsPath(path).name)
+        security = _private_descriptor() if is_private else None
+        if follows:
+            return _create(path, access, how, options, dir_fd, security)
+        # An existing file is overwritten only after it is known to be no link.
+        first = {_OVERWRITE: _OPEN, _OVERWRITE_IF: _OPEN_IF}.get(how, how)
+        handle = _create(path, access, first, options | _LINK_ITSELF, dir_fd, security)
+        again = None
+        try:
+            attributes, tag = _attributes_of(handle)
+            _refuse_if(path, is_elsewhere=bool(attributes & _REPARSE and tag & _SURROGATE))
+            _refuse_if(path, is_elsewhere="~" in str(path) and _is_short(handle, path))
+            if not attributes & _REPARSE and first == how:
+                handle, again = 0, handle
+            else:  # such as a file whose content lies in a cloud: open what it stands for
+                again = _create(path, access, how, options, dir_fd, security)
+                _refuse_if(path, is_elsewhere=_identity(again) != _identity(handle))
+        except BaseException:
+            if again is not None:
+                _kernel.CloseHandle(again)
+            raise
+        finally:
+            if handle:
+                _kernel.CloseHandle(handle)
+        return again
+
+    def _refuse_if(path: Name, *, is_elsewhere: bool) -> None:
+        if is_elsewhere:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+
+    def _create(  # noqa: PLR0917 - the arguments of the system's call
+        path: Name,
+        access: int,
+        how: int,
+        options: int,
+        dir_fd: int | None,
+        security: ctypes.Array[ctypes.c_char] | None = None,
+    ) -> int:
+        text = os.fspath(path)
+        folder = None
+        if dir_fd is None:
+            text = nt_path(text)
+        else:
+            folder = msvcrt.get_osfhandle(dir_fd)
+            text = _one_name(text)
+        raw = ctypes.create_string_buffer(text.encode("utf-16-le", "surrogatepass"))
+        if len(raw) > _MOST_NAME_B:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(path))
+        name = _Unicode(len(raw) - 1, len(raw) - 1, ctypes.addressof(raw))
+        given = ctypes.addressof(security) if security is not None else None
+        size = ctypes.sizeof(_Attributes)
+        attributes = _Attributes(size, folder, ctypes.pointer(name), _ANY_CASE, given, None)
+        handle, status = ctypes.c_void_p(), _Status()
+        code = _nt.NtCreateFile(
+            ctypes.byref(handle),
+            ctypes.c_uint32(access),
+            ctypes.byref(attributes),
+            ctypes.byref(status),
+            None,
+            0x80,
+            _SHARE_ALL,
+            how,
+            options,
+            None,
+            0,
+        )
+        _check(code, path)
+        assert handle.value is not None
+        return handle.value
+
+    def _named(handle: int, dst: Name, dir_fd: int | None, new_class: int, old_class: int) -> None:
+        check_new_name(PureWindowsPath(dst).name)
+        folder = 0
+        text = os.fspath(dst)
+        if dir_fd is None:
+            text = nt_path(text)
+        else:
+            folder, text = msvcrt.get_osfhandle(dir_fd), _one_name(text)
+        raw = text.encode("utf-16-le", "surrogatepass")
+        # Replace it, as POSIX does also while it is open, and although it is read-only.
+        rest = struct.pack("<QI", folder, len(raw)) + raw + b"\0\0"
+        status = _set(handle, new_class, _bytes(struct.pack("<Q", 0x1 | 0x2 | 0x40) + rest))
+        if status in _NO_SUCH_CLASS:
+            with suppress(OSError), _held(dst, _READ_FACTS, dir_fd) as target:
+                _set_read_only(target, is_read_only=False)
+            status = _set(handle, old_class, _bytes(struct.pack("<Q", 1) + rest))
+        _check(status, dst)
+
+    def _bytes(data: bytes) -> ctypes.Array[ctypes.c_char]:
+        return (ctypes.c_char * len(data)).from_buffer_copy(data)
+
+    def _set(handle: int, which: int, value: ctypes._CData) -> int:
+        done = _Status()
+        size = ctypes.sizeof(value)
+        call = _nt.NtSetInformationFile
+        code = call(ctypes.c_void_p(handle), ctypes.byref(done), ctypes.byref(value), size, which)
+        return int(code) & 0xFFFFFFFF
+
+    def _check(code: int, path: Name) -> None:
+        code &= 0xFFFFFFFF
+        if code < _FAILED:
+            return
+        known = _ERRNOS.get(code)
+        if known is not None:
+            raise OSError(known, os.strerror(known), str(path))
+        error = _nt.RtlNtStatusToDosError(code)
+        raise OSError(None, ctypes.FormatError(error).rstrip(". "), str(path), error)
+
+    def _attributes_of(handle: int) -> tuple[int, int]:
+        found = (ctypes.c_uint32 * 2)()
+        if not _kernel.GetFileInformationByHandleEx(handle, _TAG, found, ctypes.sizeof(found)):
+            raise ctypes.WinError(ctypes.get_last_error())
+        return found[0], found[1]
+
+    def _identity(handle: int) -> tuple[int, int]:
+        found = _facts(handle)
+        return found.st_dev, found.st_ino
+
+    def _is_short(handle: int, path: Name) -> bool:
+        """Tell whether a name is a short one (``GIT~1``): rules were applied to another name."""
+        asked, real = (PureWindowsPath(one).name for one in (path, _final_path(handle)))
+        return os.path.normcase(asked) != os.path.normcase(real)
+
+    def _final_path(handle: int) -> str:
+        room = ctypes.create_unicode_buffer(1 << 15)
+        if not _kernel.GetFinalPathNameByHandleW(handle, room, len(room), 0):
+            raise ctypes.WinError(ctypes.get_last_error())
+        return room.value
+
+    def _facts(handle: int) -> os.stat_result:
+        found, basic = _HandleFacts(), _Basic()
+        if not _kernel.GetFileInformationByHandle(handle, ctypes.byref(found)):
+            raise ctypes.WinError(ctypes.get_last_error())
+        size = ctypes.sizeof(basic)
+        if not _kernel.GetFileInformationByHandleEx(handle, _BASIC, ctypes.byref(basic), size):
+            raise ctypes.WinError(ctypes.get_last_error())
+        tag = _attributes_of(handle)[1] if found.attributes & _REPARSE else 0
+        return stat_result(
+            StatFacts(
+                found.attributes,
+                tag,
+                found.index_high << 32 | found.index_low,
+                found.volume,
+                found.n_links,
+                found.size_high << 32 | found.size_low,
+                basic.read,
+                basic.written,
+                basic.changed or basic.written,
+            )
+        )
+
+    def _set_read_only(handle: int, *, is_read_only: bool) -> None:
+        basic = _Basic()
+        size = ctypes.sizeof(basic)
+        if not _kernel.GetFileInformationByHandleEx(handle, _BASIC, ctypes.byref(basic), size):
+            raise ctypes.WinError(ctypes.get_last_error())
+        if bool(basic.attributes & _READ_ONLY) == is_read_only:
+            return
+        other = _kernel.ReOpenFile(handle, _READ_FACTS | _WRITE_FACTS, _SHARE_ALL, 0)
+        if other in {None, ctypes.c_void_p(-1).value}:
+            raise ctypes.WinError(ctypes.get_last_error())
+        try:
+            attributes = basic.attributes & ~_READ_ONLY | (_READ_ONLY if is_read_only else 0)
+            new = _Basic(attributes=attributes or 0x80)
+            if not _kernel.SetFileInformationByHandle(other, _BASIC, ctypes.byref(new), size):
+                raise ctypes.WinError(ctypes.get_last_error())
+        finally:
+            _kernel.CloseHandle(other)
+
+    def _private_descriptor() -> ctypes.Array[ctypes.c_char]:
+        from indwell.files.system.access import private_descriptor  # noqa: PLC0415 - imports us
+
+        return _bytes(private_descriptor())
+
+
+class StatFacts(NamedTuple):
+    """A file's facts as Windows reports them; times in 100 ns since 1601.
+
+    ``number`` is the file's index on its volume.
+    """
+
+    attributes: int
+    tag: int
+    number: int
+    volume: int
+    n_links: int
+    size_b: int
+    read: int
+    written: int
+    changed: int
+
+
+def stat_result(facts: StatFacts) -> os.stat_result:
+    """Convert facts to POSIX's: a junction is a link, a read-only file is writable by nobody."""
+    is_link = bool(facts.attributes & _REPARSE) and bool(facts.tag & _SURROGATE)
+    if is_link:
+        mode = kinds.S_IFLNK | 0o777
+    elif facts.attributes & _FOLDER:
+        mode = kinds.S_IFDIR | 0o777
+    else:
+        mode = kinds.S_IFREG | (0o444 if facts.attributes & _READ_ONLY else 0o666)
+    times = [(one - _EPOCH) * 100 for one in (facts.read, facts.written, facts.changed)]
+    names = ("st_atime", "st_mtime", "st_ctime")
+    fine = {f"{name}_ns": at for name, at in zip(names, times, strict=True)}
+    coarse = {name: at / 1e9 for name, at in zip(names, times, strict=True)}
+    whole = [at // 10**9 for at in times]
+    values = (mode, facts.number, facts.volume, facts.n_links, 0, 0, facts.size_b, *whole)
+    return os.stat_result(values, {**coarse, **fine})
+
+
+class WindowsEntry:
+    """An entry of a folder, in the shape of ``os.DirEntry``; it never follows a link."""
+
+    __slots__ = ("_facts", "name", "path")
+
+    def __init__(self, name: str, path: str, facts: StatFacts) -> None:
+        self.name = name
+        self.path = path
+        self._facts = facts
+
+    def inode(self) -> int:
+        """Return the file's index."""
+        return self._facts.number
+
+    def is_symlink(self) -> bool:
+        """Tell whether it is a link or a junction."""
+        return bool(self._facts.attributes & _REPARSE) and bool(self._facts.tag & _SURROGATE)
+
+    def is_dir(self, *, follow_symlinks: bool = False) -> bool:
+        """Tell whether it is a folder."""
+        del follow_symlinks
+        return bool(self._facts.attributes & _FOLDER) and not self.is_symlink()
+
+    def is_file(self, *, follow_symlinks: bool = False) -> bool:
+        """Tell whether it is a file."""
+        del follow_symlinks
+        return not self._facts.attributes & _FOLDER and not self.is_symlink()
+
+    def stat(self, *, follow_symlinks: bool = False) -> os.stat_result:
+        """Return the facts of the listing, without another call; the count of names is 1."""
+        del follow_symlinks
+        return stat_result(self._facts)
+
+    def __fspath__(self) -> str:
+        return self.path
+
+
+def entries_in(data: bytes, path: str, volume: int) -> Iterator[WindowsEntry]:
+    """Yield the entries that one call returned."""
+    at = 0
+    front = f"{path}\\" if path and not path.endswith(("/", "\\")) else path
+    while True:
+        found = _ENTRY.unpack_from(data, at)
+        following, _, _, read, written, changed, size_b, _, attributes, length, extra = found[:11]
+        begin = at + _ENTRY.size
+        name = data[begin : begin + length].decode("utf-16-le", "surrogatepass")
+        if name not in {".", ".."}:
+            tag = extra if attributes & _REPARSE else 0
+            number = found[13] & (1 << 64) - 1
+            changed = changed or written
+            facts = StatFacts(attributes, tag, number, volume, 1, size_b, read, written, changed)
+            yield WindowsEntry(name, front + name, facts)
+        if not following:
+            return
+        at += following
+
+
+def nt_path(path: str) -> str:
+    r"""Return the name of a path in NT's own spelling (``\??\C:\a``), also beyond 260 characters.
+
+    Raises:
+        OSError: It names a device.
+    """
+    whole = path if path.startswith("\\\\?\\") else os.path.abspath(path)  # noqa: PTH100 - as written
+    if whole.startswith("\\\\?\\"):
+        return "\\??\\" + whole[4:]
+    if whole.startswith("\\\\.\\"):
+        raise OSError(errno.ENXIO, "it is a device", path)
+    if whole.startswith("\\\\"):
+        return "\\??\\UNC\\" + whole[2:]
+    return "\\??\\" + whole
+
+
+def plain_path(path: str) -> str:
+    r"""Drop the prefix for long paths: ``\\?\C:\a`` becomes ``C:\a``."""
+    if path.startswith("\\\\?\\UNC\\"):
+        return "\\\\" + path[8:]
+    return path.removeprefix("\\\\?\\")
+
+
+def check_new_name(name: str) -> None:
+    """Refuse a name that Windows' own programs could not open, or that means something else.
+
+    Raises:
+        OSError: EINVAL.
+    """
+    stem = name.split(".", maxsplit=1)[0].rstrip(" ").upper()
+    if name != name.rstrip(". ") or _FORBIDDEN & set(name) or stem in _DEVICES:
+        raise OSError(errno.EINVAL, "Windows allows no file of this name", name)
+
+
+_PORTS = ("COM", "LPT")
+_DEVICES = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
+_DEVICES |= {port + digit for port in _PORTS for digit in "123456789¹²³"}
+
+
+def _one_name(name: str) -> str:
+    """Return a single name below an open folder; ``.`` is the folder itself."""
+    if name == ".":
+        return ""
+    if name in {"", ".."} or _FORBIDDEN & set(name):
+        raise OSError(errno.EINVAL, "it is no single name", name)
+    return name
