@@ -6,7 +6,6 @@ may do anything; so is a group that holds only the user.
 
 from __future__ import annotations
 
-import functools
 import os
 import stat
 import sys
@@ -85,7 +84,7 @@ if sys.platform == "win32":
             OSError: Its access list cannot be read.
         """
         owner, aces = _list_of(path)
-        user = _user()
+        user = windows.user_sid()
         if owner != user and owner not in _TRUSTED:
             return f"{quoted(path)} belongs to another user ({_names((owner,))})"
         others = others_among(aces, user, WRITE)
@@ -93,7 +92,7 @@ if sys.platform == "win32":
 
     def why_readable(path: Path) -> str:
         """Explain who else may read a file; empty if nobody may."""
-        others = others_among(_list_of(path)[1], _user(), READ)
+        others = others_among(_list_of(path)[1], windows.user_sid(), READ)
         return f"{_names(others)} may read it" if others else ""
 
     def make_unreadable_words(path: Path) -> str:
@@ -126,47 +125,6 @@ if sys.platform == "win32":
 
     def _rights_in(aces: tuple[Ace, ...] | None) -> list[tuple[int, int, str]] | None:
         return None if aces is None else [(one.kind, one.rights, one.sid) for one in aces]
-
-    @functools.cache
-    def private_descriptor() -> bytes:
-        """Return the descriptor of private files: the user and SYSTEM, nothing inherited."""
-        import win32security as api  # noqa: PLC0415 - 10 ms, and rarely needed
-
-        text = f"D:P(A;OICI;FA;;;{_user()})(A;OICI;FA;;;SY)"
-        made = api.ConvertStringSecurityDescriptorToSecurityDescriptor(text, api.SDDL_REVISION_1)
-        return bytes(made)
-
-    def keep_private(path: Path) -> None:
-        """Leave an existing file or folder to the user and SYSTEM.
-
-        Raises:
-            OSError: The system refuses.
-        """
-        import pywintypes  # noqa: PLC0415 - as above
-        import win32security as api  # noqa: PLC0415 - as above
-
-        made = api.SECURITY_DESCRIPTOR(private_descriptor())
-        what = api.DACL_SECURITY_INFORMATION | api.PROTECTED_DACL_SECURITY_INFORMATION
-        try:
-            api.SetNamedSecurityInfo(
-                str(path),
-                api.SE_FILE_OBJECT,
-                what,
-                None,
-                None,
-                made.GetSecurityDescriptorDacl(),
-                None,
-            )
-        except pywintypes.error as error:
-            raise OSError(None, error.strerror, str(path), error.winerror) from error
-
-    @functools.cache
-    def _user() -> str:
-        import win32api  # noqa: PLC0415 - as above
-        import win32security as api  # noqa: PLC0415 - as above
-
-        token = api.OpenProcessToken(win32api.GetCurrentProcess(), api.TOKEN_QUERY)
-        return str(api.ConvertSidToStringSid(api.GetTokenInformation(token, api.TokenUser)[0]))
 
     def _list_of(path: Path) -> tuple[str, tuple[Ace, ...] | None]:
         import pywintypes  # noqa: PLC0415 - as above
@@ -201,7 +159,7 @@ if sys.platform == "win32":
 
     def _cut(path: Path) -> str:
         rights = "(OI)(CI)F" if path.is_dir() else "F"
-        return f'run `icacls "{path}" /inheritance:r /grant:r "*{_user()}:{rights}"`'
+        return f'run `icacls "{path}" /inheritance:r /grant:r "*{windows.user_sid()}:{rights}"`'
 
 else:
 

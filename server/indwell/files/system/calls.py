@@ -19,11 +19,11 @@ if sys.platform == "win32":
     import stat as kinds
     from pathlib import Path
 
-    from indwell.files.system import windows
+    from indwell.files.system import windows, windows_facts
     from indwell.files.system.held_files import is_shared_out, patiently
 
     Name: TypeAlias = windows.Name
-    Entry: TypeAlias = windows.WindowsEntry
+    Entry: TypeAlias = windows_facts.WindowsEntry
     NOFOLLOW, DIRECTORY, PATH = windows.NOFOLLOW, windows.DIRECTORY, windows.PATH
     stat, lstat, fstat, scan = windows.stat, windows.lstat, windows.fstat, windows.scan
     mkdir, rmdir, set_mode = windows.mkdir, windows.rmdir, windows.set_mode

@@ -1,17 +1,16 @@
 """POSIX's file calls on Windows: open folders, links that are not followed, times of change.
 
 NT opens a name below an open folder, as ``openat`` does, so a path can be walked without following
-links. All handles are shared for reading, writing and deleting, so they block no other program. A
-junction counts as a link. Python's own ``os.stat`` lacks the time of change, its ``os.open`` the
-sharing, and pywin32 the opening below a folder. Callers import ``files.system.calls``.
-
-A name may not end in a dot or a blank, contain a colon (a stream) or name a device.
+links. All handles are shared for reading, writing and deleting, so they block no other program.
+Python's own ``os.stat`` lacks the time of change, its ``os.open`` the sharing, and pywin32 the
+opening below a folder. Callers import ``files.system.calls``.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import stat as kinds
 import struct
@@ -19,7 +18,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from indwell.files.system import windows_facts as facts
+from indwell.files.system.held_files import is_shared_out
 
 Name: TypeAlias = str | os.PathLike[str]
 
@@ -31,9 +33,6 @@ _SHARE_ALL = 0x7
 _OPEN, _CREATE, _OPEN_IF, _OVERWRITE, _OVERWRITE_IF = 1, 2, 3, 4, 5  # ntddk.h, as are the next
 _IS_FOLDER, _SYNCHRONOUS, _NO_FOLDER, _LINK_ITSELF = 0x1, 0x20, 0x40, 0x200000
 _ANY_CASE = 0x40
-_READ_ONLY, _FOLDER, _REPARSE = 0x1, 0x10, 0x400
-_SURROGATE = 0x20000000  # a reparse tag with this bit names another place
-_SYMBOLIC_LINK = 0xA000000C
 _RENAME, _DISPOSITION, _DISPOSITION_EX, _RENAME_EX = 10, 13, 64, 65
 _NO_SUCH_CLASS = frozenset({0xC0000003, 0xC0000002, 0xC000000D, 0xC00000BB})
 _BASIC, _STREAMS, _TAG, _ENTRIES, _ENTRIES_AGAIN = 0, 7, 9, 10, 11
@@ -41,81 +40,8 @@ _COPIED, _ENCRYPTED = 0x2 | 0x4 | 0x20 | 0x2000, 0x4000  # hidden, system, archi
 _MORE_DATA = 234
 _MOST_NAME_B, _FAILED = 0xFFFF, 0x80000000
 _END_OF_FILE = 38
-_EPOCH = 116_444_736_000_000_000  # 1601 to 1970, in 100 ns
-_ENTRY = struct.Struct("<IIqqqqqqIIIbx24sxxq")  # FILE_ID_BOTH_DIR_INFO, before the name
 _BUFFER_B = 1 << 16
-_FORBIDDEN = frozenset('<>:"/\\|?*') | {chr(number) for number in range(32)}
-SHARED_OUT = frozenset({32, 33})
-"""Windows' errors for a file that another program holds open."""
-_ERRNOS = {
-    0xC000050B: errno.ELOOP,  # a link was met
-    0xC0000056: errno.ENOENT,  # deleted, but still open somewhere
-    0xC0000103: errno.ENOTDIR,
-    0xC00000BA: errno.EISDIR,
-    0xC0000033: errno.EINVAL,
-    0xC0000101: errno.ENOTEMPTY,
-}
-
-
-class _Unicode(ctypes.Structure):
-    _fields_ = (
-        ("length", ctypes.c_ushort),
-        ("most", ctypes.c_ushort),
-        ("text", ctypes.c_void_p),
-    )
-
-
-class _Attributes(ctypes.Structure):
-    _fields_ = (
-        ("size", ctypes.c_uint32),
-        ("folder", ctypes.c_void_p),
-        ("name", ctypes.POINTER(_Unicode)),
-        ("flags", ctypes.c_uint32),
-        ("security", ctypes.c_void_p),
-        ("quality", ctypes.c_void_p),
-    )
-
-
-class _Status(ctypes.Structure):
-    _fields_ = (("status", ctypes.c_void_p), ("information", ctypes.c_void_p))
-
-
-class _HandleFacts(ctypes.Structure):
-    """``BY_HANDLE_FILE_INFORMATION``."""
-
-    _pack_ = 4
-    _fields_ = (
-        ("attributes", ctypes.c_uint32),
-        ("times", ctypes.c_uint64 * 3),
-        ("volume", ctypes.c_uint32),
-        ("size_high", ctypes.c_uint32),
-        ("size_low", ctypes.c_uint32),
-        ("n_links", ctypes.c_uint32),
-        ("index_high", ctypes.c_uint32),
-        ("index_low", ctypes.c_uint32),
-    )
-
-
-class _Basic(ctypes.Structure):
-    """``FILE_BASIC_INFO``; times in 100 ns since 1601, 0 for "leave it"."""
-
-    _fields_ = (
-        ("created", ctypes.c_int64),
-        ("read", ctypes.c_int64),
-        ("written", ctypes.c_int64),
-        ("changed", ctypes.c_int64),
-        ("attributes", ctypes.c_uint32),
-    )
-
-
-class _At(ctypes.Structure):
-    """``OVERLAPPED``: where to read or write."""
-
-    _fields_ = (
-        ("internal", ctypes.c_void_p * 2),
-        ("offset", ctypes.c_uint64),
-        ("event", ctypes.c_void_p),
-    )
+_ORDINARY = 0x80  # an attribute, since 0 would leave the old ones
 
 
 if sys.platform == "win32":
@@ -188,9 +114,7 @@ if sys.platform == "win32":
         with _held(path, _READ_FACTS, dir_fd, follows=follow_symlinks) as handle:
             return _facts(handle)
 
-    def lstat(path: Name) -> os.stat_result:
-        """``stat`` of a link itself."""
-        return stat(path, follow_symlinks=False)
+    lstat = functools.partial(stat, follow_symlinks=False)
 
     def fstat(descriptor: int) -> os.stat_result:
         """``stat`` of an open file."""
@@ -208,7 +132,7 @@ if sys.platform == "win32":
     ) -> None:
         """Rename, replacing a file of that name; our own open handles do not prevent it."""
         with _held(src, _DELETE | _SYNCHRONIZE, src_dir_fd) as handle:
-            _named(handle, dst, dst_dir_fd, _RENAME_EX, _RENAME)
+            _named(handle, dst, dst_dir_fd)
 
     def may_be_deleted(path: Name, *, dir_fd: int | None = None) -> bool:
         """Tell whether an existing file may be deleted, or only its being open prevents it."""
@@ -216,7 +140,7 @@ if sys.platform == "win32":
             with _held(path, _DELETE | _SYNCHRONIZE, dir_fd) as handle:
                 return not kinds.S_ISDIR(_facts(handle).st_mode)
         except OSError as error:
-            return getattr(error, "winerror", None) in SHARED_OUT
+            return is_shared_out(error)
 
     def remove_at(path: Name, *, is_folder: bool, dir_fd: int | None = None) -> None:
         """Remove a file or an empty folder; its name is free at once where the disk supports it."""
@@ -231,9 +155,9 @@ if sys.platform == "win32":
             if status in _NO_SUCH_CLASS:
                 # An older disk keeps the name while anybody has the file open: free the name first.
                 if not is_folder:
-                    aside = f".indwell-{os.urandom(16).hex()}.tmp".encode("utf-16-le")
-                    rest = struct.pack("<QQI", 0, 0, len(aside)) + aside + b"\0\0"
-                    _set(handle, _RENAME, _bytes(rest))
+                    aside = PureWindowsPath(path).with_name(f".indwell-{os.urandom(16).hex()}.tmp")
+                    with suppress(OSError):
+                        _named(handle, aside, dir_fd)
                 _set_read_only(handle, is_read_only=False)
                 status = _set(handle, _DISPOSITION, ctypes.c_ubyte(1))
             _check(status, path)
@@ -249,7 +173,7 @@ if sys.platform == "win32":
     def pread(descriptor: int, length: int, offset: int) -> bytes:
         """Read at an offset; unlike POSIX's call, it moves the position of ``os.read``."""
         room, n_bytes = ctypes.create_string_buffer(length), ctypes.c_uint32()
-        at = _At(offset=offset)
+        at = facts.Overlapped(offset=offset)
         handle = msvcrt.get_osfhandle(descriptor)
         if _kernel.ReadFile(handle, room, length, ctypes.byref(n_bytes), ctypes.byref(at)):
             return room.raw[: n_bytes.value]
@@ -260,7 +184,7 @@ if sys.platform == "win32":
 
     def pwrite(descriptor: int, data: bytes, offset: int) -> int:
         """Write at an offset; see ``pread``."""
-        n_bytes, at = ctypes.c_uint32(), _At(offset=offset)
+        n_bytes, at = ctypes.c_uint32(), facts.Overlapped(offset=offset)
         handle = msvcrt.get_osfhandle(descriptor)
         if _kernel.WriteFile(handle, data, len(data), ctypes.byref(n_bytes), ctypes.byref(at)):
             return n_bytes.value
@@ -279,13 +203,15 @@ if sys.platform == "win32":
         something in a copy.
         """
         old, new = msvcrt.get_osfhandle(source), msvcrt.get_osfhandle(fresh)
-        basic = _Basic()
+        basic = facts.BasicFacts()
         size = ctypes.sizeof(basic)
         if not _kernel.GetFileInformationByHandleEx(old, _BASIC, ctypes.byref(basic), size):
             raise ctypes.WinError(ctypes.get_last_error())
         if basic.attributes & _ENCRYPTED or _n_streams(old) > 1:
             return False
-        given = _Basic(created=basic.created, attributes=basic.attributes & _COPIED or 0x80)
+        given = facts.BasicFacts(
+            created=basic.created, attributes=basic.attributes & _COPIED or 0x80
+        )
         return bool(_kernel.SetFileInformationByHandle(new, _BASIC, ctypes.byref(given), size))
 
     def _n_streams(handle: int) -> int:
@@ -301,7 +227,7 @@ if sys.platform == "win32":
 
     def final_path(descriptor: int) -> str:
         """Return the path of an open file, without the prefix for long paths."""
-        return plain_path(_final_path(msvcrt.get_osfhandle(descriptor)))
+        return facts.plain_path(_final_path(msvcrt.get_osfhandle(descriptor)))
 
     def check_beneath(descriptor: int, root: int, parts: Sequence[str]) -> None:
         """Check that an open file lies where it was asked for, below the open folder ``root``.
@@ -324,7 +250,7 @@ if sys.platform == "win32":
             self._volume = _facts(handle).st_dev
             self._found = self._read()
 
-        def __enter__(self) -> Iterator[WindowsEntry]:
+        def __enter__(self) -> Iterator[facts.WindowsEntry]:
             return self._found
 
         def __exit__(self, *_: object) -> None:
@@ -332,13 +258,13 @@ if sys.platform == "win32":
                 self._is_ours = False
                 _kernel.CloseHandle(self._handle)
 
-        def _read(self) -> Iterator[WindowsEntry]:
+        def _read(self) -> Iterator[facts.WindowsEntry]:
             buffer = ctypes.create_string_buffer(_BUFFER_B)
             which = _ENTRIES_AGAIN
             get = _kernel.GetFileInformationByHandleEx
             while get(self._handle, which, buffer, _BUFFER_B):
                 which = _ENTRIES
-                yield from entries_in(buffer.raw, self._path, self._volume)
+                yield from facts.entries_in(buffer.raw, self._path, self._volume)
             error = ctypes.get_last_error()
             if error not in {18, 2}:  # no more files; none at all
                 raise ctypes.WinError(error)
@@ -383,8 +309,8 @@ if sys.platform == "win32":
     ) -> int:
         """Open or create; without ``follows``, a link is refused and a placeholder is filled."""
         if how in {_CREATE, _OPEN_IF, _OVERWRITE_IF}:
-            check_new_name(PureWindowsPath(path).name)
-        security = _private_descriptor() if is_private else None
+            facts.check_new_name(PureWindowsPath(path).name)
+        security = private_descriptor() if is_private else None
         if follows:
             return _create(path, access, how, options, dir_fd, security)
         # An existing file is overwritten only after it is known to be no link.
@@ -393,13 +319,16 @@ if sys.platform == "win32":
         again = None
         try:
             attributes, tag = _attributes_of(handle)
-            _refuse_if(path, is_elsewhere=bool(attributes & _REPARSE and tag & _SURROGATE))
+            _refuse_if(
+                path, is_elsewhere=bool(attributes & facts.REPARSE and tag & facts.SURROGATE)
+            )
             _refuse_if(path, is_elsewhere="~" in str(path) and _is_short(handle, path))
-            if not attributes & _REPARSE and first == how:
+            if not attributes & facts.REPARSE and first == how:
                 handle, again = 0, handle
             else:  # such as a file whose content lies in a cloud: open what it stands for
                 again = _create(path, access, how, options, dir_fd, security)
-                _refuse_if(path, is_elsewhere=_identity(again) != _identity(handle))
+                is_same = os.path.samestat(_facts(again), _facts(handle))
+                _refuse_if(path, is_elsewhere=not is_same)
         except BaseException:
             if again is not None:
                 _kernel.CloseHandle(again)
@@ -424,18 +353,20 @@ if sys.platform == "win32":
         text = os.fspath(path)
         folder = None
         if dir_fd is None:
-            text = nt_path(text)
+            text = facts.nt_path(text)
         else:
             folder = msvcrt.get_osfhandle(dir_fd)
-            text = _one_name(text)
+            text = facts.one_name(text)
         raw = ctypes.create_string_buffer(text.encode("utf-16-le", "surrogatepass"))
         if len(raw) > _MOST_NAME_B:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(path))
-        name = _Unicode(len(raw) - 1, len(raw) - 1, ctypes.addressof(raw))
+        name = facts.UnicodeString(len(raw) - 1, len(raw) - 1, ctypes.addressof(raw))
         given = ctypes.addressof(security) if security is not None else None
-        size = ctypes.sizeof(_Attributes)
-        attributes = _Attributes(size, folder, ctypes.pointer(name), _ANY_CASE, given, None)
-        handle, status = ctypes.c_void_p(), _Status()
+        size = ctypes.sizeof(facts.ObjectAttributes)
+        attributes = facts.ObjectAttributes(
+            size, folder, ctypes.pointer(name), _ANY_CASE, given, None
+        )
+        handle, status = ctypes.c_void_p(), facts.StatusBlock()
         code = _nt.NtCreateFile(
             ctypes.byref(handle),
             ctypes.c_uint32(access),
@@ -453,29 +384,29 @@ if sys.platform == "win32":
         assert handle.value is not None
         return handle.value
 
-    def _named(handle: int, dst: Name, dir_fd: int | None, new_class: int, old_class: int) -> None:
-        check_new_name(PureWindowsPath(dst).name)
+    def _named(handle: int, dst: Name, dir_fd: int | None) -> None:
+        facts.check_new_name(PureWindowsPath(dst).name)
         folder = 0
         text = os.fspath(dst)
         if dir_fd is None:
-            text = nt_path(text)
+            text = facts.nt_path(text)
         else:
-            folder, text = msvcrt.get_osfhandle(dir_fd), _one_name(text)
+            folder, text = msvcrt.get_osfhandle(dir_fd), facts.one_name(text)
         raw = text.encode("utf-16-le", "surrogatepass")
         # Replace it, as POSIX does also while it is open, and although it is read-only.
         rest = struct.pack("<QI", folder, len(raw)) + raw + b"\0\0"
-        status = _set(handle, new_class, _bytes(struct.pack("<Q", 0x1 | 0x2 | 0x40) + rest))
+        status = _set(handle, _RENAME_EX, _bytes(struct.pack("<Q", 0x1 | 0x2 | 0x40) + rest))
         if status in _NO_SUCH_CLASS:
             with suppress(OSError), _held(dst, _READ_FACTS, dir_fd) as target:
                 _set_read_only(target, is_read_only=False)
-            status = _set(handle, old_class, _bytes(struct.pack("<Q", 1) + rest))
+            status = _set(handle, _RENAME, _bytes(struct.pack("<Q", 1) + rest))
         _check(status, dst)
 
     def _bytes(data: bytes) -> ctypes.Array[ctypes.c_char]:
         return (ctypes.c_char * len(data)).from_buffer_copy(data)
 
     def _set(handle: int, which: int, value: ctypes._CData) -> int:
-        done = _Status()
+        done = facts.StatusBlock()
         size = ctypes.sizeof(value)
         call = _nt.NtSetInformationFile
         code = call(ctypes.c_void_p(handle), ctypes.byref(done), ctypes.byref(value), size, which)
@@ -485,7 +416,7 @@ if sys.platform == "win32":
         code &= 0xFFFFFFFF
         if code < _FAILED:
             return
-        known = _ERRNOS.get(code)
+        known = facts.ERRNOS.get(code)
         if known is not None:
             raise OSError(known, os.strerror(known), str(path))
         error = _nt.RtlNtStatusToDosError(code)
@@ -496,10 +427,6 @@ if sys.platform == "win32":
         if not _kernel.GetFileInformationByHandleEx(handle, _TAG, found, ctypes.sizeof(found)):
             raise ctypes.WinError(ctypes.get_last_error())
         return found[0], found[1]
-
-    def _identity(handle: int) -> tuple[int, int]:
-        found = _facts(handle)
-        return found.st_dev, found.st_ino
 
     def _is_short(handle: int, path: Name) -> bool:
         """Tell whether a name is a short one (``GIT~1``): rules were applied to another name."""
@@ -513,15 +440,15 @@ if sys.platform == "win32":
         return room.value
 
     def _facts(handle: int) -> os.stat_result:
-        found, basic = _HandleFacts(), _Basic()
+        found, basic = facts.HandleFacts(), facts.BasicFacts()
         if not _kernel.GetFileInformationByHandle(handle, ctypes.byref(found)):
             raise ctypes.WinError(ctypes.get_last_error())
         size = ctypes.sizeof(basic)
         if not _kernel.GetFileInformationByHandleEx(handle, _BASIC, ctypes.byref(basic), size):
             raise ctypes.WinError(ctypes.get_last_error())
-        tag = _attributes_of(handle)[1] if found.attributes & _REPARSE else 0
-        return stat_result(
-            StatFacts(
+        tag = _attributes_of(handle)[1] if found.attributes & facts.REPARSE else 0
+        return facts.stat_result(
+            facts.StatFacts(
                 found.attributes,
                 tag,
                 found.index_high << 32 | found.index_low,
@@ -535,164 +462,39 @@ if sys.platform == "win32":
         )
 
     def _set_read_only(handle: int, *, is_read_only: bool) -> None:
-        basic = _Basic()
+        basic = facts.BasicFacts()
         size = ctypes.sizeof(basic)
         if not _kernel.GetFileInformationByHandleEx(handle, _BASIC, ctypes.byref(basic), size):
             raise ctypes.WinError(ctypes.get_last_error())
-        if bool(basic.attributes & _READ_ONLY) == is_read_only:
+        if bool(basic.attributes & facts.READ_ONLY) == is_read_only:
             return
         other = _kernel.ReOpenFile(handle, _READ_FACTS | _WRITE_FACTS, _SHARE_ALL, 0)
         if other in {None, ctypes.c_void_p(-1).value}:
             raise ctypes.WinError(ctypes.get_last_error())
         try:
-            attributes = basic.attributes & ~_READ_ONLY | (_READ_ONLY if is_read_only else 0)
-            new = _Basic(attributes=attributes or 0x80)
+            attributes = basic.attributes & ~facts.READ_ONLY | (
+                facts.READ_ONLY if is_read_only else 0
+            )
+            new = facts.BasicFacts(attributes=attributes or 0x80)
             if not _kernel.SetFileInformationByHandle(other, _BASIC, ctypes.byref(new), size):
                 raise ctypes.WinError(ctypes.get_last_error())
         finally:
             _kernel.CloseHandle(other)
 
-    def _private_descriptor() -> ctypes.Array[ctypes.c_char]:
-        from indwell.files.system.access import private_descriptor  # noqa: PLC0415 - imports us
+    @functools.cache
+    def user_sid() -> str:
+        """Return the user's security identifier."""
+        import win32api  # noqa: PLC0415 - 10 ms, and rarely needed
+        import win32security as api  # noqa: PLC0415 - as above
 
-        return _bytes(private_descriptor())
+        token = api.OpenProcessToken(win32api.GetCurrentProcess(), api.TOKEN_QUERY)
+        return str(api.ConvertSidToStringSid(api.GetTokenInformation(token, api.TokenUser)[0]))
 
+    @functools.cache
+    def private_descriptor() -> ctypes.Array[ctypes.c_char]:
+        """Return the access list of private files: the user and SYSTEM, nothing inherited."""
+        import win32security as api  # noqa: PLC0415 - as above
 
-class StatFacts(NamedTuple):
-    """A file's facts as Windows reports them; times in 100 ns since 1601.
-
-    ``number`` is the file's index on its volume.
-    """
-
-    attributes: int
-    tag: int
-    number: int
-    volume: int
-    n_links: int
-    size_b: int
-    read: int
-    written: int
-    changed: int
-
-
-def stat_result(facts: StatFacts) -> os.stat_result:
-    """Convert facts to POSIX's: a junction is a link, a read-only file is writable by nobody."""
-    is_link = bool(facts.attributes & _REPARSE) and bool(facts.tag & _SURROGATE)
-    if is_link:
-        mode = kinds.S_IFLNK | 0o777
-    elif facts.attributes & _FOLDER:
-        mode = kinds.S_IFDIR | 0o777
-    else:
-        mode = kinds.S_IFREG | (0o444 if facts.attributes & _READ_ONLY else 0o666)
-    times = [(one - _EPOCH) * 100 for one in (facts.read, facts.written, facts.changed)]
-    names = ("st_atime", "st_mtime", "st_ctime")
-    fine = {f"{name}_ns": at for name, at in zip(names, times, strict=True)}
-    coarse = {name: at / 1e9 for name, at in zip(names, times, strict=True)}
-    whole = [at // 10**9 for at in times]
-    values = (mode, facts.number, facts.volume, facts.n_links, 0, 0, facts.size_b, *whole)
-    return os.stat_result(values, {**coarse, **fine})
-
-
-class WindowsEntry:
-    """An entry of a folder, in the shape of ``os.DirEntry``; it never follows a link."""
-
-    __slots__ = ("_facts", "name", "path")
-
-    def __init__(self, name: str, path: str, facts: StatFacts) -> None:
-        self.name = name
-        self.path = path
-        self._facts = facts
-
-    def inode(self) -> int:
-        """Return the file's index."""
-        return self._facts.number
-
-    def is_symlink(self) -> bool:
-        """Tell whether it is a link or a junction."""
-        return bool(self._facts.attributes & _REPARSE) and bool(self._facts.tag & _SURROGATE)
-
-    def is_dir(self, *, follow_symlinks: bool = False) -> bool:
-        """Tell whether it is a folder."""
-        del follow_symlinks
-        return bool(self._facts.attributes & _FOLDER) and not self.is_symlink()
-
-    def is_file(self, *, follow_symlinks: bool = False) -> bool:
-        """Tell whether it is a file."""
-        del follow_symlinks
-        return not self._facts.attributes & _FOLDER and not self.is_symlink()
-
-    def stat(self, *, follow_symlinks: bool = False) -> os.stat_result:
-        """Return the facts of the listing, without another call; the count of names is 1."""
-        del follow_symlinks
-        return stat_result(self._facts)
-
-    def __fspath__(self) -> str:
-        return self.path
-
-
-def entries_in(data: bytes, path: str, volume: int) -> Iterator[WindowsEntry]:
-    """Yield the entries that one call returned."""
-    at = 0
-    front = f"{path}\\" if path and not path.endswith(("/", "\\")) else path
-    while True:
-        found = _ENTRY.unpack_from(data, at)
-        following, _, _, read, written, changed, size_b, _, attributes, length, extra = found[:11]
-        begin = at + _ENTRY.size
-        name = data[begin : begin + length].decode("utf-16-le", "surrogatepass")
-        if name not in {".", ".."}:
-            tag = extra if attributes & _REPARSE else 0
-            number = found[13] & (1 << 64) - 1
-            changed = changed or written
-            facts = StatFacts(attributes, tag, number, volume, 1, size_b, read, written, changed)
-            yield WindowsEntry(name, front + name, facts)
-        if not following:
-            return
-        at += following
-
-
-def nt_path(path: str) -> str:
-    r"""Return the name of a path in NT's own spelling (``\??\C:\a``), also beyond 260 characters.
-
-    Raises:
-        OSError: It names a device.
-    """
-    whole = path if path.startswith("\\\\?\\") else os.path.abspath(path)  # noqa: PTH100 - as written
-    if whole.startswith("\\\\?\\"):
-        return "\\??\\" + whole[4:]
-    if whole.startswith("\\\\.\\"):
-        raise OSError(errno.ENXIO, "it is a device", path)
-    if whole.startswith("\\\\"):
-        return "\\??\\UNC\\" + whole[2:]
-    return "\\??\\" + whole
-
-
-def plain_path(path: str) -> str:
-    r"""Drop the prefix for long paths: ``\\?\C:\a`` becomes ``C:\a``."""
-    if path.startswith("\\\\?\\UNC\\"):
-        return "\\\\" + path[8:]
-    return path.removeprefix("\\\\?\\")
-
-
-def check_new_name(name: str) -> None:
-    """Refuse a name that Windows' own programs could not open, or that means something else.
-
-    Raises:
-        OSError: EINVAL.
-    """
-    stem = name.split(".", maxsplit=1)[0].rstrip(" ").upper()
-    if name != name.rstrip(". ") or _FORBIDDEN & set(name) or stem in _DEVICES:
-        raise OSError(errno.EINVAL, "Windows allows no file of this name", name)
-
-
-_PORTS = ("COM", "LPT")
-_DEVICES = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
-_DEVICES |= {port + digit for port in _PORTS for digit in "123456789¹²³"}
-
-
-def _one_name(name: str) -> str:
-    """Return a single name below an open folder; ``.`` is the folder itself."""
-    if name == ".":
-        return ""
-    if name in {"", ".."} or _FORBIDDEN & set(name):
-        raise OSError(errno.EINVAL, "it is no single name", name)
-    return name
+        text = f"D:P(A;OICI;FA;;;{user_sid()})(A;OICI;FA;;;SY)"
+        made = api.ConvertStringSecurityDescriptorToSecurityDescriptor(text, api.SDDL_REVISION_1)
+        return _bytes(bytes(made))
