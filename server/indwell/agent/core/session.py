@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
@@ -48,8 +47,7 @@ from indwell.tools.known_texts import KnownTexts
 from indwell.workspace.base import AppliedChange
 
 
-@dataclass(slots=True)
-class TurnState:
+class TurnState(msgspec.Struct):
     """The state of a running turn.
 
     Attributes:
@@ -76,11 +74,11 @@ class TurnState:
     words: str
     draft: str
     rounds: int = 0
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = msgspec.field(default_factory=Usage)
     cost: float | None = 0.0
     spent: float = 0.0
     n_agents: int = 0
-    agents: dict[str, int] = field(default_factory=dict)
+    agents: dict[str, int] = msgspec.field(default_factory=dict)
     answer: str = ""
     steered: tuple[str, ...] = ()
     steered_sent: tuple[str, ...] = ()
@@ -88,15 +86,14 @@ class TurnState:
     gathered: tuple[Text, ...] = ()
     along: tuple[Block, ...] = ()
     prompt: Prompt | None = None
-    streamed: list[str] = field(default_factory=list)
-    thought: list[str] = field(default_factory=list)
-    held: list[tuple[int, float]] = field(default_factory=list)
-    changes: list[AppliedChange] = field(default_factory=list)
+    streamed: list[str] = msgspec.field(default_factory=list)
+    thought: list[str] = msgspec.field(default_factory=list)
+    held: list[tuple[int, float]] = msgspec.field(default_factory=list)
+    changes: list[AppliedChange] = msgspec.field(default_factory=list)
     shown_format: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Helping:
+class Helping(msgspec.Struct, frozen=True):
     """The turn that a sub-agent works for: its budget pays, and its user answers questions.
 
     Attributes:
@@ -112,8 +109,7 @@ class Helping:
     name: str
 
 
-@dataclass(slots=True)
-class Spending:
+class Spending(msgspec.Struct):
     """The model calls of a session: what they used, and when the last one ended.
 
     Attributes:
@@ -125,16 +121,15 @@ class Spending:
         answered_at: Time of the model's last reply; None before the first.
     """
 
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = msgspec.field(default_factory=Usage)
     cost: float | None = 0.0
     spent: float = 0.0
-    last_usage: Usage = field(default_factory=Usage)
+    last_usage: Usage = msgspec.field(default_factory=Usage)
     requests: int = 0
     answered_at: datetime | None = None
 
 
-@dataclass(slots=True)
-class Shortening:
+class Shortening(msgspec.Struct):
     """The state of compaction between two requests.
 
     Attributes:
@@ -144,14 +139,13 @@ class Shortening:
         told_unkept: Whether the user was told that the disk does not take what would be cut.
     """
 
-    restraint: Restraint = Restraint()  # noqa: RUF009 - a frozen value, safe to share
+    restraint: Restraint = Restraint()
     refusal: NothingPays | None = None
     told_overhead: bool = False
     told_unkept: bool = False
 
 
-@dataclass(slots=True)
-class Titles:
+class Titles(msgspec.Struct):
     """The title of a session.
 
     Attributes:
@@ -163,8 +157,7 @@ class Titles:
     own: str = ""
 
 
-@dataclass(slots=True)
-class Endings:
+class Endings(msgspec.Struct):
     """How the last turn of a session ended, beyond its event.
 
     Attributes:
@@ -178,8 +171,7 @@ class Endings:
     is_ending: bool = False
 
 
-@dataclass(slots=True)
-class AskedUser:
+class AskedUser(msgspec.Struct):
     """The questions to the user in a session, and the answers.
 
     Attributes:
@@ -189,13 +181,12 @@ class AskedUser:
         shown_secrets: Values from secret files that the user let the model see.
     """
 
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     refused: int = 0
-    shown_secrets: set[str] = field(default_factory=set)
+    shown_secrets: set[str] = msgspec.field(default_factory=set)
 
 
-@dataclass(slots=True)
-class Session:
+class Session(msgspec.Struct):
     """One conversation with its state; only ``turn.run_turn`` changes it.
 
     Attributes:
@@ -223,20 +214,20 @@ class Session:
     parts: Parts
     conversation: Conversation
     turns: int = 0
-    seen: KnownTexts = field(default_factory=KnownTexts)
-    spending: Spending = field(default_factory=Spending)
+    seen: KnownTexts = msgspec.field(default_factory=KnownTexts)
+    spending: Spending = msgspec.field(default_factory=Spending)
     steering: tuple[str, ...] = ()
     turn_runs: bool = False
     notice: str = ""
-    shortening: Shortening = field(default_factory=Shortening)
-    endings: Endings = field(default_factory=Endings)
-    asked: AskedUser = field(default_factory=AskedUser)
-    health: Health = Health()  # noqa: RUF009 - a frozen value, safe to share
+    shortening: Shortening = msgspec.field(default_factory=Shortening)
+    endings: Endings = msgspec.field(default_factory=Endings)
+    asked: AskedUser = msgspec.field(default_factory=AskedUser)
+    health: Health = Health()
     is_editing: bool = False
-    titles: Titles = field(default_factory=Titles)
+    titles: Titles = msgspec.field(default_factory=Titles)
     under_way: TurnState | None = None
     helping: Helping | None = None
-    writers: set[str] = field(default_factory=set)
+    writers: set[str] = msgspec.field(default_factory=set)
 
     def steer(self, words: str, *, numbered: bool = False) -> bool:
         """Send the user's ``words`` to the running turn, with its next model call.

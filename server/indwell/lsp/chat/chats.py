@@ -6,11 +6,12 @@ import asyncio
 import os
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import monotonic
 from urllib.parse import quote
+
+import msgspec
 
 from indwell.agent.core import events
 from indwell.errors import EditRefused, ToolError, UserError
@@ -31,8 +32,7 @@ from indwell.sessions.ids import is_id
 from indwell.workspace.paths import parse
 
 
-@dataclass(slots=True, eq=False)
-class SentWords:
+class SentWords(msgspec.Struct, eq=False):
     """Words that are being sent: as they were in the document, and as they were sent.
 
     Attributes:
@@ -46,8 +46,7 @@ class SentWords:
     is_placed: Callable[[], bool] | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Steering:
+class Steering(msgspec.Struct, eq=False):
     """Words of a document that steered a running turn, as they are in the document."""
 
     ticket: Ticket

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
+
+import msgspec
 
 from indwell.errors import ToolError, UserError
 from indwell.files.atomic import write_atomic
@@ -228,8 +229,7 @@ def _place(state: Path, chat: Path) -> Path:
 SAVING_S = 0.3  # between an editor's write and its didSave
 
 
-@dataclass(slots=True, eq=False)
-class _KnownDraft:
+class _KnownDraft(msgspec.Struct, eq=False):
     document: Document
     provenance: Provenance
     text: str

@@ -6,7 +6,8 @@ Selections are stored as ranges. Their text is read from the synced buffer when 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from indwell.bounds.secrets import OtherNames
 from indwell.context.attachments import OpenedFile, Problem, Selection
@@ -41,8 +42,7 @@ def is_ours(diagnostic: types.Diagnostic) -> bool:
 RECENT_S = 120.0  # how long the range of a request counts as a guess of the selection
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(msgspec.Struct, frozen=True):
     """A range of a document at one version; ``at`` in seconds of the monotonic clock."""
 
     uri: str
@@ -51,8 +51,7 @@ class Marked:
     at: float
 
 
-@dataclass(slots=True)
-class Attention:
+class Attention(msgspec.Struct):
     """Collects selections, focus and problems, and returns them for a prompt.
 
     Args:
@@ -73,7 +72,7 @@ class Attention:
     _recent: Marked | None = None
     # The document of the last request, and the newest document at that time.
     _named: tuple[str, str | None] | None = None
-    _problems: dict[str, tuple[types.Diagnostic, ...]] = field(default_factory=dict)
+    _problems: dict[str, tuple[types.Diagnostic, ...]] = msgspec.field(default_factory=dict)
 
     def focus(self, uri: str | None) -> None:
         """Note the focused document; chats and plans do not count."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
@@ -282,8 +281,7 @@ def _note_agent(document: Document, before: str, text: str) -> None:
         document.by_agent |= {line.strip() for line in text.split("\n")} - known
 
 
-@dataclass(slots=True)
-class _KnownDocument:
+class _KnownDocument(msgspec.Struct):
     document: Document
     state: FileState | None
     held: Held

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.listing import exists
@@ -144,8 +145,7 @@ def _one(before: str, run: Sequence[TextEdit]) -> TextEdit:
 MOST = 50  # remembered edits; each holds its texts
 
 
-@dataclass(slots=True, eq=False)
-class SentEdit:
+class SentEdit(msgspec.Struct, eq=False):
     """An edit that was sent.
 
     Attributes:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.shell.items import (
@@ -165,14 +166,13 @@ WORDS = frozenset(
 _BACKTICK = lazy_pattern(r"(?<!\\)(?:\\\\)*`")
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(msgspec.Struct):
     """The parts of a command found so far; ``spans`` are the byte ranges of its words."""
 
-    words: list[Word] = field(default_factory=list)
-    redirects: list[Redirect] = field(default_factory=list)
-    spans: list[tuple[int, int]] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
+    words: list[Word] = msgspec.field(default_factory=list)
+    redirects: list[Redirect] = msgspec.field(default_factory=list)
+    spans: list[tuple[int, int]] = msgspec.field(default_factory=list)
+    texts: list[str] = msgspec.field(default_factory=list)
 
 
 class CommandReading(WordReading):

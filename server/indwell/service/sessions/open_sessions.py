@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
 
 from indwell.agent.core.session import Resumed, Session
 from indwell.agent.features.background.board import Board
@@ -66,8 +67,7 @@ class SessionFactory(Protocol):
         ...
 
 
-@dataclass(slots=True, eq=False)
-class OpenSession:
+class OpenSession(msgspec.Struct, eq=False):
     """A session that this process has open.
 
     Attributes:

@@ -7,7 +7,6 @@ Data that only the log has, such as the result of a call, is in fields that are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 import msgspec
@@ -73,13 +72,12 @@ class RecordedTurn(msgspec.Struct, frozen=True):
         return last if isinstance(last, TurnFinished) else None
 
 
-@dataclass(slots=True)
-class RecordedCall:
+class RecordedCall(msgspec.Struct):
     """The events of one call; ``inner`` are the calls of the sub-agent that it started."""
 
     started: ToolStarted
-    inner: list[RecordedCall] = field(default_factory=list)
-    edits: list[EditApplied] = field(default_factory=list)
+    inner: list[RecordedCall] = msgspec.field(default_factory=list)
+    edits: list[EditApplied] = msgspec.field(default_factory=list)
     finished: ToolFinished | None = None
 
     @property

@@ -11,7 +11,6 @@ from array import array
 from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
@@ -39,13 +38,12 @@ class Missed(NamedTuple):
     is_complete: bool
 
 
-@dataclass(slots=True)
-class _EventRun:
+class _EventRun(msgspec.Struct):
     """Events of one kind in a row; ``pieces`` only while it may still grow."""
 
     first: int
     event: Event
-    ends: array[int] = field(default_factory=lambda: array("L"))
+    ends: array[int] = msgspec.field(default_factory=lambda: array("L"))
     pieces: list[str] | None = None
     text: str = ""
 

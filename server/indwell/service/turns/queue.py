@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -235,8 +234,7 @@ PLAN_WAITS = "a plan waits for your decision"
 """Why prompts behind a proposed plan are held: the user decides on the plan first."""
 
 
-@dataclass(slots=True, eq=False)
-class Ticket:
+class Ticket(msgspec.Struct, eq=False):
     """Follows one prompt from its arrival to the end of its turn.
 
     Attributes:
@@ -266,9 +264,9 @@ class Ticket:
     finished: events.TurnFinished | None = None
     error: UserError | None = None
     task: asyncio.Task[None] | None = None
-    token: str = field(default_factory=lambda: f"indwell-{uuid.uuid4()}")
-    begun: asyncio.Event = field(default_factory=asyncio.Event)
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    token: str = msgspec.field(default_factory=lambda: f"indwell-{uuid.uuid4()}")
+    begun: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    ended: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     @property
     def prompt(self) -> Prompt:

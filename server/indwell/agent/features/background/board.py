@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from indwell.agent.core.events import BackgroundCommand, CommandsChanged, Event, Notice
 from indwell.agent.features.background.output import Output
@@ -82,8 +83,7 @@ SHOWN_COMMAND = 2_000  # characters of its text in events
 Who = Literal["", "model", "user"]
 
 
-@dataclass
-class RunningCommand:
+class RunningCommand(msgspec.Struct):
     """A command that runs or has run in the background.
 
     Attributes:
@@ -113,7 +113,7 @@ class RunningCommand:
     output: Output
     path: str
     is_covered: bool
-    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    stop: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
     finished: Finished | None = None
     problem: str = ""
@@ -121,7 +121,7 @@ class RunningCommand:
     by: Who = ""
     is_told: bool = False
     is_known: bool = False
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = msgspec.field(default_factory=list)
     n_noted: int = 0
 
     @property

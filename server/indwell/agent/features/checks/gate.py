@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
@@ -176,8 +175,7 @@ class Located(msgspec.Struct, frozen=True):
     problem: Problem
 
 
-@dataclass(slots=True)
-class Edited:
+class Edited(msgspec.Struct):
     """A file that the turn has changed: its text before the first edit and after the last.
 
     ``is_part``: whether only the places of the edits are known.
@@ -193,8 +191,7 @@ class Edited:
         return UNKNOWN if self.is_part else line_map(self.before, self.after)
 
 
-@dataclass(slots=True)
-class TurnGate:
+class TurnGate(msgspec.Struct):
     """The changes of one turn to files, and the known problems of these files.
 
     Attributes:
@@ -216,18 +213,20 @@ class TurnGate:
     """
 
     turn: int = 0
-    since_ns: int = field(default_factory=time.time_ns)
-    files: dict[Path, Edited] = field(default_factory=dict)
-    before: dict[Path, dict[str, tuple[Problem, ...]]] = field(default_factory=dict)
-    partial: dict[Path, tuple[Problem, ...]] = field(default_factory=dict)
-    told: dict[tuple[Path, str], tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
-    runs: dict[str, Ran] = field(default_factory=dict)
-    passed: dict[CheckPart, tuple[int, Marks]] = field(default_factory=dict)
+    since_ns: int = msgspec.field(default_factory=time.time_ns)
+    files: dict[Path, Edited] = msgspec.field(default_factory=dict)
+    before: dict[Path, dict[str, tuple[Problem, ...]]] = msgspec.field(default_factory=dict)
+    partial: dict[Path, tuple[Problem, ...]] = msgspec.field(default_factory=dict)
+    told: dict[tuple[Path, str], tuple[str, tuple[Problem, ...]]] = msgspec.field(
+        default_factory=dict
+    )
+    runs: dict[str, Ran] = msgspec.field(default_factory=dict)
+    passed: dict[CheckPart, tuple[int, Marks]] = msgspec.field(default_factory=dict)
     is_begun: bool = False
     n_edits: int = 0
     n_seen: int = -1
     was_asked: bool = False
-    found: dict[str, tuple[Located, ...]] = field(default_factory=dict)
+    found: dict[str, tuple[Located, ...]] = msgspec.field(default_factory=dict)
     verdict: str = NOT_VERIFIED
 
     def take(self, known: KnownProblems | None) -> None:
@@ -363,8 +362,7 @@ class TurnGate:
         return tuple(one for one in found if one.message not in shown)
 
 
-@dataclass(slots=True)
-class CheckGate:
+class CheckGate(msgspec.Struct):
     """The checks of one session.
 
     Attributes:
@@ -381,16 +379,16 @@ class CheckGate:
         failing: Errors that turns have left, by source.
     """
 
-    source: Source = field(default_factory=Silence)
-    checks: Checks = field(default_factory=NoChecks)
+    source: Source = msgspec.field(default_factory=Silence)
+    checks: Checks = msgspec.field(default_factory=NoChecks)
     settings: Callable[[], Settings] = Settings
-    state: TurnGate = field(default_factory=TurnGate)
-    kept: dict[str, tuple[str, Ran]] = field(default_factory=dict)
-    slow: set[str] = field(default_factory=set)
-    readable: set[str] = field(default_factory=set)
+    state: TurnGate = msgspec.field(default_factory=TurnGate)
+    kept: dict[str, tuple[str, Ran]] = msgspec.field(default_factory=dict)
+    slow: set[str] = msgspec.field(default_factory=set)
+    readable: set[str] = msgspec.field(default_factory=set)
     is_vague: bool = False
-    told: set[str] = field(default_factory=set)
-    failing: dict[str, tuple[Located, ...]] = field(default_factory=dict)
+    told: set[str] = msgspec.field(default_factory=set)
+    failing: dict[str, tuple[Located, ...]] = msgspec.field(default_factory=dict)
 
     def of(self, turn: int) -> TurnGate:
         """Return the state of this turn; empty for a new turn."""
