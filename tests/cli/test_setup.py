@@ -183,6 +183,25 @@ def test_xdg_is_honoured(platform: str, wanted: str, tmp_path: Path) -> None:
     assert place.path == tmp_path / wanted
 
 
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("nvim", ".config/nvim/plugin/indwell.lua"),
+        ("vim", ".vim/plugin/indwell.vim"),
+        ("emacs", ".emacs.d/init.el"),
+        ("helix", ".config/helix/languages.toml"),
+        ("kate", "Library/Preferences/kate/lspclient/settings.json"),
+        ("sublime", "Library/Application Support/Sublime Text/Packages/User/LSP.sublime-settings"),
+        ("zed", ".config/zed/settings.json"),
+    ],
+)
+def test_each_editor_keeps_its_settings_where_it_does_on_macos(
+    name: str, wanted: str, tmp_path: Path
+) -> None:
+    place = target(name, tmp_path, {}, "darwin", lambda _path: False)
+    assert place.path == tmp_path / wanted
+
+
 def test_words_are_quoted_for_each_language() -> None:
     odd = '/a b/it\'s "x"/%d'
     assert lua(odd) == "'/a b/it\\'s \"x\"/%d'"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from indwell.sessions.ids import RANDOM_B, check_id, new_id
-from support.editing import EDIT, READ, SERVE, USAGE, Home, bash
+from support.editing import EDIT, READ, SERVE, USAGE, Home, bash, results
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.raw_client import raw_client
 from support.session import a_world, asks, call, says, with_parts
@@ -126,3 +128,37 @@ def test_no_duration_is_measured_with_the_wall_clock() -> None:
     }
     assert found == {"files/watch/installed_repositories.py", "files/watch/tree.py"}
     assert wall_clock.search("taken = time.time() - started")
+
+
+async def test_a_workspace_behind_a_link_is_one_place_by_both_names(tmp_path: Path) -> None:
+    """``/tmp`` is a link to ``/private/tmp`` on macOS, and a command prints the latter."""
+    (tmp_path / "private").mkdir()
+    (tmp_path / "tmp").symlink_to(tmp_path / "private")
+    home = Home(tmp_path / "private")
+    real = str(home.shop)
+    home.workspace = tmp_path / "tmp" / "work"
+    home.trusted = (home.workspace,)
+    edits = [{"old": "unsaved", "new": "edited"}]
+    script = [
+        say(calls=[("read_file", json.dumps({"path": real}))], usage=USAGE),
+        say(calls=[("edit_file", json.dumps({"path": real, "edits": edits}))], usage=USAGE),
+        say("done", usage=USAGE),
+    ]
+    async with (
+        LoopbackEndpoint(script) as server,
+        raw_client(home, command=SERVE, environment=home.environment(server.base_url)) as client,
+    ):
+        asked: list[str] = []
+
+        def refuse(params: dict[str, Any]) -> dict[str, bool]:
+            asked.extend(one["textDocument"]["uri"] for one in params["edit"]["documentChanges"])
+            return {"applied": False}
+
+        client.replies["workspace/applyEdit"] = refuse
+        uri = client.open_shop("unsaved = 1\n")
+        answer = await client.prompt()
+        assert answer["result"]["ending"] == "done", client.stderr
+        assert set(asked) == {uri}
+        assert await client.say_goodbye() == 0
+    read, _refused = results(server.seen[-1])
+    assert "unsaved = 1" in read

@@ -264,7 +264,9 @@ def target(
                 (roaming if is_windows else config) / "helix" / "languages.toml", "toml"
             )
         case "kate":
-            folder = local if is_windows else support if is_mac else config
+            # Qt's AppConfigLocation
+            preferences = home / "Library" / "Preferences"
+            folder = local if is_windows else preferences if is_mac else config
             return SetupTarget(folder / "kate" / "lspclient" / "settings.json", "json")
         case "sublime":
             folder = roaming / "Sublime Text" if is_windows else config / "sublime-text"
