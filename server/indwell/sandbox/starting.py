@@ -190,7 +190,7 @@ def _not_started(argv: Sequence[str], cwd: Path, error: OSError | ValueError) ->
 
 
 _PLAIN = frozenset(r"#$*+-./:?@\_")  # with letters and digits: need no quotes in a batch file
-_NO_EXPANSION = "%%cd:~,%"  # before a percent sign: nothing of the current folder's name
+_PERCENT = "%%cd:~,%"  # a percent sign, and then no character of the current folder's name
 
 
 def is_batch_file(program: str) -> bool:
@@ -204,9 +204,9 @@ def batch_command_line(argv: Sequence[str], shell: str) -> str:
 
     ``cmd.exe`` reads the line twice: once for itself, and once for the batch file's ``%*``. Within
     double quotes only ``%`` and ``"`` act. A doubled quote stays inside the quotes, also for the
-    program behind the batch file; a variable between percent signs cannot be escaped, so an empty
-    part of ``%cd%`` is put in between ("BatBadBut", CVE-2024-24576; the rules are those of Rust's
-    standard library).
+    program behind the batch file. A percent sign cannot be escaped, so an empty part of ``%cd%``
+    separates it from a name ("BatBadBut", CVE-2024-24576; the rules are those of Rust's standard
+    library).
 
     Args:
         argv: The batch file and its arguments.
@@ -232,10 +232,8 @@ def _batch_word(word: str, *, must_quote: bool = False) -> str:
     for one in word:
         if one == '"':
             text += "\\" * n_backslashes + '"'
-        elif one == "%":
-            text += _NO_EXPANSION
         n_backslashes = n_backslashes + 1 if one == "\\" else 0
-        text += one
+        text += _PERCENT if one == "%" else one
     return f'"{text}{chr(92) * n_backslashes}"' if must_quote else text
 
 
