@@ -1,0 +1,198 @@
+"""Programs that Indwell starts on Windows: their output, their limits and their end."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import ToolError
+from indwell.sandbox import CommandLimits, Finished, run_program
+from indwell.sandbox.environment import program_in
+from indwell.sandbox.leftovers import Pause
+
+pytestmark = pytest.mark.timeout(120)
+LONG_S = 60.0
+SLEEPER = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', {!r}])".format(
+    "import time; time.sleep(600)"
+)
+
+
+async def ran(code: str, folder: Path, **more) -> Finished:
+    return await run_program(
+        [sys.executable, "-c", code], cwd=folder, **{"timeout_s": LONG_S, **more}
+    )
+
+
+def ends(pid: int, within_s: float = 0) -> bool:
+    """Has the process with this id ended, or does it end in time?"""
+    kernel = ctypes.windll.kernel32
+    kernel.OpenProcess.restype = ctypes.c_void_p
+    handle = kernel.OpenProcess(0x100000, 0, pid)  # SYNCHRONIZE
+    if not handle:
+        return True
+    try:
+        return kernel.WaitForSingleObject(ctypes.c_void_p(handle), int(within_s * 1_000)) == 0
+    finally:
+        kernel.CloseHandle(ctypes.c_void_p(handle))
+
+
+async def test_a_program_gives_its_output_its_errors_and_its_code(tmp_path) -> None:
+    code = "import sys; print(input()); print('grün €', file=sys.stderr); sys.exit(3)"
+    finished = await ran(code, tmp_path, stdin="zwölf\n".encode())
+    assert (finished.exit_code, finished.output) == (3, "zwölf\r\n")
+    assert finished.errors.decode() == "grün €\r\n"
+
+
+async def test_output_in_the_code_page_of_the_console_is_read(tmp_path) -> None:
+    code = "import sys; sys.stdout.buffer.write('gr\\xfcn\\n'.encode('oem') + '€\\n'.encode())"
+    assert (await ran(code, tmp_path)).output == "grün\n€\n"
+
+
+async def test_much_input_and_output_pass_in_bounded_memory(tmp_path) -> None:
+    code = "import sys; data = sys.stdin.buffer.read(); sys.stdout.buffer.write(data)"
+    finished = await ran(code, tmp_path, stdin=b"x" * 3_000_000, limit_b=9_000)
+    assert (finished.exit_code, finished.total_b, len(finished.head)) == (0, 3_000_000, 6_000)
+
+
+async def test_input_that_nobody_reads_holds_nothing_up(tmp_path) -> None:
+    finished = await ran("import sys; sys.exit(4)", tmp_path, stdin=b"x" * 3_000_000)
+    assert finished.exit_code == 4
+
+
+async def test_a_time_out_ends_a_program_with_what_it_started(tmp_path) -> None:
+    said: list[bytes] = []
+    code = f"{SLEEPER}.pid\nprint(_, flush=True)\nimport time; time.sleep(600)"
+    code = code.replace("subprocess.Popen", "_ = subprocess.Popen", 1)
+    finished = await ran(code, tmp_path, timeout_s=4.0, on_chunk=said.append)
+    assert (finished.timed_out, finished.exit_code, finished.may_run_on) == (True, 137, False)
+    assert ends(int(b"".join(said)))
+
+
+async def test_a_cancelled_program_ends_at_once(tmp_path) -> None:
+    started = asyncio.Event()
+    said: list[bytes] = []
+
+    def hear(data: bytes) -> None:
+        said.append(data)
+        started.set()
+
+    code = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+    task = asyncio.create_task(ran(code, tmp_path, on_chunk=hear))
+    await started.wait()
+    task.cancel()
+    began = time.monotonic()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - began < 5
+    assert ends(int(b"".join(said)))
+
+
+async def test_what_a_program_leaves_running_is_ended_and_counted(tmp_path) -> None:
+    finished = await ran(SLEEPER, tmp_path)
+    assert (finished.exit_code, finished.left_running, finished.may_run_on) == (0, 1, False)
+
+
+async def test_too_many_processes_end_the_program(tmp_path) -> None:
+    code = f"for _ in range(9):\n    {SLEEPER}\nimport time; time.sleep(600)"
+    finished = await ran(code, tmp_path, limits=CommandLimits(n_processes=6))
+    assert (finished.overrun, finished.left_running) == ("over 6 processes", 0)
+
+
+async def test_too_much_memory_ends_the_program(tmp_path) -> None:
+    code = "data = b'1' * 400_000_000\nimport time; time.sleep(600)"
+    finished = await ran(code, tmp_path, limits=CommandLimits(ram_b=200_000_000))
+    assert finished.overrun == "over 200 MB of memory"
+
+
+async def test_a_paused_program_goes_on_when_it_may(tmp_path) -> None:
+    pause = Pause()
+    said = bytearray()
+    code = "import time\nwhile True: print('x', flush=True); time.sleep(0.01)"
+    enough = asyncio.Event()
+    begun = asyncio.Event()
+
+    def hear(data: bytes) -> None:
+        said.extend(data)
+        begun.set()
+
+    task = asyncio.create_task(
+        ran(code, tmp_path, pause=pause, on_chunk=hear, enough=enough, limit_b=100)
+    )
+    await begun.wait()
+    assert await asyncio.to_thread(pause.hold, "a test", is_still=True)
+    await ran("", tmp_path)  # what it wrote before is read by then
+    n_paused = len(said)
+    await ran("", tmp_path)
+    assert len(said) == n_paused
+    assert await asyncio.to_thread(pause.hold, "a test", is_still=False)
+    begun.clear()
+    await begun.wait()
+    enough.set()
+    assert (await task).total_b > n_paused
+
+
+KILLED = f"""
+import asyncio, os, sys
+from pathlib import Path
+from indwell.sandbox import run_program
+
+def hear(data):
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+code = {SLEEPER.replace("subprocess.Popen", "_ = subprocess.Popen", 1)!r}
+code += "\\nimport os, time; print(os.getpid(), _.pid, flush=True); time.sleep(600)"
+asyncio.run(run_program([sys.executable, "-c", code], cwd=Path.cwd(), timeout_s=60, on_chunk=hear))
+"""
+
+
+def test_a_killed_server_takes_children_and_grandchildren_along(tmp_path) -> None:
+    server = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, cwd=tmp_path)
+    assert server.stdout is not None
+    with server.stdout as said:
+        child, grandchild = map(int, said.readline().split())
+        assert not ends(child)
+        assert not ends(grandchild)
+        server.kill()
+        server.wait()
+        assert ends(child, LONG_S)
+        assert ends(grandchild, LONG_S)
+
+
+async def test_a_missing_program_and_a_missing_folder_are_reported(tmp_path) -> None:
+    with pytest.raises(ToolError, match="'nonesuch' could not be started in .* not found on PATH"):
+        await run_program(["nonesuch"], cwd=tmp_path, timeout_s=LONG_S)
+    with pytest.raises(ToolError, match="could not be started in .*gone"):
+        await ran("", tmp_path / "gone")
+
+
+async def test_the_current_folder_is_never_searched(tmp_path) -> None:
+    (tmp_path / "tool.cmd").write_bytes(b"@echo wrong\r\n")
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    try:
+        assert program_in("tool", os.environ["PATH"]) is None
+        with pytest.raises(ToolError, match="not found on PATH"):
+            await run_program(["tool"], cwd=tmp_path, timeout_s=LONG_S)
+    finally:
+        os.chdir(before)
+    assert program_in("tool", f".;{tmp_path}") == str(tmp_path / "tool.cmd")
+
+
+async def test_a_batch_file_is_found_and_gets_its_words(tmp_path) -> None:
+    tools = tmp_path / "with blank"
+    tools.mkdir()
+    (tools / "show.py").write_text("import sys; print(sys.argv[1:])", encoding="utf-8")
+    (tools / "show.cmd").write_bytes(f'@"{sys.executable}" "%~dp0show.py" %*\r\n'.encode())
+    words = ["run", "a b", "--x=1"]
+    finished = await run_program(
+        ["show", *words], cwd=tmp_path, timeout_s=LONG_S, env={"PATH": str(tools)}
+    )
+    assert (finished.exit_code, finished.output) == (0, f"{words}\r\n")
