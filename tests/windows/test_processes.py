@@ -15,7 +15,7 @@ import pytest
 from indwell.errors import ToolError
 from indwell.sandbox import CommandLimits, Finished, run_program
 from indwell.sandbox.environment import program_in
-from indwell.sandbox.leftovers import Pause
+from indwell.sandbox.leftovers import Pause, is_alive
 
 pytestmark = pytest.mark.timeout(120)
 LONG_S = 60.0
@@ -196,3 +196,13 @@ async def test_a_batch_file_is_found_and_gets_its_words(tmp_path) -> None:
         ["show", *words], cwd=tmp_path, timeout_s=LONG_S, env={"PATH": str(tools)}
     )
     assert (finished.exit_code, finished.output) == (0, f"{words}\r\n")
+
+
+def test_a_process_is_known_to_be_alive_until_its_end() -> None:
+    assert is_alive(os.getpid())
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    assert is_alive(process.pid)
+    process.kill()
+    process.wait()
+    assert not is_alive(process.pid)  # although its handle is open
+    assert not is_alive(2**40)

@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import secrets
-import sys
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +23,7 @@ from indwell.bounds.git.store import FileStamp, Store
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names, make_private_folder
 from indwell.files.private import read_own, remove_own, rename_own, replace_own, write_private
+from indwell.sandbox.leftovers import is_alive
 
 log = logging.getLogger(__name__)
 
@@ -207,15 +207,7 @@ def _is_of_others(mark: str) -> bool:
     number = mark.removeprefix(_OPEN).partition("-")[0]
     if number == str(os.getpid()) or not number.isdecimal():
         return mark in _notes
-    if sys.platform == "win32":  # a signal would end the process there
-        return False
-    try:
-        os.kill(int(number), 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
+    return is_alive(int(number))
 
 
 def _encoded(kept: KeptFile) -> bytes:

@@ -105,7 +105,7 @@ def versions() -> Findings:
 def text() -> Findings:
     """Is text UTF-8 here, on the terminal and in file names?"""
     used = {
-        "the locale": locale.getpreferredencoding(do_setlocale=False),
+        "the locale": _locale(),
         "file names": sys.getfilesystemencoding(),
         "this terminal": sys.stdout.encoding or "",
     }
@@ -116,24 +116,36 @@ def text() -> Findings:
     return (DoctorFinding("text", "ok", "everything is UTF-8"),)
 
 
-def limits() -> Findings:
-    """Check how many files may be open and watched."""
-    return (*_open_files(), *_watches())
+if sys.platform == "win32":
 
+    def _locale() -> str:
+        """Return UTF-8: nothing of ours uses the ANSI code page."""
+        return "utf-8"
 
-def _open_files() -> Findings:
-    if sys.platform == "win32":
+    def limits() -> Findings:
+        """Check nothing: Windows sets no such limits."""
         return ()
+
+else:
     import resource
 
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return (DoctorFinding("open files", "ok", "without limit"),)
-    if soft >= FEW_FILES:
-        return (DoctorFinding("open files", "ok", f"up to {soft:,}"),)
-    most = "more" if hard == resource.RLIM_INFINITY else f"up to {hard:,}"
-    fix = f"run `ulimit -n 1024` before the editor starts ({most} are allowed)"
-    return (DoctorFinding("open files", "warn", f"only {soft:,} files may be open at once", fix),)
+    def _locale() -> str:
+        return locale.getpreferredencoding(do_setlocale=False)
+
+    def limits() -> Findings:
+        """Check how many files may be open and watched."""
+        return (*_open_files(), *_watches())
+
+    def _open_files() -> Findings:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft == resource.RLIM_INFINITY:
+            return (DoctorFinding("open files", "ok", "without limit"),)
+        if soft >= FEW_FILES:
+            return (DoctorFinding("open files", "ok", f"up to {soft:,}"),)
+        most = "more" if hard == resource.RLIM_INFINITY else f"up to {hard:,}"
+        fix = f"run `ulimit -n 1024` before the editor starts ({most} are allowed)"
+        words = f"only {soft:,} files may be open at once"
+        return (DoctorFinding("open files", "warn", words, fix),)
 
 
 def _watches() -> Findings:

@@ -143,9 +143,6 @@ async def _piece() -> bytes:
     return await answer
 
 
-if sys.platform != "win32":
-    import termios
-
 MOST_TRIES = 5  # after so many other inputs the user is not answering
 YES_OR_NO: Mapping[str, bool] = {"y": True, "yes": True, "n": False, "no": False, "": False}
 
@@ -250,9 +247,22 @@ async def typed_line(prompt: str) -> str | None:
         _KEYBOARD.drop(hear)
 
 
-def _forget_typed() -> None:
-    """Drop keys that were typed before the question was visible: they do not answer it."""
-    if sys.platform != "win32":
+if sys.platform == "win32":
+
+    def _forget_typed() -> None:
+        """Drop keys that were typed before the question was visible: they do not answer it."""
+        import pywintypes
+        import win32console
+
+        with contextlib.suppress(pywintypes.error):  # not a console
+            console = win32console.GetStdHandle(win32console.STD_INPUT_HANDLE)
+            console.FlushConsoleInputBuffer()
+
+else:
+    import termios
+
+    def _forget_typed() -> None:
+        """Drop keys that were typed before the question was visible: they do not answer it."""
         with contextlib.suppress(termios.error, ValueError):  # not a terminal
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
 

@@ -7,7 +7,7 @@ import io
 import signal
 import sys
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from indwell.agent.core import events
@@ -40,25 +40,48 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
             work.close()
 
 
-async def _until_told(work: Coroutine[Any, Any, T], told: list[int]) -> T:
-    """Run ``work``; SIGTERM stops it in order, a second SIGTERM ends the process at once."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None
-    number = signal.SIGTERM
-    # Windows has no such handlers, and an ignored signal stays ignored.
-    if sys.platform == "win32" or signal.getsignal(number) is not signal.SIG_DFL:
-        return await work
+if sys.platform == "win32":
+    from types import FrameType
 
-    def end() -> None:
-        told.append(number)
-        loop.remove_signal_handler(number)
-        task.cancel()
+    from indwell.lsp.wire.editor_process import watch_console
 
-    loop.add_signal_handler(number, end)
-    try:
-        return await work
-    finally:
-        loop.remove_signal_handler(number)
+    async def _until_told(work: Coroutine[Any, Any, T], told: list[int]) -> T:
+        """Run ``work``; Ctrl-Break, or the console's end, stops it in order."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def end(number: int = signal.SIGTERM, _frame: FrameType | None = None) -> None:
+            told.append(number)
+            with suppress(RuntimeError):  # the event loop has ended
+                loop.call_soon_threadsafe(task.cancel)
+
+        watch_console(end)
+        before = signal.signal(signal.SIGBREAK, end)
+        try:
+            return await work
+        finally:
+            signal.signal(signal.SIGBREAK, before)
+
+else:
+
+    async def _until_told(work: Coroutine[Any, Any, T], told: list[int]) -> T:
+        """Run ``work``; SIGTERM stops it in order, a second SIGTERM ends the process at once."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        number = signal.SIGTERM
+        if signal.getsignal(number) is not signal.SIG_DFL:  # an ignored signal stays ignored
+            return await work
+
+        def end() -> None:
+            told.append(number)
+            loop.remove_signal_handler(number)
+            task.cancel()
+
+        loop.add_signal_handler(number, end)
+        try:
+            return await work
+        finally:
+            loop.remove_signal_handler(number)
 
 
 @contextmanager

@@ -39,13 +39,17 @@ if sys.platform == "win32":
                 signal.signal(number, hear)
             except ValueError:
                 return  # not in the main thread
+        watch_console(lambda: hear(signal.SIGTERM))
+
+    def watch_console(tell: Callable[[], None]) -> None:
+        """Call ``tell``, in a thread, when the console or the session is closed."""
         import win32api  # noqa: PLC0415 - costs time, and the editor waits for the first answer
         import win32con  # noqa: PLC0415
 
         def close(event: int) -> bool:
             if event in {win32con.CTRL_C_EVENT, win32con.CTRL_BREAK_EVENT}:
                 return False  # the interpreter hears it, too
-            hear(signal.SIGTERM)
+            tell()
             threading.Event().wait(_STOP_S)  # the process ends when this function returns
             return True
 

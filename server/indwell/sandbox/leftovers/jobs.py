@@ -29,8 +29,10 @@ if sys.platform == "win32":
     import pywintypes
     import win32api
     import win32con
+    import win32event
     import win32job
     import win32process
+    import winerror
 
     from indwell.errors import ToolError
 
@@ -173,6 +175,16 @@ if sys.platform == "win32":
         with contextlib.suppress(pywintypes.error), _opened(pid, rights) as process:
             return int(win32process.GetProcessMemoryInfo(process)["PagefileUsage"])
         return 0
+
+    def is_alive(pid: int) -> bool:
+        """Tell whether there is a process with this id, perhaps of another user."""
+        try:
+            with _opened(pid, win32con.SYNCHRONIZE) as process:
+                return win32event.WaitForSingleObject(process, 0) == win32con.WAIT_TIMEOUT
+        except OverflowError:
+            return False
+        except pywintypes.error as error:
+            return bool(error.winerror == winerror.ERROR_ACCESS_DENIED)
 
     async def ask_to_end(pid: int, run: Run, grace_s: float, *, is_wrapped: bool) -> bool:
         """Send CTRL_BREAK to a program; False if it was not sent, so that no wait is needed.

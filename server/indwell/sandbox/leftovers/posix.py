@@ -59,6 +59,17 @@ def signal_group(pid: int, name: str) -> bool:
     return True
 
 
+def is_alive(pid: int) -> bool:
+    """Tell whether there is a process with this id, perhaps of another user."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 async def ask_to_end(pid: int, run: Run, grace_s: float, *, is_wrapped: bool) -> bool:
     """Send TERM to a program; tells whether to wait for its end.
 
