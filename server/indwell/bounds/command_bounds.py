@@ -24,6 +24,7 @@ from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.confinement import Confinement, Guarded, Hear, Hold, Level, Strength, showing
 from indwell.sandbox.environment import own_installation
 from indwell.sandbox.gate import heed
+from indwell.sandbox.shells import command_language
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.base import Workspace
 
@@ -295,6 +296,7 @@ def policy_under(policy: Policy, held: Strength) -> Policy:
         writes_confined=held.is_whole,
         asks_for_all=held.asks_for_all,
         sandbox=held.words,
+        language=command_language(),
     )
 
 

@@ -1,4 +1,4 @@
-"""Runs shell text in bash, without start-up files and within limits (H48)."""
+"""Runs shell text in a shell without start-up files and within limits (H48)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Protocol
 
 import msgspec
 
-from indwell.errors import ToolError
 from indwell.sandbox.capture import OnChunk
 from indwell.sandbox.confine.confined_run import (
     ConfinedStart,
@@ -21,7 +20,7 @@ from indwell.sandbox.confine.confined_run import (
 )
 from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.confinement import Confinement
-from indwell.sandbox.environment import commands_path, find_program, path_without
+from indwell.sandbox.environment import commands_path, path_without
 from indwell.sandbox.gate import (
     RunningCommandWatch,
     check_running_commands,
@@ -42,11 +41,10 @@ from indwell.sandbox.program import (
     run_program,
     shortages,
 )
+from indwell.sandbox.shells import command_shell
 from indwell.sandbox.starting import Starter, start_plainly
 
 _MOST_LINES, _MOST_NAMES = 20, 3  # lines that are searched, and names that are shown
-
-SHELL = ("--norc", "--noprofile", "-c")  # never a login shell: 0.3 s against 1 ms
 
 
 async def spawn(
@@ -54,6 +52,7 @@ async def spawn(
     *,
     cwd: Path,
     timeout_s: float | None,
+    at_end: str = "",
     limit_b: int = DEFAULT_LIMIT_B,
     on_chunk: OnChunk | None = None,
     env: Mapping[str, str] | None = None,
@@ -68,12 +67,15 @@ async def spawn(
     stop: asyncio.Event | None = None,
     on_note: Callable[[str], None] | None = None,
 ) -> Finished:
-    """Run shell text in bash; by default both output streams are merged, as on a terminal.
+    """Run shell text in bash, on Windows perhaps in PowerShell (``sandbox.shells``).
+
+    By default both output streams are merged, as on a terminal.
 
     Args:
-        command: The text for ``bash -c``.
+        command: The text for the shell.
         cwd: Its working directory.
         timeout_s: Seconds until it is ended; None for no timeout.
+        at_end: Shell text that runs at the end; in bash also after ``exit``.
         limit_b: Bytes of output to keep, from both ends.
         on_chunk: Called with each piece of output on the event loop. If it returns a future, the
             command waits for it.
@@ -83,7 +85,7 @@ async def spawn(
         merge_errors: Merge standard error into standard output.
         limits: Its resource limits.
         confinement: Its bounds; None for all that we may do.
-        never_in: Workspace folders; bash itself is never taken from one.
+        never_in: Workspace folders; the shell itself is never taken from one.
         unasked: Nobody was asked, as the command only reads. If it could reach the network, it
             finds no program of those folders by a bare name: a model may have written an ``ls``
             there.
@@ -93,17 +95,16 @@ async def spawn(
             command is checked before any other command runs.
 
     Raises:
-        ToolError: There is no bash, ``cwd`` cannot be used, the command cannot be confined here, or
-            a file that an earlier command planted is still there.
+        ToolError: There is no shell for such a text, ``cwd`` cannot be used, the command cannot be
+            confined here, or a file that an earlier command planted is still there.
         asyncio.CancelledError: After everything it started has ended.
     """
-    shell = await asyncio.to_thread(find_program, "bash", never_in)
-    if shell is None:
-        raise ToolError("bash was not found on PATH; install it, or work without commands")
+    shell = await asyncio.to_thread(command_shell, never_in)
     limits = limits or CommandLimits()
-    given = {"PATH": commands_path(), **(env or {})}
+    given = {"PATH": shell.path_with(commands_path()), **(env or {})}
     mark = new_mark()
-    words = [str(shell), *SHELL, shell_prefix(limits, mark, cwd, timeout_s) + command]
+    before = shell_prefix(limits, mark, cwd, timeout_s)
+    words = shell.argv(command, before=before, at_end=at_end)
     run = functools.partial(
         run_program,
         timeout_s=timeout_s,
@@ -123,7 +124,7 @@ async def spawn(
         shown = (*confinement.writable, *confinement.readable) if confinement else ()
         await pass_gate((cwd, *never_in, *map(Path, shown)))
         if unasked and not (confinement and strength().cuts_network):
-            given["PATH"] = path_without(never_in)
+            given["PATH"] = shell.path_with(path_without(never_in))
         if confinement is None:
             finished = await run(words, cwd=cwd, env=given, pass_fds=pass_fds)
         else:

@@ -15,6 +15,7 @@ ProviderName: TypeAlias = Literal["openai", "scripted"]
 WireSetting: TypeAlias = Literal["auto", "chat", "responses", "messages"]
 Profile: TypeAlias = Literal["auto", "full", "lean"]
 CacheLifeSetting: TypeAlias = Literal["5m", "1h"]
+CommandShellName: TypeAlias = Literal["auto", "bash", "pwsh", "powershell"]
 CompactionName: TypeAlias = Literal["default", "ladder-a", "auto-b", "regions-d", "slide", "none"]
 """Names of ``context.compaction.presets.PRESETS``; a test keeps the two equal."""
 
@@ -381,6 +382,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "key meant for a file answers it; `0` shows it at once"
         ),
     ] = 2
+    command_shell: Annotated[
+        CommandShellName,
+        Meta(
+            description="On Windows, the shell for commands: `auto` takes the bash of Git for "
+            "Windows, else PowerShell 7 (`pwsh`), else Windows PowerShell (`powershell`); applies "
+            "from the next start on"
+        ),
+    ] = "auto"
     command_timeout_s: Annotated[
         _Seconds,
         Meta(description="Time limit for a command, in seconds; the model may ask for less"),

@@ -37,6 +37,7 @@ from indwell.policy.approvals import Approver
 from indwell.policy.rules import aimless
 from indwell.review.ledger import ReviewLedger
 from indwell.sandbox.confinement import Strength
+from indwell.sandbox.shells import prefer_shell
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.spending import SpendingLedger
 from indwell.sessions.storage.store import SessionStore, folder_name
@@ -228,6 +229,7 @@ def make_session(
     budgets = budgets_of(now_settings)
     rules = RuleBook(state / "permissions" / f"{folder_name(root)}.json")
     secret = SecretPlaces(workspace.roots, lambda: settings().deny)
+    prefer_shell(now_settings.command_shell)
     shell = Shell(root, timeout_s=now_settings.command_timeout_s)
     shelf = skills or shelf_of(workspace, settings, trust, environment)
     folder = None if isinstance(place.log, MemoryLog) else place.spill.parent

@@ -20,6 +20,7 @@ from indwell.errors import UserError
 from indwell.messages import Usage
 from indwell.prompt.reminders import Surroundings
 from indwell.prompt.system import Machine, system_prompt
+from indwell.sandbox.shells import language_title
 from indwell.sessions.storage.spending import local_day
 from indwell.skills.skill import catalogue
 from indwell.tools.base import ToolTable
@@ -40,10 +41,10 @@ async def surroundings_of(workspace: Workspace, model: str) -> Surroundings:
 
 def this_machine() -> Machine:
     """The facts about this machine for the system prompt."""
-    return Machine(  # noqa: S604 - `shell` is a word for the prompt, nothing is run
+    return Machine(
         system=f"{platform.system()} {platform.release()}",
         architecture=platform.machine(),
-        shell="bash",
+        shell=language_title(),
         python=platform.python_version(),
     )
 

@@ -71,11 +71,13 @@ def warm_up(settings: Settings) -> None:
     from indwell.policy.commands.judge import judge
     from indwell.policy.commands.path_rules import Situation
     from indwell.providers import client, facts, retry
+    from indwell.sandbox.shells import prefer_shell
     from indwell.tools.commands.bash import Shell
     from indwell.wiring import compose
     from indwell.wiring.features import standard_tools
 
     del compose, retry  # their import is all that it needs
+    prefer_shell(settings.command_shell)
     standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # their schemas are created once
     matches_any("any.txt", settings.deny)  # and so are the patterns of secrets
     why_dangerous("rm any.txt")  # loads the parser

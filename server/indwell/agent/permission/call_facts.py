@@ -78,10 +78,14 @@ async def with_scripts(session: Session, rules: Rules, asked: CallFacts) -> Call
 
     roots = session.parts.workspace.roots
     names = tuple(root.as_posix() for root in roots)
-    text = judged_text(asked.command)
+    situation, text = Situation(cwd=asked.cwd, roots=names), asked.command
+    if rules.policy.language == "bash":
+        text = judged_text(text)
+    else:
+        situation = situation.in_powershell()
     if not text:
         return asked  # the policy denies it
-    verdict = judge(text, Situation(cwd=asked.cwd, roots=names))
+    verdict = judge(text, situation)
     files = bound_files(verdict.parts, asked.cwd, names)
     scripts: tuple[tuple[str, str], ...] = ()
     programs: tuple[tuple[str, str], ...] = ()

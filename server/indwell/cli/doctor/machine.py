@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import locale
+import os
 import platform
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,12 +16,14 @@ from typing import NamedTuple
 
 from indwell import __version__
 from indwell.cli.doctor.check import DoctorFinding, Findings
-from indwell.errors import ToolError
+from indwell.errors import SettingsError, ToolError
 from indwell.files.private import read_own
 from indwell.lazy_pattern import lazy_pattern
 from indwell.providers.endpoint import State
 from indwell.sandbox import find_program, run_program
 from indwell.sandbox.environment import own_installation
+from indwell.sandbox.shells import GET_ONE, TITLES, command_shell, prefer_shell
+from indwell.service.user_settings import read_settings
 
 RUN_S = 5.0  # seconds for a program to print its version; a cold disk needs one
 
@@ -31,7 +35,9 @@ async def programs(folder: Path) -> Findings:
         await asyncio.gather(
             _program("rg", folder, "fail", "reinstall Indwell, which includes ripgrep"),
             _program("git", folder, "warn", no_git),
-            _program("bash", folder, "fail", "install bash; without it no command can run"),
+            _shell(folder)
+            if sys.platform == "win32"
+            else _program("bash", folder, "fail", "install bash; without it no command can run"),
         )
     )
 
@@ -61,6 +67,25 @@ async def version_of(program: Path) -> str | None:
     if ended.exit_code != 0 or ended.timed_out:
         return None
     return next(iter(ended.output.strip().splitlines()), "")[:100]
+
+
+async def _shell(folder: Path) -> DoctorFinding:
+    """Check the shell for commands, and say why it is this one."""
+    with contextlib.suppress(SettingsError):  # another check tells of it
+        prefer_shell(read_settings(os.environ).settings.command_shell)
+    try:
+        shell = await asyncio.to_thread(command_shell, (folder,))
+    except ToolError as error:
+        return DoctorFinding("shell", "fail", str(error), GET_ONE)
+    if shell.path is None:
+        return DoctorFinding("shell", "fail", f"no shell for commands: {shell.why}", GET_ONE)
+    ended = await run_program(
+        shell.argv("echo works"), cwd=Path("/"), timeout_s=2 * RUN_S, merge_errors=True
+    )
+    said = f"{TITLES[shell.name]}, {shell.path} ({shell.why})"
+    if ended.exit_code or ended.output.strip() != "works":
+        return DoctorFinding("shell", "fail", f"{said}, does not run commands", GET_ONE)
+    return DoctorFinding("shell", "ok", said)
 
 
 async def _program(name: str, folder: Path, without: State, fix: str) -> DoctorFinding:

@@ -29,6 +29,7 @@ from indwell.policy.call_facts import Policy
 from indwell.policy.decide import Explanation, explain_command
 from indwell.policy.paths import is_beneath
 from indwell.policy.rules import PatternRules
+from indwell.sandbox.shells import command_language, prefer_shell
 from indwell.service.user_settings import read_settings
 from indwell.sessions import log_lines
 from indwell.sessions.audit_trail import REFUSALS, Act, acts
@@ -192,6 +193,7 @@ def _explained(line: _PermissionLine, base: Policy, cwd: str) -> Explanation:
 
 def _base(options: argparse.Namespace) -> Policy:
     settings = _settings()
+    prefer_shell(settings.command_shell)
     rules = PatternRules(settings.rules_allow, settings.rules_ask, settings.rules_deny)
     granted = rules_of_folder(Path(options.cwd or ".")).granted
     if options.rules:
@@ -202,6 +204,7 @@ def _base(options: argparse.Namespace) -> Policy:
         granted=granted,
         rules=rules,
         writes_confined=options.sandboxed,
+        language=command_language(),
     )
 
 

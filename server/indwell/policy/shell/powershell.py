@@ -1,6 +1,6 @@
 """Parses a PowerShell text into the commands that it runs. Unknown syntax never passes.
 
-Indwell has a reader of its own here: the public grammars misread common commands (decision 25). The
+Indwell has a reader of its own here: the public grammars misread common commands (decision 26). The
 reader knows a part of the language, and a text outside of that part is broken as a whole.
 """
 

@@ -23,6 +23,7 @@ from indwell.policy.rules import Widening
 from indwell.sandbox import BACKGROUND, Finished, spawn
 from indwell.sandbox.capture import OnChunk
 from indwell.sandbox.proxy.hosts import allowed
+from indwell.sandbox.shells import command_language, language_title
 from indwell.tools.arguments import Given, of_struct, renamed
 from indwell.tools.base import (
     NOWHERE,
@@ -136,8 +137,9 @@ def make_bash(shell: Shell, background: Background = NOWHERE) -> Tool[Bash]:
     return Tool(
         name="bash",
         description=(
-            "Run a bash command. Only the working directory carries over to the next call. No "
-            "terminal or input. What it starts ends with it, unless `background` is set."
+            f"Run a {language_title()} command. Only the working directory carries over to the "
+            "next call. No terminal or input. What it starts ends with it, unless `background` is "
+            "set."
         ),
         arguments=of_struct(Bash, _understood),
         effect="run",
@@ -211,10 +213,10 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
     with _trail() as reporting:
         async with contextlib.nullcontext() if context.unasked else context.covered():
             finished = await spawn(
-                # The trap also runs after `exit`, and not in subshells; `builtin` is no function.
-                f"trap {shlex.quote(reporting.words)} EXIT; {arguments.command}",
+                arguments.command,
                 cwd=cwd,
                 timeout_s=timeout_s,
+                at_end=reporting.words,
                 limit_b=3 * TAIL_B,
                 on_chunk=output.feed,
                 pass_fds=reporting.pass_fds,
@@ -295,9 +297,14 @@ if sys.platform == "win32":
                 return ""
 
         try:
-            # -W: as Windows writes it; only the bash of Git for Windows knows it.
-            words = "{ builtin pwd -W 2>/dev/null || builtin pwd; }"
-            yield _Trail(f"{words} >{shlex.quote(path.as_posix())}", (), read)
+            if command_language() == "bash":
+                # -W: as Windows writes it; only the bash of Git for Windows knows it.
+                words = "{ builtin pwd -W 2>/dev/null || builtin pwd; }"
+                words += f" >{shlex.quote(path.as_posix())}"
+            else:
+                place = str(path).replace("'", "''")
+                words = f"[IO.File]::WriteAllText('{place}', $PWD.ProviderPath)"
+            yield _Trail(words, (), read)
         finally:
             remove_own_tree(folder)
 
@@ -317,6 +324,7 @@ else:
         try:
             os.set_blocking(reading, False)
             os.set_blocking(writing, False)  # a command that fills the pipe must not hang
+            # `builtin` is no function, which a command may define.
             yield _Trail(f"builtin pwd -P 2>/dev/null >&{writing}", (writing,), read)
         finally:
             os.close(reading)

@@ -1,0 +1,279 @@
+"""Finds the shell for commands, and words a text for it: bash, PowerShell, or none.
+
+On Linux and macOS it is the bash on PATH. Windows has none of its own, so there it is the bash of
+Git for Windows, else another bash on PATH, else PowerShell 7, else Windows PowerShell. It is chosen
+once for a process: the rules, the tool's description and the run must mean the same shell. Where no
+shell is found, a program with plain words still runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PureWindowsPath
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.lazy_pattern import lazy_pattern
+from indwell.own_path import lies_in, own_path
+from indwell.sandbox.environment import find_program
+from indwell.settings.model import CommandShellName
+
+ShellName: TypeAlias = Literal["bash", "pwsh", "powershell", "none"]
+TITLES: Mapping[ShellName, str] = {
+    "bash": "bash",
+    "pwsh": "PowerShell 7",
+    "powershell": "Windows PowerShell",
+    "none": "none",
+}
+
+BASH_OPTIONS = ("--norc", "--noprofile", "-c")  # never a login shell: 0.3 s against 1 ms
+# Formats: else errors are written as XML. Scripts run as the machine's execution policy says.
+_POWERSHELL_OPTIONS = (
+    *("-NoLogo", "-NoProfile", "-NonInteractive", "-InputFormat", "Text", "-OutputFormat", "Text"),
+    "-EncodedCommand",
+)
+_BEFORE = (
+    "$ProgressPreference = 'SilentlyContinue'; "
+    "try { [Console]::OutputEncoding = New-Object System.Text.UTF8Encoding $false } catch { }; "
+    "$OutputEncoding = New-Object System.Text.UTF8Encoding $false; $global:LASTEXITCODE = 0\n"
+)
+_AFTER = (  # the last command decides, as in bash; a blank line ends a line that would go on
+    "\n\n$indwell = $?; {at_end}"
+    "if ($indwell) {{ exit 0 }} elseif ($LASTEXITCODE) {{ exit $LASTEXITCODE }} else {{ exit 1 }}"
+)
+_PLAIN = lazy_pattern(r"[\w./:=@%+,-]+(?:[ \t]+[\w./:=@%+,-]+)*")
+_STUBS = frozenset(["system32", "syswow64", "sysnative", "windowsapps"])
+"""Folders whose ``bash.exe`` starts WSL: another system, with other paths."""
+GET_ONE = "install Git for Windows, which brings bash, or PowerShell 7"
+
+
+class CommandShell(msgspec.Struct, frozen=True):
+    """A shell.
+
+    Attributes:
+        name: Its kind.
+        path: Its program; None without a shell.
+        why: The reason for this choice, a clause for people.
+    """
+
+    name: ShellName
+    path: Path | None
+    why: str
+
+    @property
+    def language(self) -> Literal["bash", "powershell"]:
+        """The language of its texts; plain words mean the same in bash."""
+        return "powershell" if self.name in {"pwsh", "powershell"} else "bash"
+
+    def path_with(self, path: str) -> str:
+        """Return PATH with the folders that its commands need, behind all others."""
+        place = self.path
+        if place is None or place.name != "bash.exe" or place.parent.parent.name != "usr":
+            return path
+        root = place.parents[2]  # `usr/bin/bash.exe` finds not even `ls` by itself
+        return os.pathsep.join([path, str(root / "usr/bin"), str(root / "mingw64/bin")])
+
+    def argv(self, text: str, *, before: str = "", at_end: str = "") -> list[str]:
+        """Return the words that run a text.
+
+        Args:
+            text: The text.
+            before: Text of bash that goes before it on the same line.
+            at_end: Text in the shell's language that runs at the end, also if the text fails.
+
+        Raises:
+            ToolError: There is no shell, and the text is more than a program with plain words.
+        """
+        match self.name:
+            case "bash":
+                # The trap also runs after `exit`, and not in subshells.
+                trap = f"trap {shlex.quote(at_end)} EXIT; " if at_end else ""
+                return [str(self.path), *BASH_OPTIONS, f"{before}{trap}{text}"]
+            case "pwsh" | "powershell":
+                script = powershell_script(text, at_end)
+                encoded = base64.b64encode(script.encode("utf-16-le", "surrogatepass"))
+                return [str(self.path), *_POWERSHELL_OPTIONS, encoded.decode("ascii")]
+            case "none":
+                return _plain_words(text, self.why)
+
+
+def powershell_script(text: str, at_end: str = "") -> str:
+    """Return a script that runs a text with output in UTF-8, and ends with a plain exit code."""
+    last = f"{at_end}; " if at_end else ""
+    return f"{_BEFORE}{text}{_AFTER.format(at_end=last)}"
+
+
+def _plain_words(text: str, why: str) -> list[str]:
+    if not _PLAIN.fullmatch(text.strip()):
+        raise ToolError(
+            f"there is no shell for commands ({why}), so only a program with plain words can run; "
+            f"{GET_ONE}"
+        )
+    program, *words = text.split()
+    found = find_program(program)
+    if found is None:
+        raise ToolError(f"there is no shell for commands ({why}) and no program {program!r}")
+    return [str(found), *words]
+
+
+def choose_shell(wanted: CommandShellName, found: Iterable[CommandShell]) -> CommandShell:
+    """Choose a shell; pure.
+
+    Args:
+        wanted: The user's setting.
+        found: The installed shells, the best one first.
+    """
+    if wanted == "auto":
+        return next(iter(found), CommandShell("none", None, "no bash and no PowerShell was found"))
+    named = next((one for one in found if one.name == wanted), None)
+    setting = f"your setting `command_shell` names {TITLES[wanted]}"
+    if named is None:
+        return CommandShell("none", None, f"{setting}, which was not found")
+    return CommandShell(named.name, named.path, f"{setting}; {named.why}")
+
+
+def installed_on_windows(
+    environment: Mapping[str, str],
+    git_folders: Iterable[str],
+    is_file: Callable[[PureWindowsPath], bool],
+) -> Iterator[CommandShell]:
+    """Yield the shells of a machine with Windows, the best one first.
+
+    Args:
+        environment: Its variables, with names in capitals.
+        git_folders: Where the registry says that git is installed.
+        is_file: Whether a path is a file.
+    """
+    path = [PureWindowsPath(one) for one in environment.get("PATH", "").split(";")]
+    path = [one for one in path if one.is_absolute()]
+    for root, where in _git_roots(environment, path, git_folders, is_file):
+        for place in ("bin/bash.exe", "usr/bin/bash.exe"):
+            if is_file(bash := root / place):
+                yield CommandShell("bash", Path(bash), f"the bash of Git for Windows, {where}")
+    for folder in path:
+        is_stub = _STUBS.intersection(part.lower() for part in folder.parts)
+        if not is_stub and is_file(bash := folder / "bash.exe"):
+            yield CommandShell("bash", Path(bash), "no Git for Windows was found; bash is on PATH")
+    no_bash = "no bash was found, other than that of WSL"
+    programs = [environment.get(name, "") for name in ("PROGRAMFILES", "PROGRAMW6432")]
+    standard = [PureWindowsPath(one) / "PowerShell" / "7" for one in programs if one]
+    for folder in (*path, *standard):
+        if is_file(pwsh := folder / "pwsh.exe"):
+            yield CommandShell("pwsh", Path(pwsh), no_bash)
+    system = PureWindowsPath(environment.get("SYSTEMROOT") or "C:\\Windows") / "System32"
+    if is_file(own := system / "WindowsPowerShell" / "v1.0" / "powershell.exe"):
+        yield CommandShell("powershell", Path(own), f"{no_bash}, and no PowerShell 7")
+
+
+def _git_roots(
+    environment: Mapping[str, str],
+    path: Sequence[PureWindowsPath],
+    git_folders: Iterable[str],
+    is_file: Callable[[PureWindowsPath], bool],
+) -> Iterator[tuple[PureWindowsPath, str]]:
+    """Yield where git may be installed, and how that is known."""
+    for folder in path:
+        if is_file(folder / "git.exe"):  # in `cmd`, `bin` or `mingw64/bin`
+            yield from ((root, f"beside {folder / 'git.exe'}") for root in folder.parents[:2])
+    for one in git_folders:
+        yield PureWindowsPath(one), "which the registry names"
+    for name, below in (
+        ("PROGRAMFILES", "Git"),
+        ("PROGRAMW6432", "Git"),
+        ("PROGRAMFILES(X86)", "Git"),
+        ("LOCALAPPDATA", "Programs/Git"),
+        ("USERPROFILE", "scoop/apps/git/current"),
+    ):
+        if start := environment.get(name):
+            yield PureWindowsPath(start) / below, "in its usual folder"
+
+
+class _Choice:
+    """The shell of this process, on Windows."""
+
+    def __init__(self) -> None:
+        self.wanted: CommandShellName = "auto"
+        self.shell: CommandShell | None = None
+
+
+_choice = _Choice()
+
+
+def prefer_shell(wanted: CommandShellName) -> None:
+    """Take the user's setting, until the shell is chosen; a running process keeps its shell."""
+    if _choice.shell is None:
+        _choice.wanted = wanted
+
+
+if sys.platform == "win32":
+    import winreg
+
+    def _git_folders() -> Iterator[str]:
+        """Yield where the registry says that git is installed."""
+        for hive in (winreg.HKEY_LOCAL_MACHINE, winreg.HKEY_CURRENT_USER):
+            for view in (winreg.KEY_WOW64_64KEY, winreg.KEY_WOW64_32KEY):
+                try:
+                    with winreg.OpenKey(
+                        hive, r"SOFTWARE\GitForWindows", access=winreg.KEY_READ | view
+                    ) as key:
+                        yield str(winreg.QueryValueEx(key, "InstallPath")[0])
+                except OSError:  # git is not installed there
+                    continue
+
+    def _is_file(path: PureWindowsPath) -> bool:
+        try:
+            return Path(path).is_file()
+        except OSError:
+            return False
+
+    def command_shell(never_in: Sequence[Path] = ()) -> CommandShell:
+        """Return the shell of this process; blocks for some milliseconds the first time.
+
+        Args:
+            never_in: Workspace folders, from which no shell is taken.
+
+        Raises:
+            ToolError: The shell lies in one of them.
+        """
+        if _choice.shell is None:
+            environment = {name.upper(): value for name, value in os.environ.items()}
+            environment["PATH"] = own_path.given
+            found = installed_on_windows(environment, _git_folders(), _is_file)
+            _choice.shell = choose_shell(_choice.wanted, found)
+        path = _choice.shell.path
+        if path is not None and lies_in(path, never_in):
+            raise ToolError(
+                f"the shell {path} lies in the folder that the agent works in, so it is not used; "
+                "install it elsewhere"
+            )
+        return _choice.shell
+
+else:
+
+    def command_shell(never_in: Sequence[Path] = ()) -> CommandShell:
+        """Find bash.
+
+        Args:
+            never_in: Workspace folders, from which bash is not taken.
+        """
+        path = find_program("bash", never_in)
+        if path is None:
+            return CommandShell("none", None, "bash was not found on PATH")
+        return CommandShell("bash", path, "bash is on PATH")
+
+
+def language_title() -> str:
+    """Return the language in which the model is to write commands, with its version."""
+    name = command_shell().name if sys.platform == "win32" else "bash"
+    return TITLES["bash" if name == "none" else name]
+
+
+def command_language() -> Literal["bash", "powershell"]:
+    """Return the language of commands; quick on all systems but Windows."""
+    return command_shell().language if sys.platform == "win32" else "bash"

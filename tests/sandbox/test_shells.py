@@ -1,0 +1,159 @@
+"""The choice of a shell, on machines with Windows that are only described; and what a shell gets."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from pathlib import Path, PureWindowsPath
+
+import pytest
+
+from indwell.errors import ToolError
+from indwell.sandbox.shells import (
+    CommandShell,
+    choose_shell,
+    command_language,
+    command_shell,
+    installed_on_windows,
+    language_title,
+    powershell_script,
+)
+from indwell.sandbox.spawn import spawn
+
+GIT = "C:\\Program Files\\Git"
+WSL = "C:\\Windows\\System32\\bash.exe"
+STORE = "C:\\Users\\me\\AppData\\Local\\Microsoft\\WindowsApps"
+OWN = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"
+PWSH = "C:\\Program Files\\PowerShell\\7\\pwsh.exe"
+VARIABLES = {
+    "SYSTEMROOT": "C:\\Windows",
+    "PROGRAMFILES": "C:\\Program Files",
+    "LOCALAPPDATA": "C:\\Users\\me\\AppData\\Local",
+    "USERPROFILE": "C:\\Users\\me",
+}
+
+
+def chosen(
+    *files: str,
+    path: tuple[str, ...] = ("C:\\Windows\\System32",),
+    registry: tuple[str, ...] = (),
+    wanted: str = "auto",
+) -> tuple[str, str, str]:
+    there = {PureWindowsPath(one) for one in files}
+    environment = {**VARIABLES, "PATH": ";".join(path)}
+    found = installed_on_windows(environment, registry, there.__contains__)
+    shell = choose_shell(wanted, found)  # type: ignore[arg-type]
+    return shell.name, str(shell.path), shell.why
+
+
+def test_the_bash_of_git_is_found_beside_git_on_path() -> None:
+    git = f"{GIT}\\cmd\\git.exe"
+    name, path, why = chosen(git, f"{GIT}\\bin\\bash.exe", WSL, OWN, path=(f"{GIT}\\cmd",))
+    assert (name, path) == ("bash", str(Path(PureWindowsPath(f"{GIT}\\bin\\bash.exe"))))
+    assert why == f"the bash of Git for Windows, beside {git}"
+
+
+@pytest.mark.parametrize("folder", ["cmd", "bin", "mingw64\\bin"])
+def test_git_may_be_in_any_of_its_folders(folder: str) -> None:
+    files = (f"{GIT}\\{folder}\\git.exe", f"{GIT}\\usr\\bin\\bash.exe", OWN)
+    assert chosen(*files, path=(f"{GIT}\\{folder}",))[0] == "bash"
+
+
+def test_the_bash_of_git_is_found_by_the_registry_and_in_its_usual_folders() -> None:
+    assert "registry" in chosen("D:\\Git\\bin\\bash.exe", OWN, registry=("D:\\Git",))[2]
+    usual = "the bash of Git for Windows, in its usual folder"
+    assert chosen(f"{GIT}\\bin\\bash.exe", OWN)[2] == usual
+    user = "C:\\Users\\me\\AppData\\Local\\Programs\\Git\\bin\\bash.exe"
+    assert chosen(user, OWN)[2] == usual
+
+
+def test_the_bash_of_wsl_is_never_taken() -> None:
+    stubs = (WSL, f"{STORE}\\bash.exe", "C:\\Windows\\Sysnative\\bash.exe")
+    path = ("C:\\Windows\\system32", STORE, "C:\\Windows\\Sysnative")
+    assert chosen(*stubs, OWN, path=path)[0] == "powershell"
+    assert chosen(*stubs, path=path)[0] == "none"
+
+
+def test_another_bash_on_path_comes_before_powershell() -> None:
+    files = ("C:\\msys64\\usr\\bin\\bash.exe", PWSH, OWN)
+    assert chosen(*files, path=("C:\\msys64\\usr\\bin",))[0] == "bash"
+
+
+def test_powershell_7_comes_before_windows_powershell_and_that_before_none() -> None:
+    assert chosen(PWSH, OWN) == (
+        *("pwsh", str(Path(PureWindowsPath(PWSH)))),
+        "no bash was found, other than that of WSL",
+    )
+    assert chosen("D:\\tools\\pwsh.exe", OWN, path=("D:\\tools",))[0] == "pwsh"
+    assert chosen(OWN)[0] == "powershell"
+    assert chosen() == ("none", "None", "no bash and no PowerShell was found")
+
+
+def test_a_relative_folder_of_path_gives_no_shell() -> None:
+    assert chosen("bash.exe", ".\\bash.exe", OWN, path=("", ".", "tools"))[0] == "powershell"
+
+
+def test_the_setting_chooses_a_shell_or_none() -> None:
+    files = (f"{GIT}\\bin\\bash.exe", PWSH, OWN)
+    name, _, why = chosen(*files, wanted="pwsh")
+    assert (name, why.partition(";")[0]) == (
+        "pwsh",
+        "your setting `command_shell` names PowerShell 7",
+    )
+    assert chosen(*files, wanted="powershell")[0] == "powershell"
+    assert chosen(OWN, wanted="bash") == (
+        *("none", "None"),
+        "your setting `command_shell` names bash, which was not found",
+    )
+
+
+BASH = CommandShell("bash", Path("/bin/bash"), "")
+PLAIN = CommandShell("none", None, "no bash and no PowerShell was found")
+
+
+def test_bash_gets_its_text_in_one_word() -> None:
+    options = ["/bin/bash", "--norc", "--noprofile", "-c"]
+    assert BASH.argv("ls 'a b'") == [*options, "ls 'a b'"]
+    words = BASH.argv("ls", before="ulimit -c 0; ", at_end="pwd >&5")
+    assert words == [*options, "ulimit -c 0; trap 'pwd >&5' EXIT; ls"]
+
+
+@pytest.mark.parametrize("name", ["pwsh", "powershell"])
+def test_powershell_gets_its_text_encoded_and_without_a_weaker_execution_policy(name: str) -> None:
+    shell = CommandShell(name, Path("p.exe"), "")  # type: ignore[arg-type]
+    text = 'Write-Output "ä `"b`"" \'c\' | % { $_ }; exit 3 # end'
+    program, *options, encoded = shell.argv(text, at_end="'x'")
+    assert (program, options[-1]) == ("p.exe", "-EncodedCommand")
+    assert {"-NoProfile", "-NonInteractive", "-NoLogo"} <= set(options)
+    assert "-ExecutionPolicy" not in options
+    assert base64.b64decode(encoded).decode("utf-16-le") == powershell_script(text, "'x'")
+    assert f"\n{text}\n\n" in powershell_script(text, "'x'")
+    assert shell.language == "powershell"
+
+
+def test_without_a_shell_a_program_with_plain_words_runs() -> None:
+    words = PLAIN.argv("python3 -B -m unittest -q")
+    assert words[1:] == ["-B", "-m", "unittest", "-q"]
+    assert Path(words[0]).is_file()
+
+
+@pytest.mark.parametrize("text", ["ls | wc", "a; b", "echo $HOME", "cd 'x'", "a > b", "*", "a\nb"])
+def test_without_a_shell_a_text_for_a_shell_is_refused_with_what_to_install(text: str) -> None:
+    with pytest.raises(ToolError, match="install Git for Windows, which brings bash"):
+        PLAIN.argv(text)
+
+
+def test_the_bash_of_usr_gets_its_programs_on_path() -> None:
+    shell = CommandShell("bash", Path("/git/usr/bin/bash.exe"), "")
+    assert shell.path_with("/a").split(":") == ["/a", "/git/usr/bin", "/git/mingw64/bin"]
+    assert BASH.path_with("/a") == "/a"
+    assert CommandShell("bash", Path("/usr/bin/bash"), "").path_with("/a") == "/a"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there it depends on the machine")
+async def test_here_commands_run_in_bash(tmp_path: Path) -> None:
+    assert command_language() == "bash"
+    assert language_title() == "bash"
+    assert command_shell().name == "bash"
+    ended = await spawn("echo $BASH_VERSION", cwd=tmp_path, timeout_s=10, at_end="echo end")
+    assert ended.output.splitlines()[-1] == "end"
