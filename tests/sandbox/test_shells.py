@@ -1,4 +1,4 @@
-"""The choice of a shell, on machines with Windows that are only described; and what a shell gets."""
+"""The choice of a shell, on machines with Windows that are only described, and its words."""
 
 from __future__ import annotations
 
