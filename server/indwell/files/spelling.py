@@ -319,6 +319,13 @@ def slashed(path: str, system: System = HERE) -> str:
     return plain[0].upper() + plain[1:] if _DRIVE.match(plain) else plain
 
 
+def without_drive(path: str, system: System = HERE) -> str:
+    """Return a path as if there were one drive, for what holds for each: ``C:/x`` is ``/x``."""
+    plain = slashed(path, system)
+    has_drive = system == "win32" and _DRIVE.match(plain) is not None
+    return (plain[2:] or "/") if has_drive else plain
+
+
 def is_absolute(path: str, system: System = HERE) -> bool:
     """Does a path in the form of ``slashed`` begin at a root?"""
     if path.startswith("/"):
@@ -336,8 +343,8 @@ def exact_parts(path: str, system: System = HERE) -> Components:
         return tuple(part for part in path.split("/") if part not in {"", "."})
     plain = _in_one_case(slashed(path, system))
     parts = tuple(part for part in plain.split("/") if part not in {"", "."})
-    if any(not part.strip(". ") for part in parts):
-        return ("..", plain)  # how Windows reads ``.. `` depends on its place
+    if any(not part.strip(". ") or part[1:2] == ":" for part in parts[1:]):
+        return ("..", plain)  # Windows reads ``.. `` by its place, and ``c:x`` from c:'s folder
     return ("//", *parts) if plain.startswith("//") else parts
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from indwell.files.spelling import HERE, is_absolute, slashed
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.shell.parse import bash_parser
 from indwell.policy.shell.words import (
@@ -160,7 +161,7 @@ class _DangerReader:
         name, *rest = words
         if name in {"cd", "pushd"}:
             self._cwd = next((one for one in rest if not one.startswith("-")), HOME)
-            if not self._cwd.startswith(("/", HOME)):
+            if not (is_absolute(slashed(self._cwd)) or self._cwd.startswith(HOME)):
                 self._cwd = ""
         if why := destroys(words, self._cwd):
             return why
@@ -308,6 +309,7 @@ _TOP = frozenset(
         *("bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "opt", "proc", "root"),
         *("run", "sbin", "srv", "sys", "usr", "var", "nix", "snap"),
         *("Applications", "Library", "System", "Users", "Volumes", "private"),
+        *("Windows", "Program Files", "Program Files (x86)", "ProgramData"),
     ]
 )
 """First-level folders of the system or of all users' work; not ``/tmp``."""
@@ -419,6 +421,8 @@ def _opens(options: list[str], operands: list[str], cwd: str) -> str:
 
 def is_top(place: str) -> bool:
     """Is it a folder of the system, or one of all work of a user?"""
+    if HERE != "linux":  # the disk ignores case
+        place = next((f"/{one}" for one in _TOP if place.lower() == f"/{one}".lower()), place)
     return UNKNOWN not in place and (place[1:] in _TOP or bool(_SECOND.fullmatch(place)))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from indwell.files.spelling import quoted
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.effects import base_name, program_name, use_of
 from indwell.policy.commands.path_rules import SINKS, PathRules, Situation
@@ -212,7 +213,7 @@ class Judging:
         here = (Word(".", (".",)),) if use.is_here and not use.reads else ()
         for word in (*use.reads, *here):
             if outside := self._paths.outside(word, one.folders):
-                return ask("outside", f"reads {outside!r}, outside the workspace")
+                return ask("outside", f"reads {quoted(outside)}, outside the workspace")
         return PartFinding("allow", READ_ONLY, reads_only=True)
 
     def _write(self, use: Use, one: Simple) -> PartFinding:
@@ -228,7 +229,7 @@ class Judging:
             if outside := self._paths.unwritable(word, one.folders):
                 return ask(
                     "outside",
-                    f"writes {outside!r}, outside the workspace",
+                    f"writes {quoted(outside)}, outside the workspace",
                     Widening(unconfined=True),
                 )
         return PartFinding("allow", WORKSPACE_WRITE)

@@ -10,7 +10,16 @@ from functools import lru_cache, partial
 
 import msgspec
 
-from indwell.files.spelling import HERE, System, components, folded, is_absolute, relative, slashed
+from indwell.files.spelling import (
+    HERE,
+    System,
+    components,
+    folded,
+    is_absolute,
+    quoted,
+    relative,
+    slashed,
+)
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.verdict import PartFinding, Use, ask, secret, shown
 from indwell.policy.paths import (
@@ -77,7 +86,9 @@ class PathRules:
                         or self._grounds.is_open(path)
                         or is_beneath(path, TEMPORARY)
                     ):
-                        return ask("outside", f"searches {shown(text)!r}, outside the workspace")
+                        return ask(
+                            "outside", f"searches {quoted(shown(text))}, outside the workspace"
+                        )
         return None
 
     def protected(self, words: Sequence[Word], folders: tuple[str, ...]) -> PartFinding | None:
@@ -88,7 +99,7 @@ class PathRules:
                     if self._grounds.is_protected(path):
                         return ask(
                             "protected",
-                            f"{shown(text)!r} configures tools that run on this machine",
+                            f"{quoted(shown(text))} configures tools that run on this machine",
                             Widening(unconfined=True),
                         )
         return None

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from indwell.files.spelling import quoted
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.rules import ANY_HOST, NOTHING_MORE, Widening
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
@@ -89,7 +90,9 @@ def ask(rule: str, reason: str, widening: Widening = NOTHING_MORE) -> PartFindin
 
 def secret(text: str) -> PartFinding:
     """Return a finding that asks about a secret file."""
-    return ask("secret", f"{shown(text)!r} is or holds a secret file", Widening(shows_secrets=True))
+    return ask(
+        "secret", f"{quoted(shown(text))} is or holds a secret file", Widening(shows_secrets=True)
+    )
 
 
 def forbidden(is_denied: bool, text: str) -> PartFinding:  # noqa: FBT001 - two kinds of one answer

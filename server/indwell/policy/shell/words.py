@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from indwell.files.spelling import HERE, System, without_drive
 from indwell.lazy_pattern import lazy_pattern
 
 MOST_OPTIONS = 16  # of one word, by braces and loops; more count as unknown
@@ -351,13 +352,15 @@ def program_of(words: list[str]) -> list[str]:
     return []
 
 
-def folder(path: str, cwd: str) -> str:
+def folder(path: str, cwd: str, system: System = HERE) -> str:
     """Return where a path leads, without ``.``, ``..`` and a trailing wildcard for all contents.
 
     Args:
         path: A path from ``words_of``.
         cwd: The folder in which the command runs, in the same form; empty if unknown.
+        system: The system whose path it is. On Windows the drive is left out.
     """
+    path, cwd = without_drive(path, system), without_drive(cwd, system)
     if not path.startswith(("/", HOME)) and cwd:
         path = f"{cwd}/{path}"
     # Not a regular expression: its time would grow with the square of a name of wildcards.
