@@ -14,6 +14,7 @@ from indwell.errors import EditRefused, NotText, TextMoved, TooLarge, ToolError
 from indwell.files.atomic import replace_with, write_atomic
 from indwell.files.beneath import locate
 from indwell.files.copying import copy_range, write_all
+from indwell.files.disk_names import true_path
 from indwell.files.listing import exists, list_folder
 from indwell.files.reading import OpenFile, opened_beneath, read_bytes, read_regular
 from indwell.files.spelling import quoted
@@ -55,7 +56,8 @@ class DiskWorkspace:
 
     def __init__(self, roots: Sequence[Path], *, private: Path | None = None) -> None:
         assert roots, "a workspace has a folder"
-        self.roots = tuple(locate(root, [root]).root for root in roots)
+        real = (str(locate(root, [root]).root) for root in roots)
+        self.roots = tuple(Path(true_path(one)) for one in real)
         self.watch: Watch = FolderWatch()
         self._locks = PathLocks()
         self._guesses: dict[Path, str] = {}
