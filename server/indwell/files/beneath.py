@@ -82,9 +82,8 @@ def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
         ToolError: The path is invalid or leads outside ``roots``.
     """
     check_path(str(path))
-    allowed = ", ".join(slashed(str(root)) for root in roots)
-    if is_on_other_share(path, roots):
-        raise ToolError(f"{quoted(path)} is on another share; stay within {allowed}")
+    if sys.platform == "win32" and is_on_other_share(path, roots):
+        raise ToolError(f"{quoted(path)} is on another share; stay within {_named(roots)}")
     try:
         real = Path(os.path.realpath(path))
     except OSError as error:
@@ -101,7 +100,11 @@ def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
         if is_alike and is_same_folder(str(Path(*start)), str(base)):
             return _beneath(base, real.parts[len(start) :])
     leads = "" if real == path else f" (it leads to {quoted(real)})"
-    raise ToolError(f"{quoted(path)}{leads} is outside the workspace; stay within {allowed}")
+    raise ToolError(f"{quoted(path)}{leads} is outside the workspace; stay within {_named(roots)}")
+
+
+def _named(roots: Sequence[Path]) -> str:
+    return ", ".join(slashed(str(root)) for root in roots)
 
 
 def _beneath(base: Path, parts: tuple[str, ...]) -> PathBeneath:

@@ -143,7 +143,8 @@ def is_guarded(path: str, harmless: tuple[str, ...] = ()) -> bool:
     The path is relative to the workspace's folder; an absolute one is judged by its names alone.
     ``harmless`` holds dot names that the user knows.
     """
-    return is_protected(path) or _is_more_than_listed(path, harmless)
+    is_listed = is_protected(path) or is_at_root_unknown(path, harmless)
+    return is_listed or path.rpartition("/")[2] == BARE
 
 
 def _is_more_than_listed(path: str, harmless: tuple[str, ...]) -> bool:

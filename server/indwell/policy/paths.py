@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -50,9 +51,9 @@ class _Names(msgspec.Struct, frozen=True):
 
     def hold(self, path: str) -> bool:
         """Is a path one of the names, or in one, in any of its readings?"""
-        return self.have(components(path)) or (has_more_readings(path) and self._may_have(path))
+        return self.have(components(path)) or (has_more_readings(path) and self.may_have(path))
 
-    def _may_have(self, path: str) -> bool:
+    def may_have(self, path: str) -> bool:
         for names in readings(path):
             others = stand_ins(names, self.pieces)
             if others is None or self.have(names) or any(map(self.have, others)):
@@ -120,7 +121,9 @@ CHATS = ".chat.md"
 
 def is_protected(path: str) -> bool:
     """Does a change of this file affect what runs or is trusted? By its name, at any place."""
-    return LISTED.hold(path)
+    if LISTED.have(components(path)):
+        return True
+    return (":" in path or "~" in path) and LISTED.may_have(path)  # as in has_more_readings
 
 
 def is_listed_protected(path: str) -> bool:
@@ -204,8 +207,11 @@ def could_be_beneath(path: str, folders: tuple[str, ...]) -> bool:
 
 def is_inside(path: str, folders: tuple[str, ...], system: System = HERE) -> bool:
     """Like ``is_beneath``, but exact: for checks that grant access if the path is inside."""
-    parts = exact_parts(path, system)
-    return any(parts[: len(own)] == own for own in (exact_parts(one, system) for one in folders))
+    if system != HERE:
+        parts = exact_parts(path, system)
+        return any(parts[: len(own)] == own for own in map(exact_parts, folders, repeat(system)))
+    parts = exact_parts(path)
+    return any(parts[: len(own)] == own for own in map(exact_parts, folders))
 
 
 def matches_any(path: str, globs: tuple[str, ...]) -> bool:
@@ -220,8 +226,13 @@ def matches_any(path: str, globs: tuple[str, ...]) -> bool:
 
 def matching_glob(path: str, globs: tuple[str, ...]) -> str:
     """Return the first of ``globs`` that a path matches, as in ``matches_any``; empty if none."""
-    found = listed_matching_glob(path, globs)
-    return found if found or not has_more_readings(path) else _possible_glob(path, globs)
+    names = components(path)
+    if not names or not globs:
+        return ""
+    at = _matches("/".join(names), _all_plain(globs))
+    if at is not None:
+        return globs[at]
+    return _possible_glob(path, globs) if ":" in path or "~" in path else ""
 
 
 def listed_matching_glob(path: str, globs: tuple[str, ...]) -> str:

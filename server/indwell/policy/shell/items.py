@@ -120,8 +120,10 @@ def either(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
 
 def joined(folder: str, path: str, system: System = HERE) -> str:
     """Return a path relative to a folder, without removable ``.`` and ``..``."""
-    path = slashed(path, system)
-    is_whole = not folder or path.startswith(HOME) or is_absolute(path, system)
+    is_whole = path.startswith(("/", HOME)) or not folder
+    if system == "win32":
+        path = slashed(path, system)
+        is_whole = is_whole or is_absolute(path, system)
     whole = path if is_whole else f"{folder}/{path}"
     if HOME in whole:
         return HOME + posixpath.normpath("/" + whole.partition(HOME)[2]) if "/" in whole else whole
