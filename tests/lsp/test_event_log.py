@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.agent.core.events import Event, Notice, TextAdded, ThinkingAdded, ToolOutput
-from indwell.service.turns.event_log import (
+from indwell.agent.core.event_log import (
     KEPT_SESSIONS,
     EventEntry,
     EventLog,
     Missed,
     SessionEvents,
 )
+from indwell.agent.core.events import Event, Notice, TextAdded, ThinkingAdded, ToolOutput
 
 
 def log_of(*events: Event, kept: int = 10_000) -> SessionEvents:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from indwell.agent.compaction.fit import COMPACT
+from indwell.agent.core.event_log import Missed
 from indwell.agent.core.prompt import CONTINUE, NOTHING, Prompt, is_blank
 from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import Board
@@ -35,7 +36,6 @@ from indwell.service.sessions.session_commands import SessionCommands
 from indwell.service.sessions.session_settings import SessionSettings, in_mode
 from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper, Unsent
 from indwell.service.trust_questions import TrustQuestions
-from indwell.service.turns.event_log import Missed
 from indwell.service.turns.queue import OnEnd, Ticket, WaitingPrompt
 from indwell.service.turns.turns import Turns
 from indwell.sessions.log_lines import LogReading
@@ -444,7 +444,7 @@ class Service:
             session = await self.sessions.get_beside(waiting.session, waiting.mode)
         else:
             session = await self.sessions.get(waiting.session or None, waiting.mode)
-        session.parts.features.door(Board).outside = partial(self.turns.tell, session)
+        session.parts.features.door(Board).outside = partial(self.turns.events.tell, session.id)
         for hear in self.on_session:
             hear(session)
         self.warn(tuple(one for one in self.configuration.notices if one not in notices))

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from indwell.agent.core.event_log import Missed
 from indwell.agent.core.events import Event, TurnFinished
 from indwell.agent.core.prompt import labels
 from indwell.agent.core.session import Resumed
@@ -18,7 +19,6 @@ from indwell.messages import Usage
 from indwell.providers.endpoint import LoginOutcome
 from indwell.providers.models import OfferedModel
 from indwell.service.sessions.recorded_turns import RecordedTurn, events_of
-from indwell.service.turns.event_log import Missed
 from indwell.service.turns.queue import Queue, Ticket
 from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.log_lines import LogReading

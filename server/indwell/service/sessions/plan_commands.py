@@ -164,7 +164,7 @@ class PlanCommands:
 
     async def tell(self, session: Session) -> Plan:
         """Store the plan's state in the log and tell the front door; it is on disk on return."""
-        moment = Moment(session, session.turns, partial(self._turns.tell, session))
+        moment = Moment(session, session.turns, partial(self._turns.events.tell, session.id))
         await tell_plan(board_of(session), moment)
         await session.parts.log.commit()
         return board_of(session).plan

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from indwell.agent.core import events
+from indwell.agent.core.event_log import EventLog
 from indwell.agent.core.events import Queued
 from indwell.agent.core.session import Session
 from indwell.agent.loop.turn import run_turn
@@ -24,7 +25,6 @@ from indwell.errors import UserError
 from indwell.installation import installation
 from indwell.service.front_door import FrontDoor
 from indwell.service.turns import queue as line
-from indwell.service.turns.event_log import EventLog
 from indwell.service.turns.queue import (
     Afterwards,
     OnEnd,
@@ -55,6 +55,10 @@ class Turns:
 
     def __init__(self, door: FrontDoor, open_session: Open, afterwards: Afterwards) -> None:
         self.events = EventLog()
+        self.events.listeners += [
+            ((events.TurnStarted, events.TurnFinished), self._note),
+            (object, door.event),
+        ]
         self._door = door
         self._open = open_session
         self._afterwards = afterwards
@@ -65,7 +69,6 @@ class Turns:
         self._announcing: set[asyncio.Task[None]] = set()  # the front door has not answered yet
         self._last: Session | None = None
         self._told: tuple[tuple[WaitingPrompt, ...], str] = ((), "")
-        self._is_mute = False
         self.unsent_changed: Callable[[Mapping[str, str]], None] = lambda _unsent: None
 
     @property
@@ -223,12 +226,20 @@ class Turns:
         return tuple(one.prompt.words for one in unsent)
 
     def tell(self, session: Session, event: events.Event) -> None:
-        """Number an event, keep it and send it."""
-        seq = self.events.add(session.id, event)
-        try:
-            self._door.event(session.id, seq, event)
-        except Exception:  # noqa: BLE001 - the boundary to a front door: a turn must outlive it
-            self._not_told()
+        """Tell an event of a session."""
+        self.events.tell(session.id, event)
+
+    def _note(self, session: str, _seq: int, event: events.Event) -> None:
+        """Note that a turn has begun, when the log holds its words, or has ended."""
+        ticket = self.running_in(session)
+        if ticket is None or event.turn != ticket.number:
+            return
+        if not ticket.is_written:
+            ticket.is_written = True
+            self._unsent()
+        if isinstance(event, events.TurnFinished):
+            ticket.finished = event
+            self._hold_after(ticket)  # first: a prompt sent in answer to the event goes on
 
     def _go_on(self) -> None:
         """Start every turn for which there is room."""
@@ -269,20 +280,12 @@ class Turns:
         ticket.begun.set()
         self._go_on()  # prompts that waited until the current session was known
 
-        def emit(event: events.Event) -> None:
-            if not ticket.is_written:  # the log holds the words before the first event
-                ticket.is_written = True
-                self._unsent()
-            if isinstance(event, events.TurnFinished):
-                ticket.finished = event
-                self._hold_after(ticket)  # first: a prompt sent in answer to the event goes on
-            self.tell(session, event)
-
         self._tell_queue()
         begun = asyncio.create_task(self._announce(ticket, session.id))
         self._announcing.add(begun)
         begun.add_done_callback(self._announcing.discard)
         try:
+            emit = partial(self.events.tell, session.id)
             finished = await run_turn(session, ticket.prompt, emit)
         finally:
             if ticket.finished is None:
@@ -292,14 +295,8 @@ class Turns:
     async def _announce(self, ticket: Ticket, session: str) -> None:
         try:
             await self._door.begin_turn(session, ticket.token, ticket.prompt.title)
-        except Exception:  # noqa: BLE001 - as in tell
-            self._not_told()
-
-    def _not_told(self) -> None:
-        """Log the current exception once; later events would fail the same way."""
-        if not self._is_mute:
-            self._is_mute = True
-            _log.exception("the editor could not be told what happens; turns go on")
+        except Exception:  # noqa: BLE001 - the boundary to a front door: a turn outlives it
+            self.events.not_told()
 
     def _over(self, ticket: Ticket, task: asyncio.Task[None]) -> None:
         """Finish a turn whose task has ended, and start the next one."""

@@ -1,4 +1,4 @@
-"""The newest events of each session, so that a client which saw a gap gets those it missed.
+"""Tells each event to those who listen, and keeps the newest ones for clients that missed some.
 
 Numbers go from 1 without gaps. Runs of text, reasoning or output are kept as one entry, and given
 back from the piece that was asked for. Bounded by size, oldest first out. This module knows no
@@ -7,15 +7,18 @@ clock and no wire.
 
 from __future__ import annotations
 
+import logging
 from array import array
 from bisect import bisect_right
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import msgspec
 
 from indwell.agent.core.events import Event, TextAdded, ThinkingAdded, ToolOutput
+
+_log = logging.getLogger(__name__)
 
 KEPT_CHARACTERS = 1 << 20  # of one session: some turns with their diffs
 KEPT_SESSIONS = 8  # of one process
@@ -127,11 +130,33 @@ class EventLog:
 
     Args:
         kept: Characters kept for each session.
+
+    Attributes:
+        listeners: Kinds of events, and a function that hears them, with their session and number.
+            An event is told in this order. If a listener fails, the others still hear the event.
     """
 
     def __init__(self, kept: int = KEPT_CHARACTERS) -> None:
+        self.listeners: list[tuple[type | tuple[type, ...], Callable[[str, int, Event], None]]] = []
         self._kept = kept
+        self._has_failed = False
         self._sessions: OrderedDict[str, SessionEvents] = OrderedDict()
+
+    def tell(self, session: str, event: Event) -> None:
+        """Number an event, keep it, and tell it to the listeners of its kind."""
+        seq = self.add(session, event)
+        for kinds, hear in tuple(self.listeners):
+            if isinstance(event, kinds):
+                try:
+                    hear(session, seq, event)
+                except Exception:  # noqa: BLE001 - the boundary to a front door: a turn outlives it
+                    self.not_told()
+
+    def not_told(self) -> None:
+        """Log the current exception once; later events would fail the same way."""
+        if not self._has_failed:
+            self._has_failed = True
+            _log.exception("the editor could not be told what happens; turns go on")
 
     def add(self, session: str, event: Event) -> int:
         """Add an event; return its number in the session."""
