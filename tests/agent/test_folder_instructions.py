@@ -17,6 +17,7 @@ from indwell.agent.features.instructions import (
     FoundInstructions,
     Instruction,
     Instructions,
+    ProjectInstructions,
     instruction_blocks,
     limit_of,
     told_paths,
@@ -29,7 +30,6 @@ from indwell.context.conversation import Config, Conversation, queue, system_blo
 from indwell.messages import Reply, Request, Text
 from indwell.prompt.reminders import LIMIT
 from indwell.settings.model import Settings
-from indwell.wiring.project.instructions import ProjectInstructions
 from indwell.workspace.disk import DiskWorkspace
 from support.doc_examples import examples
 from support.session import World, a_world, asks, call, says

@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from indwell.agent.core.session_features import Features
-from indwell.agent.features.skills import NO_TOOLS, Shelf, make_load_skill, skills_feature
+from indwell.agent.features.skills.feature import NO_TOOLS, Shelf, make_load_skill, skills_feature
+from indwell.agent.features.skills.folders import SkillFolders
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.context.conversation import system_block
 from indwell.context.tokens import estimate_tokens
@@ -23,7 +24,7 @@ from indwell.skills.skill import LINE_TOKENS, catalogue
 from indwell.tools.base import ToolTable
 from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
-from indwell.wiring.project.skills import SkillFolders
+from indwell.wiring.project.skills import user_folders
 from indwell.workspace.disk import DiskWorkspace
 from support.session import World, a_tool, a_world, asks, call, says, texts
 
@@ -77,7 +78,7 @@ async def working(
     """A session in the folder, with its skills and those of the user's."""
     workspace = DiskWorkspace([folder.root])
     trust = trust or folder.trusted()
-    shelf = Shelf(SkillFolders(workspace.roots, Settings, trust))
+    shelf = Shelf(SkillFolders(workspace.roots, Settings, trust, own=user_folders()))
     shelf.look_now()
 
     async def run(command, _context):

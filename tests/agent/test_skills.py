@@ -10,7 +10,7 @@ import pytest
 
 from indwell.agent.core.events import Notice, ToolFinished
 from indwell.agent.core.session_features import Features
-from indwell.agent.features.skills import (
+from indwell.agent.features.skills.feature import (
     NO_TOOLS,
     Content,
     FoundSkills,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 
 from indwell.agent.core.session_features import Features
-from indwell.agent.features.skills import (
+from indwell.agent.features.skills.feature import (
     Content,
     FoundSkills,
     Shelf,

@@ -15,7 +15,7 @@ from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
 from indwell.agent.features.memory import memory_feature
-from indwell.agent.features.skills import Content, FoundSkills, Shelf, skills_feature
+from indwell.agent.features.skills.feature import Content, FoundSkills, Shelf, skills_feature
 from indwell.agent.loop.turn import run_turn
 from indwell.context.attachments import (
     FileProblems,

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from indwell.agent.features.skills.folders import SkillFolders
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError
 from indwell.files.system.access import why_foreign
 from indwell.service.user_settings import read_settings
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
-from indwell.wiring.project.skills import SkillFolders
+from indwell.wiring.project.skills import user_folders
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are those of Unix")
 only_root = pytest.mark.skipif(
@@ -90,7 +91,7 @@ def test_skills_that_others_can_write_are_not_used(tmp_path: Path, home: Path) -
     settings = Settings(trusted=(str(root),))
     trust = FolderTrust({})
     trust.look((root,), settings)
-    folders = SkillFolders((root,), lambda: settings, trust)
+    folders = SkillFolders((root,), lambda: settings, trust, own=user_folders())
 
     def names() -> set[str]:
         return {one.name for one in folders.look().skills if one.origin != "indwell"}

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from indwell.agent.features.instructions import ProjectInstructions
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.prompt.reminders import LIMIT
 from indwell.settings.model import Settings
-from indwell.wiring.project.instructions import ProjectInstructions, standing_instructions
+from indwell.wiring.conversation import standing_instructions
 from indwell.workspace.disk import DiskWorkspace
 
 SETTINGS = Settings(instructions="Answer in German.", trusted=("/",))

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.features.skills import FoundSkills, Shelf
+from indwell.agent.features.skills.feature import FoundSkills, Shelf
+from indwell.agent.features.skills.folders import MOST_B, OF_WORKSPACE, SHIPPED, SkillFolders
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import ToolError
 from indwell.files.watch.file_watch import FolderWatch
 from indwell.settings.model import Settings
 from indwell.skills.skill import LINE_TOKENS, listed, ranked
-from indwell.wiring.project.skills import MOST_B, OF_WORKSPACE, SHIPPED, SkillFolders, names_here
+from indwell.wiring.project.skills import names_here, user_folders
 
 BODY = "---\nname: {name}\ndescription: {about}\n---\n# {name}\n"
 
@@ -68,7 +69,7 @@ def folders(
     roots: Sequence[Path] = (), trust: FolderTrust | None = None, settings: Settings | None = None
 ) -> SkillFolders:
     chosen = settings or Settings()
-    return SkillFolders(roots, lambda: chosen, trust or FolderTrust({}), private=())
+    return SkillFolders(roots, lambda: chosen, trust or FolderTrust({}), own=user_folders())
 
 
 def names(found: FoundSkills, origin: str) -> list[str]:
@@ -323,7 +324,7 @@ async def heard(shelf: Shelf, wanted) -> None:
 async def test_one_answer_alone_starts_no_watch(home):
     put(own(home, "one"))
     watch = FolderWatch()
-    shelf = Shelf(SkillFolders((), Settings, FolderTrust({}), watch=watch))
+    shelf = Shelf(SkillFolders((), Settings, FolderTrust({}), watch=watch, own=user_folders()))
     shelf.look_now()
     await shelf.look(again=True)
     await shelf.look()
@@ -337,7 +338,7 @@ async def test_a_change_on_disk_is_noticed_without_a_new_turn(home, change):
     if change != "first":
         put(own(home, "one"), about="Before.")
     watch = FolderWatch()
-    shelf = Shelf(SkillFolders((), Settings, FolderTrust({}), watch=watch))
+    shelf = Shelf(SkillFolders((), Settings, FolderTrust({}), watch=watch, own=user_folders()))
     await shelf.look(again=True)  # as the first turn does
     await shelf.look()
     await shelf.look()  # before the second model call

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from indwell.agent.features.skills import Shelf
+from indwell.agent.features.skills.feature import Shelf
+from indwell.agent.features.skills.folders import SkillFolders
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.settings.model import Settings
-from indwell.wiring.project.skills import SkillFolders
 from support.editing import USAGE, Home
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.terminal import indwell

@@ -13,11 +13,11 @@ from pathlib import Path
 import msgspec
 
 from indwell.bounds.command_bounds import BoundsNow, policy_under
-from indwell.bounds.folder_trust import FolderTrust, TrustNow
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.bounds.git.entries import GitEntries
 from indwell.bounds.git.note import GitEntry
 from indwell.bounds.home_view import homes, is_private
-from indwell.bounds.rules import ReadableFolders, Rules, lies_in_no_home
+from indwell.bounds.rules import ReadableFolders, Rules, TrustNow, lies_in_no_home
 from indwell.bounds.secrets import SecretPlaces
 from indwell.files.spelling import slashed
 from indwell.policy.call_facts import Policy

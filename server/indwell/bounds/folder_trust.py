@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.errors import SettingsError, ToolError
+from indwell.bounds.rules import UNREADABLE, TrustNow
+from indwell.errors import SettingsError
 from indwell.policy.approvals import one_line
 from indwell.policy.paths import is_inside
 from indwell.policy.trust import TrustStanding, is_unchanged, nearest
@@ -26,25 +27,6 @@ from indwell.workspace.executable_files import executables, folder_instructions
 from indwell.workspace.git.repository import GitPlaces, git_places
 
 UNSAID = "you have not trusted it"
-UNREADABLE = (ToolError, OSError, ValueError, RuntimeError)
-"""Errors that a repository can cause while it is examined: then the folder is restricted."""
-
-
-class TrustNow(NamedTuple):
-    """The trust in the folders of a workspace at one moment.
-
-    Attributes:
-        trusted: The trusted folders, in which commands may write.
-        restricted: The untrusted folders, as written and as resolved. Includes folders below the
-            trusted ones that the user wants to stay restricted (real paths).
-        obeyed: The files that git runs or obeys there, and our own installation, absolute.
-        repository_roots: The folders below that hold repositories, absolute.
-    """
-
-    trusted: tuple[Path, ...]
-    restricted: tuple[str, ...]
-    obeyed: tuple[str, ...]
-    repository_roots: tuple[str, ...]
 
 
 class _TrustKey(NamedTuple):

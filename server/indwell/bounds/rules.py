@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import msgspec
 
+from indwell.errors import ToolError
 from indwell.policy.call_facts import Policy
 from indwell.policy.rules import Widening
 from indwell.sandbox.confinement import Confinement
@@ -27,6 +29,47 @@ def unconfined(widening: Widening) -> None:
 def hides_everything(_path: str) -> bool:
     """Every path is hidden from the model."""
     return True
+
+
+UNREADABLE = (ToolError, OSError, ValueError, RuntimeError)
+"""Errors that a repository can cause while it is examined: then the folder is restricted."""
+
+
+class TrustNow(NamedTuple):
+    """The trust in the folders of a workspace at one moment.
+
+    Attributes:
+        trusted: The trusted folders, in which commands may write.
+        restricted: The untrusted folders, as written and as resolved. Includes folders below the
+            trusted ones that the user wants to stay restricted (real paths).
+        obeyed: The files that git runs or obeys there, and our own installation, absolute.
+        repository_roots: The folders below that hold repositories, absolute.
+    """
+
+    trusted: tuple[Path, ...]
+    restricted: tuple[str, ...]
+    obeyed: tuple[str, ...]
+    repository_roots: tuple[str, ...]
+
+
+class Trust(Protocol):
+    """The user's trust in folders and files; see ``bounds.folder_trust``."""
+
+    def now(self, roots: Sequence[Path]) -> TrustNow:
+        """The trust in these folders, as last examined."""
+        ...
+
+    def is_trusted(self, root: Path) -> bool:
+        """Whether the folder was trusted when it was last examined."""
+        ...
+
+    def is_whole(self, root: Path) -> bool:
+        """Whether the folder is trusted whatever it contains."""
+        ...
+
+    def obeys(self, root: Path, name: str, data: bytes) -> bool:
+        """Whether a file of ``root`` with this content may be obeyed, because it was trusted."""
+        ...
 
 
 class ReadableFolders:

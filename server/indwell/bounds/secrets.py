@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from indwell.files.listing import linked_mark, names_of_file, same_file
+from indwell.files.listing import has_other_names, linked_mark, names_of_file, same_file
 from indwell.files.watch.tree import FoundChanges, Tree, found_at, listings_of
 from indwell.policy.guarded_paths import SHUT, kind_of, ordinary_of
 from indwell.policy.paths import is_beneath, matches_any
@@ -103,6 +103,24 @@ class SecretPlaces:
 
 def _links(found: Sequence[FoundChanges]) -> Iterator[FoundChanges]:
     return (one for one in found if one.leads_to)
+
+
+def visible_place(path: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> Path | None:
+    """Return where the file at ``path`` really is; None if no model may see it.
+
+    The file's own name counts, and the name of its target. A file with several names (hard links)
+    is kept back, because one of the names could be that of a secret file. Blocks for a moment.
+
+    Args:
+        path: The absolute path as it was found.
+        roots: The workspace's folders.
+        deny: Globs of what no model may see, such as secret files.
+    """
+    real = path.resolve()
+    names = (escaped(one, tuple(roots)) for one in (path, real))
+    if any(matches_any(name, deny) for name in names) or has_other_names(real):
+        return None
+    return real
 
 
 def other_names(

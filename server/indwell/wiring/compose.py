@@ -17,8 +17,8 @@ from indwell.agent.core.session_parts import (
     Parts,
     TurnLimits,
 )
-from indwell.agent.features.instructions import Instructions
-from indwell.agent.features.skills import Shelf
+from indwell.agent.features.instructions import Instructions, ProjectInstructions
+from indwell.agent.features.skills.feature import Shelf
 from indwell.bounds.command_bounds import (
     BoundsNow,
     notice_of,
@@ -50,13 +50,13 @@ from indwell.wiring.conversation import (
     first_conversation,
     model_notice,
     session_model,
+    standing_instructions,
     surroundings_of,
 )
 from indwell.wiring.features import FeatureInputs, boards_and_features, tools_of
 from indwell.wiring.memory_and_questions import companion_of
 from indwell.wiring.model import Model, budgets_of
 from indwell.wiring.project.commands import gate_of, hooks_of
-from indwell.wiring.project.instructions import ProjectInstructions, standing_instructions
 from indwell.wiring.project.skills import shelf_beside, shelf_of
 from indwell.wiring.spill import SpillFolder
 from indwell.wiring.subagents import find_agents, lines_of, subagents_of

@@ -13,15 +13,18 @@ import msgspec
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_parts import FellBack, SessionModel, has_no_fallback
-from indwell.agent.features.skills import Shelf
+from indwell.agent.features.skills.feature import Shelf
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.request.assemble import without_pictures
-from indwell.errors import UserError
+from indwell.errors import SettingsError, UserError
+from indwell.files.spelling import quoted
 from indwell.messages import Usage
-from indwell.prompt.reminders import Surroundings
+from indwell.prompt.reminders import FILE_NAME, LIMIT, Surroundings
 from indwell.prompt.system import Machine, system_prompt
 from indwell.sandbox.shells import language_title
 from indwell.sessions.storage.spending import local_day
+from indwell.settings.model import Settings
+from indwell.settings.paths import read_user_file, user_file
 from indwell.skills.skill import catalogue
 from indwell.tools.base import ToolTable
 from indwell.wiring.model import Model, unkept
@@ -192,3 +195,19 @@ _SAMPLE = 1_000  # tokens; longer prompts cost more at some endpoints
 def model_notice(model: Model, budgets: Budgets, *more: str) -> str:
     """A notice about the model and its price, followed by ``more``."""
     return "; ".join(filter(None, (model.notice, unkept(budgets, model.name, model.cost), *more)))
+
+
+def standing_instructions(settings: Settings) -> tuple[str, str]:
+    """Return the user's own instructions, from settings and AGENTS.md, and their problems."""
+    path = user_file().parent / FILE_NAME
+    try:
+        text = (read_user_file(path) or "").strip().removeprefix("\N{BYTE ORDER MARK}")
+    except SettingsError as error:
+        return settings.instructions, f"your own {FILE_NAME} is left out: {error}"
+    problem = ""
+    if len(text) > LIMIT:
+        problem = (
+            f"{quoted(path)} has {len(text):,} characters, of which the first {LIMIT:,} go to the "
+            "model; shorten it"
+        )
+    return "\n\n".join(filter(None, (settings.instructions.strip(), text[:LIMIT]))), problem

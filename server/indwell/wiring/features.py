@@ -22,7 +22,7 @@ from indwell.agent.features.memory import memory_feature
 from indwell.agent.features.plan import PlanBoard, Steps, plan_feature
 from indwell.agent.features.questions import questions_feature
 from indwell.agent.features.review_news import ReviewNews
-from indwell.agent.features.skills import Shelf, skills_feature
+from indwell.agent.features.skills.feature import Shelf, skills_feature
 from indwell.agent.features.subagents.feature import Subagents, subagents_feature
 from indwell.agent.features.time import time_feature
 from indwell.agent.features.todo import TodoList

@@ -22,6 +22,7 @@ from indwell.agent.features.subagents.definition import (
 )
 from indwell.agent.features.subagents.feature import Subagents
 from indwell.bounds.folder_trust import FolderTrust
+from indwell.bounds.secrets import visible_place
 from indwell.errors import ToolError
 from indwell.files.append_log import AppendLog, list_names
 from indwell.files.private import read_own
@@ -35,7 +36,6 @@ from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
 from indwell.skills.front_matter import BadFrontMatter
 from indwell.tools.commands.bash import Shell, make_bash
-from indwell.wiring.project.instructions import visible_place
 
 USER_FOLDER = "agents"  # beside the user's settings file
 WORKSPACE_FOLDERS = (".indwell/agents", ".claude/agents")

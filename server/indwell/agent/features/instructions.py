@@ -8,9 +8,10 @@ changes: at the end, because what was sent stays unchanged.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import html
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,12 +20,17 @@ from indwell.agent.core.feature import Feature, Moment, Reminder
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.permission.redaction import hidden
+from indwell.bounds.rules import Trust
+from indwell.bounds.secrets import visible_place
 from indwell.context.conversation import Conversation, sent_texts, state_of
 from indwell.context.injections import inject
 from indwell.errors import ToolError
+from indwell.files.listing import exists
+from indwell.files.reading import read_bytes
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Text
 from indwell.policy.approvals import one_line
+from indwell.policy.paths import is_inside
 from indwell.prompt.reminders import (
     FILE_NAME,
     LIMIT,
@@ -32,6 +38,9 @@ from indwell.prompt.reminders import (
     instruction_words,
     no_room_words,
 )
+from indwell.settings.model import Settings
+from indwell.workspace.base import Workspace
+from indwell.workspace.paths import display
 
 SHARE = 8  # all instructions together take at most an eighth of the window
 CHARS = 3  # characters per token of prose, at least
@@ -217,3 +226,97 @@ def ignored_words(names: Sequence[str]) -> str:
         f"{files} ignored, new or changed since you trusted the folder: {listed}. Look at what "
         "they say; `indwell trust` lets them count."
     )
+
+
+MOST_B = 1 << 20  # bytes; a longer file is not read at all; see also ``instructions.LIMIT``
+MOST_FOLDERS = 1_000  # folders examined for a request; a millisecond or two
+
+
+class ProjectInstructions:
+    """Finds and reads the instructions of a workspace.
+
+    A file counts only as it was trusted, unless its folder is trusted whatever it holds. No deny
+    rule may hide it, and it may have no other name, which could be that of a secret file.
+
+    Args:
+        workspace: The user's files.
+        settings: Returns the current settings.
+        trust: The user's trust in its folders.
+    """
+
+    def __init__(
+        self, workspace: Workspace, settings: Callable[[], Settings], trust: Trust
+    ) -> None:
+        self._workspace = workspace
+        self._settings = settings
+        self._trust = trust
+
+    async def own(self) -> str:
+        """Return the project's own instructions; empty if none count."""
+        root = self._workspace.roots[0]
+        return await self._text(root, root / FILE_NAME) or ""
+
+    async def of_folders(self, files: Sequence[Path], told: Sequence[str]) -> FoundInstructions:
+        """Return the instructions of the folders above ``files``, and old ones; outermost first.
+
+        Args:
+            files: Absolute, resolved paths.
+            told: Instruction files that the model has, as shown.
+        """
+        first, *others = self._workspace.roots
+        above = {path.parent for path in files if path.parent != first}
+        above |= {(first / name).parent for name in told}
+        if not above:
+            return NOTHING
+        places = await asyncio.to_thread(_present, tuple(above), (first, *others))
+        apart = self._trust.now((first, *others)).restricted
+        texts, ignored = [], []
+        for root, path in places:
+            if is_inside(str(path), apart):
+                continue
+            text = await self._text(root, path)
+            shown = display(path, self._workspace.roots)
+            if text is None:
+                ignored.append(shown)
+            elif text.strip():
+                texts.append(Instruction(shown, text))
+        return FoundInstructions(tuple(texts), tuple(ignored))
+
+    async def _text(self, root: Path, path: Path) -> str | None:
+        """Return the text as the editor shows it or as it was trusted; None if it may not count."""
+        workspace, trust = self._workspace, self._trust
+        if not trust.is_trusted(root):
+            return None
+        try:
+            real = visible_place(path, workspace.roots, self._settings().deny)
+            if real is None:
+                return None
+            data = await asyncio.to_thread(read_bytes, real, [root], MOST_B)
+            if trust.is_whole(root):
+                return (await workspace.read(real)).text
+        except ToolError:
+            return None
+        name = path.relative_to(root).as_posix()
+        return data.decode("utf-8-sig", "replace") if trust.obeys(root, name, data) else None
+
+
+def _present(folders: Iterable[Path], roots: Sequence[Path]) -> list[tuple[Path, Path]]:
+    """Return instruction files between a root and each of ``folders``, with that root. Blocks."""
+    found: dict[Path, Path] = {}
+    for folder in folders:
+        inside = [root for root in roots if folder.is_relative_to(root)]
+        if not inside:
+            continue
+        root = max(inside, key=lambda one: len(one.parts))
+        at = folder
+        while at not in found:
+            found[at] = root
+            if at == root:
+                break
+            at = at.parent
+        if len(found) > MOST_FOLDERS:
+            break
+    own = roots[0]  # its file goes with the first words
+    ordered = sorted(found, key=lambda one: (len(one.parts), one))
+    paths = ((found[one], one / FILE_NAME) for one in ordered if one != own)
+    return [(root, path) for root, path in paths if exists(path)]

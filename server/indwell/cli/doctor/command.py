@@ -48,8 +48,8 @@ from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import read_user_file, user_file
 from indwell.wiring.compose import SessionPlace, make_session
+from indwell.wiring.conversation import standing_instructions
 from indwell.wiring.model import dialect_of, make_model, why_lean
-from indwell.wiring.project.instructions import standing_instructions
 from indwell.workspace.disk import DiskWorkspace
 
 SHORTEST = 3  # characters of a user or host name that is redacted; shorter names may be plain words

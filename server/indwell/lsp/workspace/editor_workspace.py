@@ -118,17 +118,13 @@ class EditorWorkspace:
         self._documents = documents
         self._client = client
         self._disk = disk
-        self.roots = disk.roots
+        self.roots, self.resolve = disk.roots, disk.resolve
         self.watch = EditorWatch(documents, disk.watch, client.watch_folder)
         self._edits = BufferEdits(documents, client, apply_timeout_s=apply_timeout_s)
         self._creation = FileCreation(client, disk, timeout_s=apply_timeout_s)
         self._deletion = FileDeletion(client, disk, timeout_s=apply_timeout_s)
         self._agreement = DiskAgreement(disk)
         self._locks = PathLocks()
-
-    def resolve(self, path: str) -> Path:
-        """Like the disk's version of this method."""
-        return self._disk.resolve(path)
 
     async def read(self, path: Path) -> Snapshot:
         """Read the buffer of an open file, else the disk."""
