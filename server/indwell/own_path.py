@@ -17,6 +17,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 
 _SYSTEM = "/usr/bin"  # a workspace that contains this folder leaves no other to take programs from
+if sys.platform == "win32":
+    _ROOT = os.environ.get("SYSTEMROOT", r"C:\Windows")
+    DEFAULT_PATH = f"{_ROOT}\\System32{os.pathsep}{_ROOT}"  # `os.defpath` has the working folder
+    # Windows looks there before it looks at PATH, for us and for the libraries that we use.
+    _NOT_HERE = {"NoDefaultCurrentDirectoryInExePath": "1"}
+else:
+    DEFAULT_PATH = os.defpath
+    _NOT_HERE = dict[str, str]()
 _MOST_LINKS = 40  # links in a row, as the system follows them
 
 
@@ -39,7 +47,7 @@ class OwnPath:
         now = os.environ.get("PATH")
         # A later value was set on purpose.
         chosen = self._given if now is not None and now == self._own else now
-        return os.defpath if chosen is None else chosen
+        return DEFAULT_PATH if chosen is None else chosen
 
     def keep_out(self, folders: Iterable[str | os.PathLike[str]] = ()) -> None:
         """Remove these folders and relative ones from the search; blocks for some ``stat`` calls.
@@ -74,9 +82,10 @@ class OwnPath:
     def _set(self, given: str) -> None:
         kept = [one for one in given.split(os.pathsep) if self._may_be_used(one)]
         # An empty one would mean the working directory.
-        self._own = os.pathsep.join(kept) or os.defpath
+        self._own = os.pathsep.join(kept) or DEFAULT_PATH
         self._given = given
         os.environ["PATH"] = self._own
+        os.environ.update(_NOT_HERE)
 
     def _may_be_used(self, entry: str) -> bool:
         return os.path.isabs(entry) and not lies_in(entry, self._folders)

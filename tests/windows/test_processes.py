@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -206,3 +207,17 @@ def test_a_process_is_known_to_be_alive_until_its_end() -> None:
     process.wait()
     assert not is_alive(process.pid)  # although its handle is open
     assert not is_alive(2**40)
+
+
+def test_a_library_finds_no_program_in_the_current_folder(tmp_path) -> None:
+    shutil.copy(Path(os.environ["SYSTEMROOT"]) / "System32" / "cmd.exe", tmp_path / "uname.exe")
+    code = (
+        "import os, subprocess\nfrom indwell.own_path import own_path\nown_path.keep_out()\n"
+        "print(os.environ['PATH'].startswith('.'))\n"
+        "try: subprocess.run(['uname', '/c', 'echo', 'found'])\n"
+        "except FileNotFoundError: print('not found')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=True
+    )
+    assert done.stdout.split() == [b"False", b"not", b"found"]

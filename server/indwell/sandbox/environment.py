@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from indwell.own_path import lies_in, own_path
+from indwell.own_path import DEFAULT_PATH, lies_in, own_path
 from indwell.sandbox.leftovers import prepare
 from indwell.secrets import is_proxy, is_secret
 
@@ -115,7 +115,7 @@ def clean_environment(
     kept = {name: value for name, value in source.items() if name.upper() in ALLOWED}
     folders = source.get("PATH", "").split(os.pathsep)
     absolute = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
-    kept["PATH"] = absolute or _default_path()  # an empty PATH would mean the working directory
+    kept["PATH"] = absolute or DEFAULT_PATH  # an empty PATH would mean the working directory
     return {**kept, **FIXED, **_cased(extra or {})}
 
 
@@ -126,17 +126,8 @@ def in_upper_case(variables: Mapping[str, str]) -> dict[str, str]:
 
 if sys.platform == "win32":
     _cased = in_upper_case
-
-    def _default_path() -> str:
-        """Return the system's folders; ``os.defpath`` has the working directory in it here."""
-        root = os.environ.get("SYSTEMROOT", r"C:\Windows")
-        return f"{root}\\System32{os.pathsep}{root}"
-
 else:
     _cased = dict[str, str]
-
-    def _default_path() -> str:
-        return os.defpath
 
 
 def raw(text: str) -> Any:  # noqa: ANN401 -- str or bytes, as the system has it
@@ -189,7 +180,7 @@ def path_without(folders: Sequence[Path]) -> str:
     """Return the commands' PATH without entries in ``folders``, links resolved."""
     entries = commands_path().split(os.pathsep)
     kept = os.pathsep.join(one for one in entries if not lies_in(one, folders))
-    return kept or os.defpath  # an empty PATH would mean the working directory
+    return kept or DEFAULT_PATH  # an empty PATH would mean the working directory
 
 
 def own_installation(roots: Iterable[Path]) -> tuple[Path, ...]:
