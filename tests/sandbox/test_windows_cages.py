@@ -26,8 +26,8 @@ from indwell.sandbox.confine.trial import (
     Held,
     Proof,
     TrialPlace,
-    cmd_script,
     judge,
+    python_script,
     shell_script,
 )
 
@@ -64,7 +64,7 @@ def test_the_next_cage_counts_where_the_shell_does_not_start_in_the_best_one() -
         (proof(*ALL_HELD), "it does not hold writes and network and secrets and processes"),
         (Proof(reason="no command starts in it (Access denied.)"), "no command starts in it"),
         (Proof(frozenset(["processes", "network"])), "it does not hold writes"),
-        (judge(Effects(started=False, is_usable=False, said="no cmd.exe"), FREE), "no cmd.exe"),
+        (judge(Effects(started=False, is_usable=False, said="no Python"), FREE), "no Python"),
         (judge(FREE, Effects(started=True, is_usable=False)), "its own temporary files"),
     ],
 )
@@ -100,10 +100,10 @@ PLACE = TrialPlace(Path("t"), Path("in"), Path("out"), Path("secret"), "canary",
 
 
 def test_the_scripts_attempt_all_that_is_to_be_held() -> None:
-    assert cmd_script(PLACE) == (
-        r'echo trial-started & echo x>"in\own" & echo x>"out" & type "secret" & '
-        "taskkill /f /pid 99 && echo trial-reached & curl.exe -s -m 0.5 http://127.0.0.1:4711/"
-    )
+    script = python_script(PLACE)
+    compile(script, "trial", "exec")
+    for named in (repr(str(Path("in/own"))), "'out'", "'secret'", "4711", "opened(right, 0, 99)"):
+        assert named in script
     assert shell_script(PLACE) == (
         "echo trial-started; echo x >'in/own'; echo x >'out'; cat 'secret'; "
         "kill -0 99 && echo trial-reached; (: <>/dev/tcp/127.0.0.1/4711); :"
@@ -154,9 +154,9 @@ async def test_nothing_starts_unconfined_where_a_token_was_wanted(tmp_path: Path
 
 if sys.platform == "win32":
     import functools
+    import os
 
     from indwell.files.private import remove_own_tree, scratch_folder
-    from indwell.sandbox.confine.trial import system_program
 
     @pytest.mark.parametrize("cage", CAGES)
     async def test_a_program_runs_with_a_token_to_its_end(tmp_path: Path, cage: Cage) -> None:
@@ -165,7 +165,7 @@ if sys.platform == "win32":
         words = "echo said & echo %TEMP% & echo kept>%TEMP%\\own & exit 7"
         try:
             ended = await run_program(
-                [system_program("cmd.exe"), "/d", "/c", words],
+                [os.environ["COMSPEC"], "/d", "/c", words],
                 cwd=tmp_path,
                 timeout_s=30,
                 start=start,

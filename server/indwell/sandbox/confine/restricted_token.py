@@ -46,7 +46,6 @@ if sys.platform == "win32":
         TrialPlace,
         effects_of,
         judge,
-        system_program,
     )
     from indwell.sandbox.environment import clean_environment
 
@@ -65,7 +64,7 @@ if sys.platform == "win32":
         Args:
             shells: The words before the text of a command, for each shell that commands use.
         """
-        free = effects_of(lambda place, script: _in_cmd(place, script, None), "cmd")
+        free = effects_of(lambda place, script: _in_python(place, script, None), "python")
         tried: list[tuple[Cage, Proof]] = []
         for cage in CAGES:
             proof = _tried(cage, free, shells)
@@ -123,38 +122,37 @@ if sys.platform == "win32":
             ) from error
 
     def _tried(cage: Cage, free: Effects, shells: tuple[tuple[str, ...], ...]) -> Proof:
-        """Try a cage with Windows' own shell, then whether the shells of commands start in it."""
+        """Try a cage with our own Python, then whether the shells of commands start in it."""
 
         def caged(place: TrialPlace, script: str) -> bytes:
             _let_everyone_write(place.folder)
             _open_scratch(place.inside)
-            return _in_cmd(place, script, cage)
+            return _in_python(place, script, cage)
 
         def starts(words: tuple[str, ...]) -> bool:
             def run(place: TrialPlace, _script: str) -> bytes:
                 _open_scratch(place.inside)
-                line = subprocess.list2cmdline([*words, f"echo {STARTED}"])
-                return _said(words[0], line, place, cage)
+                return _said([*words, f"echo {STARTED}"], place, cage)
 
-            return effects_of(run, "cmd").started
+            return effects_of(run, "python").started
 
-        proof = judge(free, effects_of(caged, "cmd"))
+        proof = judge(free, effects_of(caged, "python"))
         unfit = next((one[0] for one in shells if not starts(one)), "") if proof.held else ""
         return Proof(reason=f"{unfit} does not start in it") if unfit else proof
 
-    def _in_cmd(place: TrialPlace, script: str, cage: Cage | None) -> bytes:
-        command = system_program("cmd.exe")
-        return _said(command, f'"{command}" /d /s /c "{script}"', place, cage)
+    def _in_python(place: TrialPlace, script: str, cage: Cage | None) -> bytes:
+        return _said([sys.executable, "-I", "-S", "-c", script], place, cage)
 
-    def _said(program: str, line: str, place: TrialPlace, cage: Cage | None) -> bytes:
-        """Run a command line in the folder of a trial; returns its output."""
+    def _said(words: Sequence[str], place: TrialPlace, cage: Cage | None) -> bytes:
+        """Run a program in the folder of a trial; returns its output."""
         temporary = {"TEMP": str(place.inside), "TMP": str(place.inside)}
         block = environment_block(clean_environment(os.environ, temporary))
         token = _token(cage) if cage else _own_token()
         reading, writing = os.pipe()
         try:
             with standard_handles(subprocess.DEVNULL, writing, writing) as handles:
-                started = start_suspended(program, line, str(place.folder), block, handles, token)
+                line = subprocess.list2cmdline(words)
+                started = start_suspended(words[0], line, str(place.folder), block, handles, token)
         except pywintypes.error as error:
             os.close(reading)
             raise OSError(None, error.strerror, None, error.winerror) from error

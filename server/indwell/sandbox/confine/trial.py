@@ -8,12 +8,10 @@ held, with the reason.
 from __future__ import annotations
 
 import contextlib
-import ntpath
 import os
 import secrets
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -28,7 +26,8 @@ ALL_HELD: tuple[Held, ...] = ("writes", "network", "secrets", "processes")
 
 STARTED, _REACHED = "trial-started", "trial-reached"
 _MOST_SAID = 200  # characters of a program's last words
-_WAIT_S = 0.5  # for a connection, which this side never answers
+_WAIT_S = 1  # for a connection
+_RIGHTS = (0x1, 0x2, 0x8, 0x10, 0x20)  # end it, start threads in it, change and read its memory
 
 
 class TrialPlace(msgspec.Struct, frozen=True):
@@ -41,7 +40,7 @@ class TrialPlace(msgspec.Struct, frozen=True):
         secret: A file in it that the script must not read.
         canary: The content of the secret file.
         port: A local port on which this side listens.
-        victim: A process that the script must not reach.
+        victim: This process, which the script must not reach; it is only asked whether it could.
     """
 
     folder: Path
@@ -85,7 +84,7 @@ Run: TypeAlias = Callable[[TrialPlace, str], bytes]
 """Runs the script in the place and returns its output. Raises OSError if it cannot be started."""
 
 
-def proof_of(confined: Run, *, unconfined: Run, dialect: Literal["sh", "cmd"]) -> Proof:
+def proof_of(confined: Run, *, unconfined: Run, dialect: Literal["sh", "python"]) -> Proof:
     """Run the script unconfined and confined, and compare; blocks for some 20 ms."""
     free = effects_of(unconfined, dialect)
     return judge(free, effects_of(confined, dialect))
@@ -107,11 +106,11 @@ def judge(free: Effects, confined: Effects) -> Proof:
     return Proof(held, "; ".join(reasons))
 
 
-def effects_of(run: Run, dialect: Literal["sh", "cmd"]) -> Effects:
+def effects_of(run: Run, dialect: Literal["sh", "python"]) -> Effects:
     """Run the script once in a place of its own, and look at the effects; blocks."""
     try:
         with _place() as (place, listening):
-            script = shell_script(place) if dialect == "sh" else cmd_script(place)
+            script = shell_script(place) if dialect == "sh" else python_script(place)
             said = run(place, script)
             done: set[Held] = {"writes"} if place.outside.exists() else set()
             done |= {"secrets"} if place.canary.encode() in said else set()
@@ -134,18 +133,30 @@ def shell_script(place: TrialPlace) -> str:
     )
 
 
-def cmd_script(place: TrialPlace) -> str:
-    """Return the script for Windows' ``cmd.exe``, on one line. Pure."""
-    return " & ".join(
-        [
-            f"echo {STARTED}",
-            f'echo x>"{place.inside}\\own"',
-            f'echo x>"{place.outside}"',
-            f'type "{place.secret}"',
-            f"taskkill /f /pid {place.victim} && echo {_REACHED}",
-            f"curl.exe -s -m {_WAIT_S} http://127.0.0.1:{place.port}/",
-        ]
-    )
+def python_script(place: TrialPlace) -> str:
+    """Return the script for Python on Windows. Pure.
+
+    It is no script of ``cmd.exe``, whose helpers could fail in a confinement for other reasons.
+    """
+    return f"""\
+import ctypes, socket
+def attempt(action):
+    try:
+        action()
+    except OSError as error:
+        print(error)
+def write(path):
+    with open(path, "w") as file:
+        file.write("x")
+print({STARTED!r}, flush=True)
+attempt(lambda: write({str(place.inside / "own")!r}))
+attempt(lambda: write({str(place.outside)!r}))
+attempt(lambda: print(open({str(place.secret)!r}).read()))
+attempt(lambda: socket.create_connection(("127.0.0.1", {place.port}), {_WAIT_S}).close())
+opened = ctypes.WinDLL("kernel32").OpenProcess
+if any(opened(right, 0, {place.victim}) for right in {_RIGHTS}):
+    print({_REACHED!r})
+"""
 
 
 @contextlib.contextmanager
@@ -158,39 +169,13 @@ def _place() -> Iterator[tuple[TrialPlace, socket.socket]]:
         make_private_folder(inside)
         canary = secrets.token_hex(16)
         secret = write_private(folder / "secret", canary.encode())
-        with socket.create_server(("127.0.0.1", 0)) as listening, _victim() as victim:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
             listening.settimeout(0)
             port: int = listening.getsockname()[1]
-            yield (
-                TrialPlace(folder, inside, folder / "outside", secret, canary, port, victim),
-                listening,
-            )
+            outside = folder / "outside"
+            yield TrialPlace(folder, inside, outside, secret, canary, port, os.getpid()), listening
     finally:
         remove_own_tree(folder)
-
-
-@contextlib.contextmanager
-def _victim() -> Iterator[int]:
-    """The process that the script attempts to reach: this one, or on Windows one to be killed."""
-    if sys.platform == "win32":
-        with subprocess.Popen(  # noqa: S603 - our own words
-            [system_program("cmd.exe"), "/d", "/c", "pause"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            creationflags=subprocess.CREATE_NO_WINDOW,
-        ) as victim:
-            try:
-                yield victim.pid
-            finally:
-                victim.kill()
-    else:
-        yield os.getpid()  # the script only asks whether a signal would arrive
-
-
-def system_program(name: str) -> str:
-    """Return the path of a program of Windows, never found through PATH."""
-    return ntpath.join(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", name)
 
 
 def _has_caller(listening: socket.socket) -> bool:
