@@ -12,6 +12,7 @@ if sys.platform == "win32":
     import os
     import subprocess
     import threading
+    import weakref
     from collections.abc import Iterator
     from ctypes import wintypes
     from typing import Any
@@ -87,7 +88,8 @@ if sys.platform == "win32":
         ctypes.c_void_p,
     ]
     _kernel.DeleteProcThreadAttributeList.argtypes = [ctypes.c_void_p]
-    _kernel.ResumeThread.argtypes = [wintypes.HANDLE]
+    _ntdll = ctypes.WinDLL("ntdll")
+    _ntdll.NtResumeProcess.argtypes = [wintypes.HANDLE]
     _kernel.CloseHandle.argtypes = [wintypes.HANDLE]
     _kernel.WaitForSingleObject.argtypes = [wintypes.HANDLE, wintypes.DWORD]
     _kernel.TerminateProcess.argtypes = [wintypes.HANDLE, wintypes.UINT]
@@ -96,15 +98,14 @@ if sys.platform == "win32":
     class CagedProcess:
         """A running program with the parts of asyncio's process that ``run_program`` uses."""
 
-        def __init__(self, pid: int, process: int, thread: int) -> None:
+        def __init__(self, pid: int, process: int) -> None:
             self.pid = pid
             self._process = process
-            self._thread = thread
+            self._close = weakref.finalize(self, _kernel.CloseHandle, process)
 
         def resume(self) -> None:
-            """Let it run."""
-            _kernel.ResumeThread(self._thread)
-            _kernel.CloseHandle(self._thread)
+            """Let it run, where no job does."""
+            _ntdll.NtResumeProcess(self._process)
 
         async def wait(self) -> int:
             """Wait for its end; returns its exit code."""
@@ -128,7 +129,7 @@ if sys.platform == "win32":
                 _kernel.WaitForSingleObject(self._process, 1_000)
             code = wintypes.DWORD()
             _kernel.GetExitCodeProcess(self._process, ctypes.byref(code))
-            _kernel.CloseHandle(self._process)
+            self._close()
             return code.value
 
     def _settle(done: asyncio.Future[int], code: int) -> None:
@@ -207,4 +208,5 @@ if sys.platform == "win32":
                 raise ctypes.WinError(ctypes.get_last_error())
         finally:
             _kernel.DeleteProcThreadAttributeList(attributes)
-        return CagedProcess(started.dwProcessId, started.hProcess, started.hThread)
+        _kernel.CloseHandle(started.hThread)
+        return CagedProcess(started.dwProcessId, started.hProcess)
