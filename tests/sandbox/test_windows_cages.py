@@ -11,15 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.errors import ToolError
+from indwell.files.system.access import EVERYONE, Ace
 from indwell.sandbox import run_program
 from indwell.sandbox.confine.cages import (
+    ALL_PACKAGES,
     CAGES,
     Cage,
     environment_block,
+    is_open_to_containers,
     scratch_descriptor,
     strength_of,
 )
-from indwell.sandbox.confine.restricted_token import start_caged, strength_here
+from indwell.sandbox.confine.restricted_token import (
+    are_open_to_containers,
+    container_here,
+    start_caged,
+    strength_here,
+)
 from indwell.sandbox.confine.trial import (
     ALL_HELD,
     Effects,
@@ -117,6 +125,29 @@ def test_temporary_files_are_the_users_the_systems_and_the_commands_at_low_integ
     )
 
 
+READ = 0x1200A9
+
+
+@pytest.mark.parametrize(
+    ("aces", "is_open"),
+    [
+        ([Ace(0, 0, READ, ALL_PACKAGES)], True),
+        ([Ace(0, 3, 0x1301BF, ALL_PACKAGES)], True),  # inherited below, and more than reading
+        ([Ace(0, 0, 0x10000000, ALL_PACKAGES)], True),
+        ([Ace(0, 0, 0xA0000000, ALL_PACKAGES)], True),
+        ([Ace(1, 0, READ, EVERYONE), Ace(0, 0, READ, ALL_PACKAGES)], True),
+        ([Ace(0, 8, READ, ALL_PACKAGES)], False),  # only for what is below
+        ([Ace(1, 0, READ, ALL_PACKAGES)], False),
+        ([Ace(0, 0, 0x1, ALL_PACKAGES)], False),
+        ([Ace(0, 0, READ, EVERYONE)], False),
+        ([], False),
+        (None, False),  # all may read it, but no AppContainer
+    ],
+)
+def test_an_appcontainer_reads_only_what_names_it(aces: list[Ace] | None, *, is_open: bool) -> None:
+    assert is_open_to_containers(aces) is is_open
+
+
 def test_windows_gets_each_variable_once_in_any_case_and_sorted() -> None:
     given = {"Path": "a", "TEMP": "t", "path": "b", "Alpha": "1", "_x": ""}
     assert environment_block(given) == "Alpha=1\0path=b\0TEMP=t\0_x=\0\0"
@@ -133,6 +164,8 @@ def test_a_system_without_tokens_confines_nothing_by_them() -> None:
     if sys.platform != "win32":
         assert strength_here(()) == strength_of(())
         assert strength_here(())[0].level == "S0"
+        assert not container_here(()).held
+        assert not are_open_to_containers(["/"])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there it starts")
@@ -193,3 +226,9 @@ if sys.platform == "win32":
         assert (held.level == "S2w") == (cage is not None)
         assert held.reason
         assert held.asks_for_all == (cage is None)
+
+    def test_an_appcontainer_is_used_only_if_it_holds_everything(tmp_path: Path) -> None:
+        assert not are_open_to_containers([str(tmp_path)])
+        assert not are_open_to_containers([str(tmp_path / "missing")])
+        found = container_here(())
+        assert bool(found.reason) == (found.held != ALL)

@@ -20,7 +20,7 @@ from indwell.files.private import NOWHERE, parted, remove_own_tree, scratch_fold
 from indwell.files.quarantine import Quarantine
 from indwell.policy.call_facts import Policy
 from indwell.policy.rules import Widening, globs_of
-from indwell.sandbox.confine.strength import strength
+from indwell.sandbox.confine.strength import cage_for, strength
 from indwell.sandbox.confinement import Confinement, Guarded, Hear, Hold, Level, Strength, showing
 from indwell.sandbox.environment import own_installation
 from indwell.sandbox.gate import heed
@@ -345,6 +345,13 @@ def home_words(held: Strength) -> str:
         "; nothing hides your home folder from a command that runs: it can read your keys there, "
         "and reach the network"
     )
+
+
+def container_words(held: Strength, folder: Path) -> str:
+    """Say what an AppContainer adds in a folder that is open to it, for the doctor."""
+    if held.level != "S2w" or cage_for((str(folder),)) != "container":
+        return ""
+    return "; in this folder they also have no network and no view of your home (AppContainer)"
 
 
 def notice_of(held: Strength) -> str:

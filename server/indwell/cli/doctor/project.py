@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from indwell.bounds.command_bounds import home_words, state_words, strength
+from indwell.bounds.command_bounds import container_words, home_words, state_words, strength
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.cli.doctor.check import DoctorFinding, Findings
 from indwell.errors import SettingsError
@@ -45,10 +45,12 @@ def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:
         chosen = read_settings(environment).settings
         (standing,) = FolderTrust(environment).look((folder,), chosen)
     except SettingsError:  # the check of the settings reports this
-        return (DoctorFinding("sandbox", state, state_words(held) + home_words(held), held.reason),)
+        words = state_words(held) + home_words(held)
+        return (DoctorFinding("sandbox", state, words, held.reason),)
     is_restricted = standing.state != "trusted"
     words = state_words(held, mode=chosen.mode, is_restricted=is_restricted)
-    return (DoctorFinding("sandbox", state, words + home_words(held), held.reason),)
+    words += home_words(held) + container_words(held, folder)
+    return (DoctorFinding("sandbox", state, words, held.reason),)
 
 
 def trust(environment: Mapping[str, str], folder: Path) -> Findings:

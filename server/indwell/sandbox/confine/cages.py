@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
+from indwell.files.system.access import Ace
 from indwell.sandbox.confine.trial import ALL_HELD, Held, Proof
 from indwell.sandbox.confinement import Strength
 
-Cage: TypeAlias = Literal["restricted", "low"]
-"""Which checks apply: both, or that of the integrity level alone.
+Cage: TypeAlias = Literal["container", "restricted", "low"]
+"""What holds a command: an AppContainer, or a token for which both checks of writes apply, or that
+of the integrity level alone.
 
 Git's bash creates pipes that only the user may write to, so with a restricting SID it cannot start.
+An AppContainer also cuts the network and hides the home folder. But it reads a folder only if the
+folder's access list says so, which Indwell never changes.
 """
 CAGES: tuple[Cage, ...] = ("restricted", "low")
+"""The cages that are tried at the start, best first; they need nothing of a folder."""
+ALL_PACKAGES = "S-1-15-2-1"  # "ALL APPLICATION PACKAGES": every AppContainer
 _MEANS: Mapping[Cage, str] = {
+    "container": "an AppContainer",
     "restricted": "a restricted token with low integrity",
     "low": "low integrity",
 }
@@ -45,11 +52,34 @@ def _limits(proof: Proof) -> str:
     )
 
 
+_READ_AND_RUN = 0x1200A9  # FILE_GENERIC_READ and FILE_GENERIC_EXECUTE
+_ALL_RIGHTS, _GENERIC_READ_AND_RUN = 0x10000000, 0xA0000000
+_INHERIT_ONLY = 0x8
+
+
+def is_open_to_containers(aces: Iterable[Ace] | None) -> bool:
+    """Tell whether every AppContainer may read and run what has this access list. Pure.
+
+    An AppContainer ignores refusals, and a missing list opens nothing to it.
+    """
+    return any(
+        one.kind == 0
+        and one.sid == ALL_PACKAGES
+        and not one.flags & _INHERIT_ONLY
+        and (
+            one.rights & _READ_AND_RUN == _READ_AND_RUN
+            or one.rights & _GENERIC_READ_AND_RUN == _GENERIC_READ_AND_RUN
+            or bool(one.rights & _ALL_RIGHTS)
+        )
+        for one in aces or ()
+    )
+
+
 def scratch_descriptor(user: str, sid: str) -> str:
     """Return the security of the folder for temporary files, in Windows' own notation (SDDL). Pure.
 
-    The user and the system have all rights, the restricting SID those of a writer; the label is low
-    integrity. All is inherited by what is created in the folder.
+    The user and the system have all rights, ``sid`` (the restricting one, or that of our
+    AppContainer) those of a writer; the label is low integrity. What is created there inherits all.
     """
     return f"D:P(A;OICI;FA;;;{user})(A;OICI;FA;;;SY)(A;OICI;0x1301bf;;;{sid})S:(ML;OICI;NW;;;LW)"
 

@@ -31,7 +31,7 @@ from indwell.sandbox.confine.bubblewrap import ENVIRONMENT, arguments, bound_pla
 from indwell.sandbox.confine.landlock import start_held
 from indwell.sandbox.confine.restricted_token import start_caged
 from indwell.sandbox.confine.seccomp import filter_pipe
-from indwell.sandbox.confine.strength import host, of_windows, strength
+from indwell.sandbox.confine.strength import cage_for, host, strength
 from indwell.sandbox.confinement import Confinement, looked_up
 from indwell.sandbox.gate import close_until_settled
 from indwell.sandbox.guard import guard
@@ -117,7 +117,7 @@ def prepare_confined(
         case "S2":
             return _by_landlock(bounds)
         case "S2w":
-            return _by_token(bounds)
+            return _by_token(bounds, cwd)
         case _:
             raise ToolError(
                 f"the command was to be sandboxed, which this machine cannot: {strength().reason}"
@@ -191,8 +191,8 @@ async def _by_landlock(bounds: Confinement) -> AsyncIterator[ConfinedStart]:
 
 
 @contextlib.asynccontextmanager
-async def _by_token(bounds: Confinement) -> AsyncIterator[ConfinedStart]:
-    cage = of_windows()[1]
+async def _by_token(bounds: Confinement, cwd: Path) -> AsyncIterator[ConfinedStart]:
+    cage = await asyncio.to_thread(cage_for, (*bounds.readable, str(cwd)))
     if cage is None or bounds.writable or bounds.hosts:
         raise ToolError(
             "nothing was run: Windows confines only commands that write nothing and need no "

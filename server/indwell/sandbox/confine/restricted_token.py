@@ -10,7 +10,7 @@ changed. Reading and the network stay open (docs/decisions/0025-windows-without-
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,6 +22,7 @@ from indwell.sandbox.confinement import Strength
 if sys.platform == "win32":
     import asyncio
     import contextlib
+    import ctypes
     import functools
     import os
     import secrets
@@ -34,7 +35,12 @@ if sys.platform == "win32":
     import win32con
     import win32security as api
 
-    from indwell.sandbox.confine.cages import environment_block, scratch_descriptor
+    from indwell.files.system.access import Ace
+    from indwell.sandbox.confine.cages import (
+        environment_block,
+        is_open_to_containers,
+        scratch_descriptor,
+    )
     from indwell.sandbox.confine.token_start import (
         CagedProcess,
         standard_handles,
@@ -56,6 +62,7 @@ if sys.platform == "win32":
     _LABEL = 0x10  # LABEL_SECURITY_INFORMATION
     _ALL = 0x10000000  # GENERIC_ALL
     _EVERYONE = "S-1-1-0"
+    _PACKAGE = "indwell.commands"
 
     @functools.cache
     def strength_here(shells: tuple[tuple[str, ...], ...]) -> tuple[Strength, Cage | None]:
@@ -72,6 +79,30 @@ if sys.platform == "win32":
             if proof.held >= NEEDED:
                 break
         return strength_of(tried)
+
+    @functools.cache
+    def container_here(shells: tuple[tuple[str, ...], ...]) -> Proof:
+        """Try an AppContainer; blocks for half a second.
+
+        Args:
+            shells: As for ``strength_here``.
+        """
+        free = effects_of(lambda place, script: _in_python(place, script, None), "python")
+        return _tried("container", free, shells)
+
+    def are_open_to_containers(folders: Iterable[str]) -> bool:
+        """Tell whether every AppContainer may read these folders."""
+        try:
+            return all(is_open_to_containers(_list_of(one)) for one in folders)
+        except pywintypes.error:
+            return False
+
+    def _list_of(folder: str) -> tuple[Ace, ...]:
+        found = api.GetNamedSecurityInfo(folder, api.SE_FILE_OBJECT, api.DACL_SECURITY_INFORMATION)
+        given = found.GetSecurityDescriptorDacl()
+        rows = [given.GetAce(number) for number in range(given.GetAceCount())] if given else []
+        text = api.ConvertSidToStringSid
+        return tuple(Ace(row[0][0], row[0][1], row[1], text(row[-1])) for row in rows)
 
     async def start_caged(  # the parameters of a ``Starter``, and two more
         argv: Sequence[str],
@@ -105,16 +136,9 @@ if sys.platform == "win32":
         assert Path(argv[0]).is_absolute(), "else it would come from the working folder"
         temporary = {"TEMP": str(scratch), "TMP": str(scratch)}
         try:
-            await asyncio.to_thread(_open_scratch, scratch)
+            await asyncio.to_thread(_open_scratch, scratch, cage)
             with standard_handles(stdin, stdout, stderr) as handles:
-                return start_suspended(
-                    argv[0],
-                    subprocess.list2cmdline(argv),
-                    str(cwd),
-                    environment_block({**env, **temporary}),
-                    handles,
-                    _token(cage),
-                )
+                return _start(argv, cwd, {**env, **temporary}, handles, cage)
         except (OSError, ValueError, pywintypes.error) as error:
             reason = getattr(error, "strerror", None) or error
             raise ToolError(
@@ -125,20 +149,21 @@ if sys.platform == "win32":
         """Try a cage with our own Python, then whether the shells of commands start in it."""
 
         def caged(place: TrialPlace, script: str) -> bytes:
-            _let_everyone_write(place.folder)
-            _open_scratch(place.inside)
+            _let_everyone_write(place.folder, cage)
+            _open_scratch(place.inside, cage)
             return _in_python(place, script, cage)
 
-        def starts(words: tuple[str, ...]) -> bool:
-            def run(place: TrialPlace, _script: str) -> bytes:
-                _open_scratch(place.inside)
-                return _said([*words, f"echo {STARTED}"], place, cage)
-
-            return effects_of(run, "python").started
-
         proof = judge(free, effects_of(caged, "python"))
-        unfit = next((one[0] for one in shells if not starts(one)), "") if proof.held else ""
+        unfit = next((one[0] for one in shells if not _starts(cage, one)), "") if proof.held else ""
         return Proof(reason=f"{unfit} does not start in it") if unfit else proof
+
+    def _starts(cage: Cage, shell: tuple[str, ...]) -> bool:
+        def run(place: TrialPlace, _script: str) -> bytes:
+            _let_everyone_write(place.folder, cage)
+            _open_scratch(place.inside, cage)
+            return _said([*shell, f"echo {STARTED}"], place, cage)
+
+        return effects_of(run, "python").started
 
     def _in_python(place: TrialPlace, script: str, cage: Cage | None) -> bytes:
         return _said([sys.executable, "-I", "-S", "-c", script], place, cage)
@@ -146,13 +171,11 @@ if sys.platform == "win32":
     def _said(words: Sequence[str], place: TrialPlace, cage: Cage | None) -> bytes:
         """Run a program in the folder of a trial; returns its output."""
         temporary = {"TEMP": str(place.inside), "TMP": str(place.inside)}
-        block = environment_block(clean_environment(os.environ, temporary))
-        token = _token(cage) if cage else _own_token()
+        environment = clean_environment(os.environ, temporary)
         reading, writing = os.pipe()
         try:
             with standard_handles(subprocess.DEVNULL, writing, writing) as handles:
-                line = subprocess.list2cmdline(words)
-                started = start_suspended(words[0], line, str(place.folder), block, handles, token)
+                started = _start(words, place.folder, environment, handles, cage)
         except pywintypes.error as error:
             os.close(reading)
             raise OSError(None, error.strerror, None, error.winerror) from error
@@ -169,6 +192,47 @@ if sys.platform == "win32":
             started.wait_for(_TRY_S)
             reader.join(1)
         return b"".join(pieces)
+
+    def _start(
+        words: Sequence[str],
+        cwd: Path,
+        environment: Mapping[str, str],
+        handles: tuple[int, int, int],
+        cage: Cage | None,
+    ) -> CagedProcess:
+        """Start a program suspended.
+
+        Raises:
+            OSError: Windows refuses; also pywintypes.error.
+            ValueError: A variable cannot be passed on.
+        """
+        line, block = subprocess.list2cmdline(words), environment_block(environment)
+        if cage == "container":
+            container = bytes(_package())
+            return start_suspended(words[0], line, str(cwd), block, handles, container=container)
+        token = _token(cage) if cage else None
+        return start_suspended(words[0], line, str(cwd), block, handles, token=token)
+
+    @functools.cache
+    def _package() -> Any:  # noqa: ANN401 - a SID
+        """Return the SID of our AppContainer; its profile stays, with a name and no rights.
+
+        Raises:
+            OSError: This Windows has none.
+        """
+        try:
+            create = ctypes.WinDLL("userenv").CreateAppContainerProfile
+            derive = ctypes.WinDLL("userenv").DeriveAppContainerSidFromAppContainerName
+        except AttributeError as error:
+            raise OSError("it has no AppContainers") from error
+        found, name = ctypes.c_void_p(), ctypes.c_wchar_p(_PACKAGE)
+        if create(name, name, name, None, 0, ctypes.byref(found)) and derive(
+            name, ctypes.byref(found)
+        ):
+            raise OSError("no AppContainer can be created")
+        length = ctypes.WinDLL("advapi32").GetLengthSid(found)
+        read: Any = api.SID  # its types forget that it takes bytes
+        return read(ctypes.string_at(found, length))
 
     @functools.cache
     def _restricting_sid() -> str:
@@ -208,22 +272,27 @@ if sys.platform == "win32":
         api.SetTokenInformation(token, api.TokenDefaultDacl, created)
         return token
 
-    def _open_scratch(folder: Path) -> None:
+    def _open_scratch(folder: Path, cage: Cage) -> None:
         """Let commands write to this folder of ours; the label may be refused, as by Wine.
 
         Raises:
             OSError: Windows refuses.
         """
         user = api.ConvertSidToStringSid(api.GetTokenInformation(_own_token(), api.TokenUser)[0])
-        text = scratch_descriptor(user, _restricting_sid())
+        is_container = cage == "container"
+        sid = api.ConvertSidToStringSid(_package()) if is_container else _restricting_sid()
+        text = scratch_descriptor(user, sid)
         what = api.DACL_SECURITY_INFORMATION | api.PROTECTED_DACL_SECURITY_INFORMATION
         _secure(folder, text, what)
         with contextlib.suppress(OSError):  # then commands lack a folder, which the trial notices
             _secure(folder, text, _LABEL)
 
-    def _let_everyone_write(folder: Path) -> None:
-        """Leave the forbidden write of a trial to the integrity level and the restricting SID."""
-        _secure(folder, "D:(A;OICI;FA;;;OW)(A;OICI;FA;;;WD)", api.DACL_SECURITY_INFORMATION)
+    def _let_everyone_write(folder: Path, cage: Cage) -> None:
+        """Leave the forbidden write of a trial to the cage alone; an AppContainer may list it."""
+        text = "D:(A;OICI;FA;;;OW)(A;OICI;FA;;;WD)"
+        if cage == "container":
+            text += f"(A;;0x1200a9;;;{api.ConvertSidToStringSid(_package())})"
+        _secure(folder, text, api.DACL_SECURITY_INFORMATION)
 
     def _secure(folder: Path, text: str, what: int) -> None:
         made = api.ConvertStringSecurityDescriptorToSecurityDescriptor(text, 1)
@@ -235,6 +304,16 @@ if sys.platform == "win32":
             raise OSError(None, error.strerror, str(folder), error.winerror) from error
 
 else:
+
+    def container_here(shells: tuple[tuple[str, ...], ...]) -> Proof:
+        """Say that there is nothing to try on this system."""
+        del shells
+        return Proof(reason="only Windows has AppContainers")
+
+    def are_open_to_containers(folders: Iterable[str]) -> bool:
+        """Say that no folder is."""
+        del folders
+        return False
 
     def strength_here(
         shells: tuple[tuple[str, ...], ...],

@@ -14,9 +14,13 @@ from indwell.files import beneath
 from indwell.sandbox.confine import landlock, seatbelt
 from indwell.sandbox.confine.bubblewrap import SandboxHost, arguments, is_in
 from indwell.sandbox.confine.cages import Cage
-from indwell.sandbox.confine.restricted_token import strength_here
+from indwell.sandbox.confine.restricted_token import (
+    are_open_to_containers,
+    container_here,
+    strength_here,
+)
 from indwell.sandbox.confine.seccomp import filter_pipe, has_filter
-from indwell.sandbox.confine.trial import TrialPlace, proof_of
+from indwell.sandbox.confine.trial import ALL_HELD, TrialPlace, proof_of
 from indwell.sandbox.confinement import Confinement, Strength
 from indwell.sandbox.environment import clean_environment, find_program
 
@@ -54,8 +58,23 @@ def strength() -> Strength:
 @functools.cache
 def of_windows() -> tuple[Strength, Cage | None]:
     """Try what Windows has, with the shells that commands use, and return the best cage."""
+    return strength_here(_shells())
+
+
+def cage_for(folders: Sequence[str]) -> Cage | None:
+    """Return what holds a command that reads these folders on Windows; None if nothing does.
+
+    An AppContainer is tried once, when a folder is open to one for the first time; blocks then.
+    """
+    best = of_windows()[1]
+    if best is None or not are_open_to_containers(folders):
+        return best
+    return "container" if container_here(_shells()).held == frozenset(ALL_HELD) else best
+
+
+def _shells() -> tuple[tuple[str, ...], ...]:
     bash = find_program("bash")
-    return strength_here(((str(bash), "--norc", "--noprofile", "-c"),) if bash else ())
+    return ((str(bash), "--norc", "--noprofile", "-c"),) if bash else ()
 
 
 def without_bubblewrap(reason: str, no_landlock: str) -> Strength:

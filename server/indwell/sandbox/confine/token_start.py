@@ -1,4 +1,4 @@
-"""Starts a program on Windows with a token: suspended, with three handles and no others."""
+"""Starts a program on Windows with a token or in an AppContainer: suspended, with three handles."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ if sys.platform == "win32":
     import asyncio
     import contextlib
     import ctypes
+    import functools
     import msvcrt
     import os
     import subprocess
@@ -21,6 +22,7 @@ if sys.platform == "win32":
     import win32con
 
     _HANDLE_LIST = 0x20002  # PROC_THREAD_ATTRIBUTE_HANDLE_LIST
+    _CAPABILITIES = 0x20009  # PROC_THREAD_ATTRIBUTE_SECURITY_CAPABILITIES
     _EXTENDED = 0x80000  # EXTENDED_STARTUPINFO_PRESENT
     _SUSPENDED = 0x4
     _ON_ITS_OWN = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
@@ -57,6 +59,14 @@ if sys.platform == "win32":
             ("dwThreadId", wintypes.DWORD),
         )
 
+    class _SecurityCapabilities(ctypes.Structure):
+        _fields_ = (
+            ("AppContainerSid", ctypes.c_void_p),
+            ("Capabilities", ctypes.c_void_p),
+            ("CapabilityCount", wintypes.DWORD),
+            ("Reserved", wintypes.DWORD),
+        )
+
     _advapi = ctypes.WinDLL("advapi32", use_last_error=True)
     _kernel = ctypes.WinDLL("kernel32", use_last_error=True)
     _advapi.CreateProcessAsUserW.argtypes = [
@@ -72,6 +82,7 @@ if sys.platform == "win32":
         ctypes.c_void_p,
         ctypes.c_void_p,
     ]
+    _kernel.CreateProcessW.argtypes = _advapi.CreateProcessAsUserW.argtypes[1:]
     _kernel.InitializeProcThreadAttributeList.argtypes = [
         ctypes.c_void_p,
         wintypes.DWORD,
@@ -160,30 +171,48 @@ if sys.platform == "win32":
                 handles.append(int(copy))
             yield handles[0], handles[1], handles[2]
 
-    def start_suspended(  # noqa: PLR0917 - as many as the call has
+    def start_suspended(
         program: str,
         line: str,
         cwd: str,
         block: str,
         handles: tuple[int, int, int],
-        token: Any,  # noqa: ANN401 - a handle
+        *,
+        token: Any = None,  # noqa: ANN401 - a handle
+        container: bytes | None = None,
     ) -> CagedProcess:
         """Start a program suspended; it inherits these handles and no others.
+
+        Args:
+            program: Its path.
+            line: Its command line.
+            cwd: Its working directory.
+            block: Its environment.
+            handles: Its input, output and errors.
+            token: Its token; None for ours.
+            container: The SID of the AppContainer in which it runs, without any capability.
 
         Raises:
             OSError: Windows refuses.
         """
+        passed = (wintypes.HANDLE * len(set(handles)))(*dict.fromkeys(handles))
+        values: list[tuple[int, Any]] = [(_HANDLE_LIST, passed)]
+        sid = ctypes.create_string_buffer(container, len(container)) if container else None
+        if sid is not None:
+            values.append((_CAPABILITIES, _SecurityCapabilities(ctypes.addressof(sid), None, 0, 0)))
         size = ctypes.c_size_t()
-        _kernel.InitializeProcThreadAttributeList(None, 1, 0, ctypes.byref(size))
+        _kernel.InitializeProcThreadAttributeList(None, len(values), 0, ctypes.byref(size))
         attributes = ctypes.create_string_buffer(size.value)
-        if not _kernel.InitializeProcThreadAttributeList(attributes, 1, 0, ctypes.byref(size)):
+        if not _kernel.InitializeProcThreadAttributeList(
+            attributes, len(values), 0, ctypes.byref(size)
+        ):
             raise ctypes.WinError(ctypes.get_last_error())
         try:
-            passed = (wintypes.HANDLE * len(set(handles)))(*dict.fromkeys(handles))
-            if not _kernel.UpdateProcThreadAttribute(
-                attributes, 0, _HANDLE_LIST, passed, ctypes.sizeof(passed), None, None
-            ):
-                raise ctypes.WinError(ctypes.get_last_error())
+            for which, value in values:
+                if not _kernel.UpdateProcThreadAttribute(
+                    attributes, 0, which, ctypes.byref(value), ctypes.sizeof(value), None, None
+                ):
+                    raise ctypes.WinError(ctypes.get_last_error())
             info = _StartupInfo()
             info.cb = ctypes.sizeof(info)
             info.dwFlags = subprocess.STARTF_USESTDHANDLES
@@ -192,8 +221,10 @@ if sys.platform == "win32":
             started = _ProcessInformation()
             written = ctypes.create_unicode_buffer(line)  # Windows may write to it
             environment = ctypes.create_unicode_buffer(block, len(block))
-            if not _advapi.CreateProcessAsUserW(
-                int(token),
+            create: Any = _kernel.CreateProcessW
+            if token is not None:
+                create = functools.partial(_advapi.CreateProcessAsUserW, int(token))
+            if not create(
                 program,
                 written,
                 None,
