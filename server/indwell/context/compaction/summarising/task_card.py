@@ -298,7 +298,7 @@ LOOSE_ANYWHERE: Mapping[str, str] = {
 
 def _pattern(words: Mapping[str, str], anywhere: Mapping[str, str]) -> re.Pattern[str]:
     by_word = rf"(?<!\w)(?:{'|'.join(words.values())})(?!\w)"
-    return re.compile(f"{by_word}|{'|'.join(anywhere.values())}", re.IGNORECASE)
+    return lazy_pattern(f"{by_word}|{'|'.join(anywhere.values())}", re.IGNORECASE)
 
 
 _STRICT = _pattern(STRICT, STRICT_ANYWHERE)
