@@ -21,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from indwell.errors import EditRefused
 from indwell.files.spelling import quoted
@@ -68,6 +69,7 @@ if sys.platform == "win32":
 
     _FAR = 0x7FFFFFFF  # the upper half of the locked byte's offset
     _NOW, _ALONE = 0x1, 0x2  # LOCKFILE_FAIL_IMMEDIATELY, LOCKFILE_EXCLUSIVE_LOCK
+    _DEFAULT: Any = None  # the default access list; the types know no None
     _TAKEN = frozenset({33, 997})  # ERROR_LOCK_VIOLATION, ERROR_IO_PENDING
     _NONE = frozenset({1, 50})  # ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED
 
@@ -96,27 +98,26 @@ if sys.platform == "win32":
     @contextmanager
     def _folder_lock(folder: int, path: Path, wait_s: float) -> Iterator[bool]:
         import pywintypes  # noqa: PLC0415 - as above
-        import win32api  # noqa: PLC0415 - as above
         import win32event  # noqa: PLC0415 - as above
 
         found = calls.fstat(folder)
         name = f"Global\\indwell-{found.st_dev:x}-{found.st_ino:x}"
         try:
-            mutex = win32event.CreateMutex(None, False, name)  # noqa: FBT003 - by position only
+            mutex = win32event.CreateMutex(_DEFAULT, False, name)  # noqa: FBT003 - by position only
         except pywintypes.error:  # a process of another user holds it
             yield False
             return
         try:
             # A mutex that its owner's death left is taken over, as a lock would be.
-            waited = win32event.WaitForSingleObject(mutex, int(wait_s * 1000))
+            waited = win32event.WaitForSingleObject(int(mutex), int(wait_s * 1000))
             if waited == win32event.WAIT_TIMEOUT:
                 raise _busy(path)
             try:
                 yield True
             finally:
-                win32event.ReleaseMutex(mutex)
+                win32event.ReleaseMutex(int(mutex))
         finally:
-            win32api.CloseHandle(mutex)
+            mutex.Close()
 
 else:
     import fcntl

@@ -18,6 +18,7 @@ from indwell.files.disk_names import true_path
 from indwell.files.listing import exists, list_folder
 from indwell.files.reading import OpenFile, opened_beneath, read_bytes, read_regular
 from indwell.files.spelling import quoted
+from indwell.files.system import calls
 from indwell.files.user_files import delete_exactly, keep_copy
 from indwell.files.watch.file_watch import FolderWatch
 from indwell.workspace.base import (
@@ -398,17 +399,10 @@ class LargeFiles:
 def read_at(descriptor: int, offset: int, size: int) -> bytes:
     """Read up to ``size`` bytes at ``offset``; fewer only at the end of the file."""
     found: list[bytes] = []
-    while size > 0 and (data := _read(descriptor, offset, size)):
+    while size > 0 and (data := calls.pread(descriptor, size, offset)):
         found.append(data)
         offset, size = offset + len(data), size - len(data)
     return b"".join(found)
-
-
-def _read(descriptor: int, offset: int, size: int) -> bytes:
-    if hasattr(os, "pread"):
-        return os.pread(descriptor, size, offset)
-    os.lseek(descriptor, offset, os.SEEK_SET)
-    return os.read(descriptor, size)
 
 
 def _check(stopping: threading.Event) -> None:

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from indwell.files.system import windows_facts as facts
 from indwell.files.system.held_files import is_shared_out
@@ -497,4 +497,4 @@ if sys.platform == "win32":
 
         text = f"D:P(A;OICI;FA;;;{user_sid()})(A;OICI;FA;;;SY)"
         made = api.ConvertStringSecurityDescriptorToSecurityDescriptor(text, api.SDDL_REVISION_1)
-        return _bytes(bytes(made))
+        return _bytes(bytes(cast("bytes", made)))  # the types do not know that it is a buffer

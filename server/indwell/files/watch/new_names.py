@@ -190,11 +190,10 @@ class NewNames:
         self._since = self._told_at = 0.0
         is_due = is_open = False
         next_look = 0.0
-        poll = select.poll() if hasattr(select, "poll") else None
         while True:
             is_polling = is_open or bool(self.blind)
             limit_s = self._limit_s(next_look, is_due=is_due, is_polling=is_polling)
-            if self._waits(poll, wake, limit_s):
+            if self._waits(wake, limit_s):
                 os.close(wake)
                 return
             with self._lock:
@@ -247,9 +246,9 @@ class NewNames:
         yield
         self._since = self._since or began
 
-    def _waits(self, poll: select.poll | None, wake: int, limit_s: float | None) -> bool:
+    def _waits(self, wake: int, limit_s: float | None) -> bool:
         """Wait for events for at most ``limit_s`` seconds; True if the last listener is gone."""
-        if poll is None:
+        if sys.platform == "win32":
             time.sleep(POLL_S if limit_s is None else max(POLL_S, limit_s))
             return self._thread is not threading.current_thread()
         descriptors = [wake] if self._fd < 0 else [wake, self._fd]
@@ -342,6 +341,8 @@ def _close(descriptors: list[int]) -> None:
 
 
 def _is_readable(descriptors: list[int], timeout_s: float | None) -> bool:
+    if sys.platform == "win32":
+        return False
     poll = select.poll()
     for one in descriptors:
         poll.register(one, select.POLLIN)
