@@ -5,10 +5,10 @@
 The trace is of a real server over stdio, with a loopback model behind the real SDK. The editor asks
 for code actions, takes "Fix this", and the model reads the file, edits it and says a word. A tool
 call begins when the module that runs the calls of a reply is entered, and ends when that module is
-left; what a background task does meanwhile is not counted. A round begins when the model's reply
-was sent, and ends when the next request has arrived. A frame counts once, however often a coroutine
-is resumed. The caller of a function is the nearest frame of ours below it on the stack; floors are
-those of import-linter.
+left; what a background task does meanwhile is not counted, and neither is the import of a module.
+A round begins when the model's reply was sent, and ends when the next request has arrived. A frame
+counts once, however often a coroutine is resumed. The caller of a function is the nearest frame of
+ours below it on the stack; floors are those of import-linter.
 """
 
 from __future__ import annotations
@@ -195,6 +195,7 @@ class Trace:
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self._frames: dict[int, FrameType] = {}  # holding a frame keeps its id from another
+        self._imports: set[int] = set()  # ids of frames that only import a module
         self._calls = 0
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
@@ -208,6 +209,10 @@ class Trace:
             caller = caller.f_back
         file, by = (caller.f_code.co_filename, _named(caller)) if caller else ("", "")
         here, what = name[len(_PREFIX) :], _named(frame)
+        is_imported = what == "<module>" and here != "__main__.py"
+        if is_imported or (caller and id(caller) in self._imports):
+            self._imports.add(id(frame))
+            return
         if here.endswith(DISPATCH) and what == "dispatch":
             self._calls += 1
             _CALL.set(self._calls)
