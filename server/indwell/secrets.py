@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from typing import Protocol
 
 import msgspec
 
@@ -391,3 +392,62 @@ def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
         if is_secret(name) and len(value.strip()) >= _LEAST_CHARACTERS
     }
     return tuple(sorted(found, key=len, reverse=True))
+
+
+class RevealedKey(Protocol):
+    """A key whose value is shown only on request."""
+
+    def reveal(self) -> str:
+        """Return the value."""
+        ...
+
+
+class RedactionSettings(Protocol):
+    """The settings that secrets depend on."""
+
+    @property
+    def redact_secrets(self) -> bool:
+        """Whether texts that look like secrets are hidden, and not only known keys."""
+        ...
+
+    @property
+    def api_key(self) -> RevealedKey | None:
+        """The key of the user's endpoint, if the settings have one."""
+        ...
+
+
+class Secrecy:
+    """Removes secrets from texts; one object for a session, so every part knows every key.
+
+    Args:
+        settings: Returns the settings; they may turn off all but the keys (INJ-17).
+        keys: The keys of the endpoints, and what else their requests carry.
+        environment: Variables of the process.
+    """
+
+    def __init__(
+        self,
+        settings: Callable[[], RedactionSettings],
+        keys: Iterable[str],
+        environment: Mapping[str, str],
+    ) -> None:
+        self._settings = settings
+        self._known = secrets_of(environment)
+        own = settings().api_key
+        self._keys = frozenset((*keys, *((own.reveal(),) if own is not None else ())))
+        self._learn(self._keys)
+
+    def hide(self, text: str) -> str:
+        """Return the text without secrets; the same object if it has none."""
+        by_form, ours = self._hiders
+        return (by_form if self._settings().redact_secrets else ours).hide(text)
+
+    def also_hide(self, key: str) -> None:
+        """From now on hide the key of another endpoint, too."""
+        if key not in self._keys:
+            self._learn(self._keys | {key})
+
+    def _learn(self, keys: frozenset[str]) -> None:
+        self._keys = keys
+        by_form = Hider(own=keys, known=self._known)
+        self._hiders = by_form, Hider(own=keys, knows_forms=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from indwell.bounds.secrets import Secrecy
+from indwell.secrets import Secrecy
 from indwell.settings.credentials import Secret
 from indwell.settings.load import load
 from indwell.settings.model import Settings

@@ -1,11 +1,11 @@
-"""Secret files and secret values that a session keeps from the model."""
+"""Secret files that a session keeps from the model."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,6 @@ from indwell.files.listing import has_other_names, linked_mark, names_of_file, s
 from indwell.files.watch.tree import FoundChanges, Tree, found_at, listings_of
 from indwell.policy.guarded_paths import SHUT, kind_of, ordinary_of
 from indwell.policy.paths import is_beneath, matches_any
-from indwell.secrets import Hider, secrets_of
 from indwell.settings.model import Settings
 from indwell.workspace.git.repository import nested
 from indwell.workspace.paths import display as escaped
@@ -207,37 +206,3 @@ class OtherNames:
         roots = tuple(self._roots())
         secret = SecretPlaces(roots, lambda: settings.deny).look()
         return denied_name(path, roots, secret, settings.deny)
-
-
-class Secrecy:
-    """Removes secrets from texts; one object for a session, so every part knows every key.
-
-    Args:
-        settings: Returns the settings; they may turn off all but the keys (INJ-17).
-        keys: The keys of the endpoints, and what else their requests carry.
-        environment: Variables of the process.
-    """
-
-    def __init__(
-        self, settings: Callable[[], Settings], keys: Iterable[str], environment: Mapping[str, str]
-    ) -> None:
-        self._settings = settings
-        self._known = secrets_of(environment)
-        own = settings().api_key
-        self._keys = frozenset((*keys, *((own.reveal(),) if own is not None else ())))
-        self._learn(self._keys)
-
-    def hide(self, text: str) -> str:
-        """Return the text without secrets; the same object if it has none."""
-        by_form, ours = self._hiders
-        return (by_form if self._settings().redact_secrets else ours).hide(text)
-
-    def also_hide(self, key: str) -> None:
-        """From now on hide the key of another endpoint, too."""
-        if key not in self._keys:
-            self._learn(self._keys | {key})
-
-    def _learn(self, keys: frozenset[str]) -> None:
-        self._keys = keys
-        by_form = Hider(own=keys, known=self._known)
-        self._hiders = by_form, Hider(own=keys, knows_forms=False)

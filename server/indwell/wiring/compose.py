@@ -29,7 +29,7 @@ from indwell.bounds.folder_trust import FolderTrust
 from indwell.bounds.git.entries import GitEntries
 from indwell.bounds.git.note import GitNote
 from indwell.bounds.rules import ReadableFolders
-from indwell.bounds.secrets import Secrecy, SecretPlaces
+from indwell.bounds.secrets import SecretPlaces
 from indwell.context.compaction.presets import PRESETS
 from indwell.errors import SessionError
 from indwell.files.private import scratch_folder
@@ -38,6 +38,7 @@ from indwell.policy.rules import aimless
 from indwell.review.ledger import ReviewLedger
 from indwell.sandbox.confinement import Strength
 from indwell.sandbox.shells import prefer_shell
+from indwell.secrets import Secrecy
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.spending import SpendingLedger
 from indwell.sessions.storage.store import SessionStore, folder_name

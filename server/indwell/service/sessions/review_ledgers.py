@@ -11,9 +11,9 @@ from pathlib import Path
 from indwell.agent.core.events import Event
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
-from indwell.bounds.secrets import Secrecy
 from indwell.errors import UserError
 from indwell.review.ledger import ReviewLedger
+from indwell.secrets import Secrecy
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.store import review_folder
 from indwell.settings.model import Settings
