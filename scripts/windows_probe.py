@@ -35,7 +35,7 @@ def shells() -> Iterator[tuple[str, ...]]:
 if sys.platform == "win32":
     from indwell.sandbox.confine import restricted_token as tokens
     from indwell.sandbox.confine.cages import CAGES
-    from indwell.sandbox.confine.trial import effects_of
+    from indwell.sandbox.confine.trial import STARTED, effects_of
 
     def main() -> int:
         print(f"Windows {platform.version()}, {platform.machine()}, {platform.python_version()}")
@@ -46,7 +46,7 @@ if sys.platform == "win32":
             held = f"holds {', '.join(sorted(found.held)) or 'nothing'}"
             print(f"{cage}: {held}" + (f" ({found.reason})" if found.reason else ""))
             for shell in shells():
-                fit = tokens._starts(cage, shell)
+                fit = tokens._starts(cage, (*shell, f"echo {STARTED}"))
                 print(f"  {shell[0]}: {'starts' if fit else 'does not start'}")
         return 0
 

@@ -47,7 +47,6 @@ if sys.platform == "win32":
         start_suspended,
     )
     from indwell.sandbox.confine.trial import (
-        STARTED,
         Effects,
         TrialPlace,
         effects_of,
@@ -65,30 +64,30 @@ if sys.platform == "win32":
     _PACKAGE = "indwell.commands"
 
     @functools.cache
-    def strength_here(shells: tuple[tuple[str, ...], ...]) -> tuple[Strength, Cage | None]:
+    def strength_here(greeting: tuple[str, ...]) -> tuple[Strength, Cage | None]:
         """Try the cages, and return the strength of this machine; blocks for a second at most.
 
         Args:
-            shells: The words before the text of a command, for each shell that commands use.
+            greeting: The words with which the shell of commands prints ``STARTED``; empty if none.
         """
         free = effects_of(lambda place, script: _in_python(place, script, None), "python")
         tried: list[tuple[Cage, Proof]] = []
         for cage in CAGES:
-            proof = _tried(cage, free, shells)
+            proof = _tried(cage, free, greeting)
             tried.append((cage, proof))
             if proof.held >= NEEDED:
                 break
         return strength_of(tried)
 
     @functools.cache
-    def container_here(shells: tuple[tuple[str, ...], ...]) -> Proof:
+    def container_here(greeting: tuple[str, ...]) -> Proof:
         """Try an AppContainer; blocks for half a second.
 
         Args:
-            shells: As for ``strength_here``.
+            greeting: As for ``strength_here``.
         """
         free = effects_of(lambda place, script: _in_python(place, script, None), "python")
-        return _tried("container", free, shells)
+        return _tried("container", free, greeting)
 
     def are_open_to_containers(folders: Iterable[str]) -> bool:
         """Tell whether every AppContainer may read these folders."""
@@ -145,8 +144,8 @@ if sys.platform == "win32":
                 f"{argv[0]!r} could not be started without the right to write: {reason}"
             ) from error
 
-    def _tried(cage: Cage, free: Effects, shells: tuple[tuple[str, ...], ...]) -> Proof:
-        """Try a cage with our own Python, then whether the shells of commands start in it."""
+    def _tried(cage: Cage, free: Effects, greeting: tuple[str, ...]) -> Proof:
+        """Try a cage with our own Python, then whether the shell of commands starts in it."""
 
         def caged(place: TrialPlace, script: str) -> bytes:
             _let_everyone_write(place.folder, cage)
@@ -154,14 +153,15 @@ if sys.platform == "win32":
             return _in_python(place, script, cage)
 
         proof = judge(free, effects_of(caged, "python"))
-        unfit = next((one[0] for one in shells if not _starts(cage, one)), "") if proof.held else ""
-        return Proof(reason=f"{unfit} does not start in it") if unfit else proof
+        if proof.held and greeting and not _starts(cage, greeting):
+            return Proof(reason=f"{greeting[0]} does not start in it")
+        return proof
 
-    def _starts(cage: Cage, shell: tuple[str, ...]) -> bool:
+    def _starts(cage: Cage, greeting: tuple[str, ...]) -> bool:
         def run(place: TrialPlace, _script: str) -> bytes:
             _let_everyone_write(place.folder, cage)
             _open_scratch(place.inside, cage)
-            return _said([*shell, f"echo {STARTED}"], place, cage)
+            return _said(greeting, place, cage)
 
         return effects_of(run, "python").started
 
@@ -305,9 +305,9 @@ if sys.platform == "win32":
 
 else:
 
-    def container_here(shells: tuple[tuple[str, ...], ...]) -> Proof:
+    def container_here(greeting: tuple[str, ...]) -> Proof:
         """Say that there is nothing to try on this system."""
-        del shells
+        del greeting
         return Proof(reason="only Windows has AppContainers")
 
     def are_open_to_containers(folders: Iterable[str]) -> bool:
@@ -316,10 +316,10 @@ else:
         return False
 
     def strength_here(
-        shells: tuple[tuple[str, ...], ...],
+        greeting: tuple[str, ...],
     ) -> tuple[Strength, Cage | None]:
         """Say that there is nothing to try on this system."""
-        del shells
+        del greeting
         return strength_of(())
 
     async def start_caged(

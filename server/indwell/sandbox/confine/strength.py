@@ -20,9 +20,10 @@ from indwell.sandbox.confine.restricted_token import (
     strength_here,
 )
 from indwell.sandbox.confine.seccomp import filter_pipe, has_filter
-from indwell.sandbox.confine.trial import ALL_HELD, TrialPlace, proof_of
+from indwell.sandbox.confine.trial import ALL_HELD, STARTED, TrialPlace, proof_of
 from indwell.sandbox.confinement import Confinement, Strength
-from indwell.sandbox.environment import clean_environment, find_program
+from indwell.sandbox.environment import clean_environment
+from indwell.sandbox.shells import command_shell
 
 _PLACES = (
     *("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"),
@@ -57,8 +58,8 @@ def strength() -> Strength:
 
 @functools.cache
 def of_windows() -> tuple[Strength, Cage | None]:
-    """Try what Windows has, with the shells that commands use, and return the best cage."""
-    return strength_here(_shells())
+    """Try what Windows has, with the shell that commands use, and return the best cage."""
+    return strength_here(_greeting())
 
 
 def cage_for(folders: Sequence[str]) -> Cage | None:
@@ -69,12 +70,13 @@ def cage_for(folders: Sequence[str]) -> Cage | None:
     best = of_windows()[1]
     if best is None or not are_open_to_containers(folders):
         return best
-    return "container" if container_here(_shells()).held == frozenset(ALL_HELD) else best
+    return "container" if container_here(_greeting()).held == frozenset(ALL_HELD) else best
 
 
-def _shells() -> tuple[tuple[str, ...], ...]:
-    bash = find_program("bash")
-    return ((str(bash), "--norc", "--noprofile", "-c"),) if bash else ()
+def _greeting() -> tuple[str, ...]:
+    """Return the words with which the shell of commands says that it has started."""
+    shell = command_shell()
+    return tuple(shell.argv(f"echo {STARTED}")) if shell.path else ()
 
 
 def without_bubblewrap(reason: str, no_landlock: str) -> Strength:
