@@ -102,6 +102,26 @@ def test_no_command_that_writes_runs_unasked_unless_a_sandbox_holds_it(
             assert isinstance(decision, Ask | Deny), (level, mode, command)
 
 
+POWERSHELL_WRITERS = (
+    "Set-Content a.py x", "'x' > a.py", "ni a.py", "del a.py", "rm -r src", "make", "npm test",
+    "python x.py", "git commit -m x", "Get-ChildItem | Remove-Item", "Out-File a.py", "iex 'del a'",
+    "[IO.File]::WriteAllText('a.py', 'x')", "Start-Process notepad", "unheard-of --flag",
+    "copy a b", "move a b", "mkdir d", "cmd /c del a.py", "& { Set-Content a.py x }",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", get_args(Mode))
+@pytest.mark.parametrize("level", ["S2w", "S1", "S0"])
+def test_no_powershell_that_writes_runs_unasked(level: Level, mode: Mode) -> None:
+    held = policy_under(Policy(mode, roots=("C:\\w",)), Strength(level))
+    policy = msgspec.structs.replace(held, language="powershell")
+    unasked = [one for one in POWERSHELL_WRITERS if isinstance(decide(run(one), policy), Allow)]
+    assert unasked == []
+    read = decide(msgspec.structs.replace(run("Get-Content a.py"), cwd="C:\\w"), policy)
+    assert isinstance(read, Allow)
+    assert read.widening.reads_only
+
+
 @pytest.mark.parametrize("level", get_args(Level))
 def test_what_runs_unasked_gets_the_bounds_that_its_level_has(level: Level) -> None:
     held = Strength(level)
