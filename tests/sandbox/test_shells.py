@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import sys
 from pathlib import Path, PureWindowsPath
 
@@ -112,7 +113,7 @@ PLAIN = CommandShell("none", None, "no bash and no PowerShell was found")
 
 
 def test_bash_gets_its_text_in_one_word() -> None:
-    options = ["/bin/bash", "--norc", "--noprofile", "-c"]
+    options = [str(BASH.path), "--norc", "--noprofile", "-c"]
     assert BASH.argv("ls 'a b'") == [*options, "ls 'a b'"]
     words = BASH.argv("ls", before="ulimit -c 0; ", at_end="pwd >&5")
     assert words == [*options, "ulimit -c 0; trap 'pwd >&5' EXIT; ls"]
@@ -132,7 +133,7 @@ def test_powershell_gets_its_text_encoded_and_without_a_weaker_execution_policy(
 
 
 def test_without_a_shell_a_program_with_plain_words_runs() -> None:
-    words = PLAIN.argv("python3 -B -m unittest -q")
+    words = PLAIN.argv("python -B -m unittest -q")
     assert words[1:] == ["-B", "-m", "unittest", "-q"]
     assert Path(words[0]).is_file()
 
@@ -144,8 +145,10 @@ def test_without_a_shell_a_text_for_a_shell_is_refused_with_what_to_install(text
 
 
 def test_the_bash_of_usr_gets_its_programs_on_path() -> None:
-    shell = CommandShell("bash", Path("/git/usr/bin/bash.exe"), "")
-    assert shell.path_with("/a").split(":") == ["/a", "/git/usr/bin", "/git/mingw64/bin"]
+    root = Path("/git")
+    shell = CommandShell("bash", root / "usr/bin/bash.exe", "")
+    added = [str(root / "usr/bin"), str(root / "mingw64/bin")]
+    assert shell.path_with("/a").split(os.pathsep) == ["/a", *added]
     assert BASH.path_with("/a") == "/a"
     assert CommandShell("bash", Path("/usr/bin/bash"), "").path_with("/a") == "/a"
 

@@ -22,7 +22,7 @@ from indwell.policy.shell.powershell_values import (
 from indwell.policy.shell.powershell_words import Unreadable, powershell_path
 from indwell.policy.shell.words import STAR, UNKNOWN, Word
 
-_MOST_ITEMS = 1_000
+_MOST_ITEMS = 300
 
 _KEYWORD = lazy_pattern(r"[A-Za-z]+(?=$|[\s({;)}|&])")
 _FLOW = frozenset(["exit", "return", "break", "continue", "throw"])
@@ -78,9 +78,9 @@ class PowerShellReading(ValueReading):
     def _statements(self, closing: str) -> None:
         """Read statements up to a closing bracket, which is read as well."""
         self._depth += 1
-        if self._depth > DEEPEST or len(self.items) > _MOST_ITEMS:
-            raise Unreadable("is too long or too deep to be judged")
-        while True:
+        if self._depth > DEEPEST:
+            raise Unreadable("is too deep to be judged")
+        while len(self.items) <= _MOST_ITEMS:
             self._skip(lines=True)
             while self._peek() == ";":
                 self._at += 1
@@ -93,6 +93,8 @@ class PowerShellReading(ValueReading):
             self._skip()
             if not (ends_itself or self._peek() in {"", ";", "\n", "\r", closing}):
                 raise Unreadable(f"holds {self._peek()!r} where a statement should end")
+        if len(self.items) > _MOST_ITEMS:
+            raise Unreadable("is too long to be judged")
         if closing:
             self._take(closing)
         self._depth -= 1
@@ -124,7 +126,7 @@ class PowerShellReading(ValueReading):
         if name == "foreach":
             self._take("(")
             self._skip()
-            _, self._at = words.variable(self._text, self._at)
+            self._loop_variable()
             self._skip()
             if not re.compile(r"in\b", re.IGNORECASE).match(self._text, self._at):
                 raise Unreadable("holds a loop that is not understood")
@@ -142,6 +144,12 @@ class PowerShellReading(ValueReading):
                 self._braces()
         if self._folders != before:
             self._folders = ()
+
+    def _loop_variable(self) -> None:
+        found = re.compile(r"\$(\w+)(?![\w:?])").match(self._text, self._at)
+        if not found or found[1].lower() in _PREFERENCES:
+            raise Unreadable("holds a loop over a variable that is not understood")
+        self._at = found.end()
 
     def _continues(self, name: str) -> str:
         """Take the keyword that goes on with a statement, such as ``else``."""

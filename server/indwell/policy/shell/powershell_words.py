@@ -22,8 +22,9 @@ _ODD = lazy_pattern(r"[^\x00-\x7f]")
 _BARE_NUMBER = lazy_pattern(
     r"(?:0x[0-9a-f]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+)(?:[dlun]|u[ls]|[kmgtp]b)*"
     r"(?=$|[\s;|)}\],+\-*/%!=<>]|\.\.)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
+_SET = lazy_pattern(r"\[[^\] \t\r\n;|&(){},<>]*\]")
 OPERATOR = lazy_pattern(
     r"-(?:[ic]?(?:eq|ne|gt|ge|lt|le|like|notlike|match|notmatch|replace|contains|notcontains|in"
     r"|notin|split)|join|and|or|xor|band|bor|bxor|shl|shr|is|isnot|f)\b|\.\.|[+\-*/%,]",
@@ -152,9 +153,8 @@ def bare_piece(text: str, at: int) -> tuple[str, int]:
         case "*" | "?":
             return STAR, at + 1
         case "[":
-            end = text.find("]", at + 1)
-            stop = next((one for one in range(at, len(text)) if text[one] in ENDS), len(text))
-            return STAR, end + 1 if 0 <= end < stop else at + 1
+            found = _SET.match(text, at)
+            return STAR, found.end() if found else at + 1
         case "]":
             return STAR, at + 1
         case "~" if at == 0 or text[at - 1] in " \t,:(":

@@ -276,6 +276,8 @@ def use_of_cmdlet(name: str, known: Cmdlet, words: Words, one: Simple) -> Use:
     except _Unclear as unclear:
         return _unclear(name, known, words, str(unclear))
     if known.kind == "text":
+        if name in _LOOK_UP and any(_place(word) == "\\" for word in words):
+            return Use("network", f"{name!r} reaches another machine", hosts=(ANY_HOST,))
         return _text(name, known, bound)
     if bound.rest:
         return _unclear(name, known, words, bound.rest[0].source)
@@ -283,6 +285,10 @@ def use_of_cmdlet(name: str, known: Cmdlet, words: Words, one: Simple) -> Use:
     if known.kind == "reads":
         return _reading(name, known, reads, one)
     return _writing(name, known, bound, reads, writes)
+
+
+_LOOK_UP = frozenset(["Get-Command", "Get-Help", "Get-Module", "Join-Path", "Split-Path"])
+"""Cmdlets that may look for a file of the name that they get."""
 
 
 def _unclear(name: str, known: Cmdlet, words: Words, what: str) -> Use:
@@ -317,20 +323,28 @@ def _reading(name: str, known: Cmdlet, reads: tuple[Word, ...], one: Simple) -> 
 def _fed(name: str, known: Cmdlet, one: Simple) -> Use:
     """Return what a cmdlet reads whose paths come through the pipeline."""
     fed = [full_name(word) for word in one.upstream]
+    if any(word.source.startswith(("{", "(", "$", "@")) for word in one.upstream):
+        return Use("unknown", f"{name!r} reads what only a run can tell")
     lists_files = {"Get-ChildItem", "Get-Item", "Resolve-Path"}.intersection(fed)
     if lists_files and known.fed != "unknown":
         places = tuple(
             _globbed(each)
-            for word in one.upstream
-            if not word.source.startswith(("-", "{"))
+            for word in map(_value_of, one.upstream)
             for each in _members(word)
-            if full_name(each) not in tables().cmdlets
+            if each.text and full_name(each) not in tables().cmdlets
         )
         here = (Word(".", (".",)),)
         return Use("reads", reads=(*here, *places), is_deep=True, takes_any=True)
     if known.fed == "either" and fed:
         return Use("reads", takes_any=True)
     return Use("unknown", f"{name!r} reads what only a run can tell")
+
+
+def _value_of(word: Word) -> Word:
+    """Return a word without the name of a parameter."""
+    if not word.source.startswith("-"):
+        return word
+    return Word(word.source, tuple(one.partition(":")[2] for one in word.options), word.splits)
 
 
 def _globbed(word: Word) -> Word:

@@ -22,8 +22,8 @@ from indwell.policy.commands.verdict import Use, working, writing
 from indwell.policy.shell.items import Simple
 from indwell.policy.shell.words import Word
 
-_CMD = lazy_pattern(r"[\w\s./\\:*?~-]*")
-_CMD_READS = frozenset(["cd", "dir", "echo", "tree", "type", "ver", "vol"])
+_CMD = lazy_pattern(r"[\w \t./\\:*?~-]*")
+_CMD_READS = frozenset(["cd", "dir", "echo", "type", "ver", "vol"])
 _CMD_WRITES = frozenset(["copy", "md", "mkdir", "mklink", "move", "ren", "rename", "xcopy"])
 _CMD_REMOVES = frozenset(["del", "erase", "rd", "rmdir"])
 
@@ -92,9 +92,9 @@ def _of_windows(name: str, words: tuple[Word, ...]) -> Use | None:
     if name in lists["text programs"] and len(words) == 1:
         return Use("reads")
     if name == "findstr" and all(word.is_known for word in words):
-        if any(word.text.lower().startswith(("/f", "/g", "/d", "/s")) for word in words):
+        if any(re.match(r"[/-]\w*[fgds]", word.text.lower()) for word in words):
             return Use("unknown", "'findstr' with such options reads more than it names")
-        return Use("reads", reads=tuple(w for w in words[2:] if not w.text.startswith("/")))
+        return Use("reads", reads=tuple(w for w in words[2:] if not w.text.startswith(("/", "-"))))
     if name == "where" and all(re.fullmatch(r"[\w.+-]+", word.text) for word in words[1:]):
         return Use("reads")
     if name in lists["other programs"]:  # elsewhere, a program of that name does something else
