@@ -276,8 +276,6 @@ def use_of_cmdlet(name: str, known: Cmdlet, words: Words, one: Simple) -> Use:
     except _Unclear as unclear:
         return _unclear(name, known, words, str(unclear))
     if known.kind == "text":
-        if name in _LOOK_UP and any(_place(word) == "\\" for word in words):
-            return Use("network", f"{name!r} reaches another machine", hosts=(ANY_HOST,))
         return _text(name, known, bound)
     if bound.rest:
         return _unclear(name, known, words, bound.rest[0].source)
@@ -407,6 +405,9 @@ def _writing(
 
 def _text(name: str, known: Cmdlet, bound: CmdletArguments) -> Use:
     """Return a use of a cmdlet that only works on objects."""
+    given = (*bound.rest, *(word for _, word in bound.given if word is not None))
+    if name in _LOOK_UP and any(_place(word) == "\\" for word in given):
+        return Use("network", f"{name!r} reaches another machine", hosts=(ANY_HOST,))
     blocks = [word for word in bound.words(known.blocks) if word.text != word.source]
     unsure = [word for word in blocks if UNKNOWN in word.text and not word.source.startswith("{")]
     if name == "ForEach-Object":
