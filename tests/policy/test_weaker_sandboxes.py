@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from indwell.bounds.command_bounds import confiner, policy_under, strength
+from indwell.policy.approvals import UNHELD
 from indwell.policy.call_facts import Allow, Ask, CallFacts, Deny, Policy, rule_of
 from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules, Widening
@@ -147,3 +148,16 @@ def test_a_reader_on_windows_runs_without_the_right_to_write_and_others_only_aft
     assert read.widening == Widening(reads_only=True)
     assert isinstance(decide(run("curl https://example.org"), policy), Ask)
     assert isinstance(decide(run("cat .env"), msgspec.structs.replace(policy, deny=SECRETS)), Ask)
+
+
+def test_a_question_on_windows_says_that_the_command_will_not_be_sandboxed() -> None:
+    """There only commands that read are confined; a yes lets the others run with all rights."""
+    held = Strength("S2w", words="partly sandboxed (low integrity)")
+    policy = policy_under(Policy("review", roots=("/w",)), held)
+    assert (policy.sandbox, policy.readers_sandbox) == (UNHELD, held.words)
+    for level in ("S3", "S3m", "S2"):
+        whole = policy_under(policy, Strength(level, words="sandboxed"))
+        assert (whole.sandbox, whole.readers_sandbox) == ("sandboxed", "sandboxed")
+    for level in ("S1", "S0"):
+        bare = policy_under(policy, Strength(level, words=UNHELD))
+        assert (bare.sandbox, bare.readers_sandbox) == (UNHELD, "")

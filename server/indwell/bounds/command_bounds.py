@@ -18,6 +18,7 @@ from indwell.bounds.home_view import HomeView, home_view, homes
 from indwell.bounds.rules import ReadableFolders
 from indwell.files.private import NOWHERE, parted, remove_own_tree, scratch_folder
 from indwell.files.quarantine import Quarantine
+from indwell.policy.approvals import UNHELD
 from indwell.policy.call_facts import Policy
 from indwell.policy.rules import Widening, globs_of
 from indwell.sandbox.confine.strength import cage_for, strength
@@ -295,7 +296,8 @@ def policy_under(policy: Policy, held: Strength) -> Policy:
         policy,
         writes_confined=held.is_whole,
         asks_for_all=held.asks_for_all,
-        sandbox=held.words,
+        sandbox=held.words if held.holds_writers or not held.holds_readers else UNHELD,
+        readers_sandbox=held.words if held.holds_readers else "",
         language=command_language(),
     )
 

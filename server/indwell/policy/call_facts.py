@@ -121,7 +121,10 @@ class Policy(msgspec.Struct, frozen=True):
             change nor run anything in them.
         roots: The workspace's folders, absolute.
         writes_confined: Commands run in a sandbox that keeps their writes in the workspace.
-        sandbox: A short description, for people, of how commands are confined here.
+        sandbox: A short description, for people, of how commands are confined here that the user
+            was asked about.
+        readers_sandbox: The same for commands that run unasked because they only read; empty if it
+            is no other.
         asks_for_all: Every command needs approval, as on Windows: no sandbox confines it there,
             and its child programs may parse their arguments by other rules than bash. A command of
             PowerShell that only reads needs none: its reader knows these rules.
@@ -150,6 +153,7 @@ class Policy(msgspec.Struct, frozen=True):
     roots: tuple[str, ...] = ()
     writes_confined: bool = False
     sandbox: str = ""
+    readers_sandbox: str = ""
     asks_for_all: bool = False
     secret_files: tuple[str, ...] = ()
     obeyed: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from indwell.agent.core.session import Session
 from indwell.agent.permission.call_facts import call_facts, with_scripts
 from indwell.bounds.rules import Rules
 from indwell.errors import ToolError
-from indwell.policy.approvals import Chosen, Question, Reply
+from indwell.policy.approvals import UNHELD, Chosen, Question, Reply
 from indwell.policy.call_facts import BY_ANSWER, Allow, Ask, CallFacts, Decision, Deny, Policy
 from indwell.policy.decide import decide
 from indwell.policy.rules import NOTHING_MORE, Widening
@@ -267,7 +267,10 @@ def how_sandboxed(evaluated: EvaluatedPolicy) -> str:
     decision = evaluated.decision
     if evaluated.asked.effect != "run" or isinstance(decision, Deny):
         return ""
-    return "not sandboxed" if decision.widening.unconfined else evaluated.rules.policy.sandbox
+    policy = evaluated.rules.policy
+    if isinstance(decision, Allow) and decision.widening.reads_only and policy.readers_sandbox:
+        return policy.readers_sandbox
+    return UNHELD if decision.widening.unconfined else policy.sandbox
 
 
 async def _by_question(
