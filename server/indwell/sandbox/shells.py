@@ -8,7 +8,7 @@ shell is found, a program with plain words still runs.
 
 from __future__ import annotations
 
-import base64
+import binascii
 import os
 import shlex
 import sys
@@ -97,8 +97,9 @@ class CommandShell(msgspec.Struct, frozen=True):
                 return [str(self.path), *BASH_OPTIONS, f"{before}{trap}{text}"]
             case "pwsh" | "powershell":
                 script = powershell_script(text, at_end)
-                encoded = base64.b64encode(script.encode("utf-16-le", "surrogatepass"))
-                return [str(self.path), *_POWERSHELL_OPTIONS, encoded.decode("ascii")]
+                data = script.encode("utf-16-le", "surrogatepass")
+                encoded = binascii.b2a_base64(data, newline=False).decode("ascii")
+                return [str(self.path), *_POWERSHELL_OPTIONS, encoded]
             case "none":
                 return _plain_words(text, self.why)
 

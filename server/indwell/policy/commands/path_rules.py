@@ -31,8 +31,7 @@ from indwell.policy.paths import (
     matches_any,
 )
 from indwell.policy.rules import PatternRules, ShellLanguage, Widening
-from indwell.policy.shell.items import joined
-from indwell.policy.shell.powershell_words import powershell_path
+from indwell.policy.shell.items import joined, powershell_path
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
 _SHALLOW = Use("reads")

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from indwell.files.spelling import HERE, System, is_absolute, slashed
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
 
@@ -131,6 +132,19 @@ def joined(folder: str, path: str, system: System = HERE) -> str:
         return whole[:2] + posixpath.normpath(f"/{whole[3:].lstrip('/')}")
     normal = posixpath.normpath(whole) if whole else ""
     return normal[1:] if normal.startswith("//") and system != "win32" else normal
+
+
+_ELSEWHERE = lazy_pattern(r"/|[A-Za-z]:(?!/)|\w{2,}:/")
+
+
+def powershell_path(path: str) -> str:
+    r"""Return a path with ``/`` alone; unknown if only a run can tell where it leads.
+
+    That is a path of another machine or of the current drive (``\a``), relative to the folder of
+    a drive (``C:a``), or on a drive that is no disk (``HKLM:\``).
+    """
+    plain = path.replace("\\", "/")
+    return f"/{UNKNOWN}{plain}" if _ELSEWHERE.match(plain) else plain
 
 
 class Options(msgspec.Struct, frozen=True):

@@ -12,14 +12,21 @@ import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.shell import powershell_words as words
-from indwell.policy.shell.items import Assignment, Redirect, Simple, either, joined
+from indwell.policy.shell.items import (
+    Assignment,
+    Redirect,
+    Simple,
+    either,
+    joined,
+    powershell_path,
+)
 from indwell.policy.shell.powershell_values import (
     CASTS,
     DEEPEST,
     STARTS_EXPRESSION,
     ValueReading,
 )
-from indwell.policy.shell.powershell_words import Unreadable, powershell_path
+from indwell.policy.shell.powershell_words import Unreadable
 from indwell.policy.shell.words import STAR, UNKNOWN, Word
 
 _MOST_ITEMS = 300

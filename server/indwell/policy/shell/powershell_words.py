@@ -183,16 +183,3 @@ def merged(one: Word, other: Word) -> Word:
         tuple(dict.fromkeys((*one.options, *other.options))),
         splits=True,
     )
-
-
-_ELSEWHERE = lazy_pattern(r"/|[A-Za-z]:(?!/)|\w{2,}:/")
-
-
-def powershell_path(path: str) -> str:
-    r"""Return a path with ``/`` alone; unknown if only a run can tell where it leads.
-
-    That is a path of another machine or of the current drive (``\a``), relative to the folder of
-    a drive (``C:a``), or on a drive that is no disk (``HKLM:\``).
-    """
-    plain = path.replace("\\", "/")
-    return f"/{UNKNOWN}{plain}" if _ELSEWHERE.match(plain) else plain
