@@ -14,8 +14,8 @@ from pathlib import Path, PurePath
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files.disk_names import as_on_disk, folds_case, is_same_folder
-from indwell.files.spelling import components, quoted, slashed
+from indwell.files.disk_names import as_on_disk, folds_case, is_same_folder, real_path
+from indwell.files.spelling import HERE, components, quoted, slashed
 from indwell.files.system import calls
 from indwell.files.system.held_files import HeldOpen
 
@@ -82,15 +82,15 @@ def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
         ToolError: The path is invalid or leads outside ``roots``.
     """
     check_path(str(path))
-    if sys.platform == "win32" and is_on_other_share(path, roots):
+    if HERE == "win32" and is_on_other_share(path, roots):
         raise ToolError(f"{quoted(path)} is on another share; stay within {_named(roots)}")
     try:
-        real = Path(os.path.realpath(path))
+        real = Path(real_path(path))
     except OSError as error:
         raise plain_os_error(error, path) from error
     bases: list[Path] = []
     for root in roots:
-        base = Path(os.path.realpath(root))
+        base = Path(real_path(root))
         if real.parts[: len(base.parts)] == base.parts:
             return _beneath(base, real.parts[len(base.parts) :])
         bases.append(base)
@@ -110,7 +110,7 @@ def _named(roots: Sequence[Path]) -> str:
 def _beneath(base: Path, parts: tuple[str, ...]) -> PathBeneath:
     """Return a place with names as the disk spells them."""
     folder = str(base)
-    if parts and sys.platform != "win32" and folds_case(folder):
+    if parts and HERE != "win32" and folds_case(folder):
         parts = as_on_disk(folder, parts)
     return PathBeneath(root=base, parts=parts)
 

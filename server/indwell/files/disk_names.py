@@ -8,13 +8,12 @@ read, would not be recognised. Whether names fold is asked of each folder, not o
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
-from indwell.files.spelling import folded
+from indwell.files.spelling import HERE, folded, long_form, slashed
 
 _MOST_ASKED = 64  # entries of a folder that are tried until one has a letter
 
@@ -24,7 +23,7 @@ def folds_case(folder: str) -> bool:
 
     An empty folder, or one without letters in its names, is judged by its own name.
     """
-    if sys.platform == "win32":
+    if HERE == "win32":
         return True
     try:
         return _folds_case(folder)
@@ -93,10 +92,15 @@ def _own_name(folder: str, name: str) -> str | None:
     return next((one for one in similar if _is_same(f"{folder}/{one}", f"{folder}/{name}")), name)
 
 
+def real_path(path: str | os.PathLike[str]) -> str:
+    """Return an absolute path without links; on Windows also one of more than 260 characters."""
+    return slashed(os.path.realpath(long_form(os.fspath(path))))
+
+
 def true_path(path: str) -> str:
     """Return an absolute path without links, as the disk spells it."""
-    real = os.path.realpath(path)
-    if sys.platform == "win32" or not folds_case(os.path.split(real)[0]):
+    real = real_path(path)
+    if HERE == "win32" or not folds_case(os.path.split(real)[0]):
         return real  # Windows' own call already spells names as the disk does
     return "/" + "/".join(as_on_disk("/", real.strip("/").split("/")))
 
