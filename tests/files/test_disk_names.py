@@ -16,6 +16,7 @@ from indwell.policy.guarded_paths import is_guarded
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.paths import display, not_found
 from support.folding_disk import folding_disk
+from support.platforms import posix_only
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +64,7 @@ def test_an_empty_folder_is_judged_by_its_own_name(project: Path, tmp_path: Path
     assert not folds_case(str(project / "12"))  # no letter tells it: as exact as elsewhere
 
 
+@posix_only("case")
 def test_two_hard_links_in_two_cases_are_two_names(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     os.link(tmp_path / "a", tmp_path / "A")
@@ -100,6 +102,7 @@ def test_what_is_outside_stays_outside_in_any_case(project: Path) -> None:
             locate(path, [project])
 
 
+@posix_only("case")
 def test_elsewhere_another_case_is_another_folder(tmp_path: Path) -> None:
     for name in ("Work", "wORK"):
         (tmp_path / name).mkdir()

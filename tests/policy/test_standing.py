@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from indwell.files.spelling import slashed
 from indwell.policy.call_facts import NO_FILE, CallFacts, is_granted, may_stand, rule_of
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.file_rules import Bound, bound_files, named_files
@@ -85,7 +86,8 @@ def part(*words: str) -> CommandPart:
 )
 def test_the_scripts_that_a_command_runs(words: tuple[str, ...], files: tuple[str, ...]) -> None:
     cwd = "/w" if words[:1] == ("./build.sh",) else "/w/sub"
-    assert {f"/w/{file}" for file in files} <= set(bound_files([part(*words)], cwd, ("/w",)).names)
+    found = set(map(slashed, bound_files([part(*words)], cwd, ("/w",)).names))
+    assert {slashed(f"/w/{file}") for file in files} <= found
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from indwell.policy.trust import (
 )
 from indwell.settings.trusted_files import FolderAnswer, TrustedFile, seen
 from indwell.workspace.executable_places import FILES, Executable
+from support.platforms import posix_only
 
 YES, NO = FolderAnswer(trusted=True, at="2026-11-21"), FolderAnswer(trusted=False, at="2026-11-21")
 
@@ -136,6 +137,7 @@ def test_tru_13_what_is_ignored_is_counted() -> None:
     assert " 1 instruction file ignored" in restricted_words(standing, 1)
 
 
+@posix_only("names")
 def test_m4_a_folder_with_a_backslash_in_its_name_is_in_no_other() -> None:
     assert nearest("/t/proj\\evil", {"/t/proj": YES}) is None
     assert nearest("/t/PROJ/a", {"/t/proj": YES}) is None

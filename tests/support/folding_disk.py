@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_LIBC = ctypes.CDLL(None, use_errno=True)
 _DETACH = 2
 
 
@@ -46,10 +45,14 @@ def folding_disk(folder: Path) -> Iterator[Path]:
             raise OSError(errno.EPERM, said or "the server of the file system ended")
         yield folder
     finally:
-        _LIBC.umount2(os.fsencode(folder), _DETACH)
+        _libc().umount2(os.fsencode(folder), _DETACH)
         server.stdout.close()
         server.kill()
         server.wait()
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass
@@ -205,7 +208,7 @@ def _listed(disk: _Disk, at: int, offset: int, size: int) -> bytes:
 def _serve(folder: str) -> None:
     device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0".encode()
-    if _LIBC.mount(b"folding", os.fsencode(folder), b"fuse", 6, options):
+    if _libc().mount(b"folding", os.fsencode(folder), b"fuse", 6, options):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     disk = _Disk()
     while True:

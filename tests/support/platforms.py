@@ -7,6 +7,7 @@ import sys
 import pytest
 
 NEEDS = {
+    "case": "Windows ignores the case of names",
     "fork": "Windows has no fork",
     "mkfifo": "Windows keeps no pipe in a folder",
     "modes": "Windows keeps no mode bits",

@@ -19,6 +19,7 @@ from indwell.files.spelling import (
     folded,
     has_more_readings,
     readings,
+    slashed,
     stand_ins,
 )
 from indwell.lazy_pattern import lazy_pattern
@@ -185,6 +186,8 @@ def is_chat(path: str) -> bool:
 
 def is_beneath(path: str, folders: tuple[str, ...]) -> bool:
     """Is an absolute path in one of these absolute folders, or one of them? By component."""
+    if HERE == "win32":
+        path, folders = slashed(path), tuple(map(slashed, folders))
     parts = components(path)
     return any(parts[: len(own)] == own for own in map(components, folders))
 

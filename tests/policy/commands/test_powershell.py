@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indwell.files.spelling import quoted
 from indwell.policy.call_facts import Allow, Ask, CallFacts, Deny, Policy
 from indwell.policy.commands.judge import judge
 from indwell.policy.commands.path_rules import Situation
@@ -102,7 +103,7 @@ def test_bash_on_windows_still_asks_about_every_command() -> None:
         ("$x.Kill()", "calls 'kill', which removes or ends something"),
         ("ls -zz", "'Get-ChildItem' is used with '-zz', which is not known"),
         ("function f {}", "holds 'function', which is not judged"),
-        ("gc ..\\a", "reads '..\\\\a', outside the workspace"),
+        ("gc ..\\a", f"reads {quoted('..' + chr(92) + 'a')}, outside the workspace"),
         ("ls HKLM:\\", "'Get-ChildItem' reads 'hklm:', which is no folder"),
     ],
 )
