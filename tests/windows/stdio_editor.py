@@ -174,6 +174,6 @@ def environment(folder: Path) -> dict[str, str]:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {
         "INDWELL_STATE": str(folder / "state"),
-        "INDWELL_CONFIG": str(folder / "config"),
+        "WIN_PD_OVERRIDE_LOCAL_APPDATA": str(folder / "settings"),  # read by platformdirs
         "PATH": path,
     }

@@ -32,7 +32,10 @@ def indwell(*words: str, folder: Path, **more: str) -> subprocess.CompletedProce
     )
 
 
-def test_the_demo_fixes_a_project(tmp_path) -> None:
+def test_the_demo_fixes_a_project_and_needs_no_shell(tmp_path) -> None:
+    (tmp_path / "settings" / "indwell").mkdir(parents=True)
+    settings = 'command_shell = "pwsh"\n'  # which Wine does not have
+    (tmp_path / "settings" / "indwell" / "config.toml").write_text(settings, encoding="utf-8")
     done = indwell("demo", "--json", "--scripted", "--seed", "1", folder=tmp_path)
     assert done.returncode == 0, done.stderr.decode()
     (report,) = map(json.loads, done.stdout.splitlines())
@@ -41,7 +44,7 @@ def test_the_demo_fixes_a_project(tmp_path) -> None:
     assert report["diff"].startswith(f"--- a/{make_project(1).path}\n")
 
 
-def test_what_a_code_page_cannot_hold_ends_no_command(tmp_path) -> None:
+def test_the_demo_shows_what_a_code_page_cannot_hold(tmp_path) -> None:
     done = indwell("demo", "--scripted", "--seed", "1", folder=tmp_path)
     assert done.returncode == 0, done.stderr.decode()
     assert "▸ read_file" in done.stdout.decode("utf-8")

@@ -52,8 +52,10 @@ class Served:
 
 @pytest.fixture
 async def served(tmp_path, request):
+    # A program for Windows needs many of them to start.
+    names = os.environ if sys.platform == "win32" else ("PATH", "PYTHONPATH")
     environment = {
-        **{name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ},
+        **{name: os.environ[name] for name in names if name in os.environ},
         "HOME": str(tmp_path),
         "INDWELL_STATE": str(tmp_path / "state"),
         **getattr(request, "param", {}),

@@ -11,13 +11,14 @@ import ipaddress
 import os
 import queue
 import socket
+import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from indwell.errors import UserError
-from indwell.lsp.wire.stdio import OpenLine, StdioTransport, open_line
+from indwell.lsp.wire.stdio import READ_B, OpenLine, StdioTransport, open_line
 
 OPENING_S = 10.0  # for a connection to send its `initialize` with the token
 MOST_OPENING = 16  # connections that may be without a token at a time
@@ -106,14 +107,9 @@ def accept_editor(listener: socket.socket, token: str) -> OpenLine:
         return is_right and taken.acquire(blocking=False)
 
     def open_one(connection: socket.socket) -> None:
-        line = StdioTransport(connection.fileno(), os.dup(connection.fileno()))
-        result = open_line(line, admits=admits, timeout_s=OPENING_S, max_body=OPENING_B)
+        result = _opened(connection, admits)
         if isinstance(result, OpenLine):
-            connection.detach()
             opened.put(result)
-            return
-        os.close(line.write_fd)
-        connection.close()
 
     listener.settimeout(ACCEPT_S)
     while opened.empty():
@@ -127,3 +123,60 @@ def accept_editor(listener: socket.socket, token: str) -> OpenLine:
             with suppress(OSError):
                 waiting.popleft().shutdown(socket.SHUT_RDWR)
     return opened.get()
+
+
+if sys.platform == "win32":
+
+    def _opened(connection: socket.socket, admits: Callable[[str], bool]) -> OpenLine | int:
+        """Open a line through two pipes: a socket is no descriptor here."""
+        reading, from_editor = os.pipe()
+        to_editor, writing = os.pipe()
+        _start(_receive, connection, from_editor)
+        _start(_send, to_editor, connection)
+        silence = threading.Timer(OPENING_S, _hang_up, (connection,))
+        silence.daemon = True
+        silence.start()
+        line = StdioTransport(reading, writing)
+        result = open_line(line, admits=admits, max_body=OPENING_B)
+        silence.cancel()
+        if not isinstance(result, OpenLine):
+            os.close(writing)  # what was written is still sent, then the connection ends
+            os.close(reading)
+        return result
+
+    def _start(work: Callable[..., None], *arguments: object) -> None:
+        threading.Thread(target=work, args=arguments, daemon=True, name="indwell-tcp").start()
+
+    def _hang_up(connection: socket.socket) -> None:
+        with suppress(OSError):  # it was closed
+            connection.shutdown(socket.SHUT_RDWR)
+
+    def _receive(connection: socket.socket, into: int) -> None:
+        with suppress(OSError):  # either end was closed
+            while data := connection.recv(READ_B):
+                _write_all(into, data)
+        os.close(into)
+
+    def _send(from_: int, connection: socket.socket) -> None:
+        with suppress(OSError), connection:
+            while data := os.read(from_, READ_B):
+                connection.sendall(data)
+            connection.shutdown(socket.SHUT_RDWR)
+        os.close(from_)
+
+    def _write_all(fd: int, data: bytes) -> None:
+        while data:
+            data = data[os.write(fd, data) :]
+
+else:
+
+    def _opened(connection: socket.socket, admits: Callable[[str], bool]) -> OpenLine | int:
+        """Open a line on the socket itself, which is a descriptor."""
+        line = StdioTransport(connection.fileno(), os.dup(connection.fileno()))
+        result = open_line(line, admits=admits, timeout_s=OPENING_S, max_body=OPENING_B)
+        if isinstance(result, OpenLine):
+            connection.detach()
+            return result
+        os.close(line.write_fd)
+        connection.close()
+        return result
