@@ -10,7 +10,7 @@ changed. Reading and the network stay open (docs/decisions/0025-windows-without-
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -146,52 +146,59 @@ if sys.platform == "win32":
 
     def _tried(cage: Cage, free: Effects, greeting: tuple[str, ...]) -> Proof:
         """Try a cage with our own Python, then whether the shell of commands starts in it."""
-
-        def caged(place: TrialPlace, script: str) -> bytes:
-            _let_everyone_write(place.folder, cage)
-            _open_scratch(place.inside, cage)
-            return _in_python(place, script, cage)
-
-        proof = judge(free, effects_of(caged, "python"))
+        caged = effects_of(lambda place, script: _in_python(place, script, cage), "python")
+        proof = judge(free, caged)
         if proof.held and greeting and not _starts(cage, greeting):
             return Proof(reason=f"{greeting[0]} does not start in it")
         return proof
 
     def _starts(cage: Cage, greeting: tuple[str, ...]) -> bool:
-        def run(place: TrialPlace, _script: str) -> bytes:
-            _let_everyone_write(place.folder, cage)
-            _open_scratch(place.inside, cage)
-            return _said(greeting, place, cage)
-
-        return effects_of(run, "python").started
+        return effects_of(lambda place, _: _said(greeting, place, cage), "python").started
 
     def _in_python(place: TrialPlace, script: str, cage: Cage | None) -> bytes:
         return _said([sys.executable, "-I", "-S", "-c", script], place, cage)
 
     def _said(words: Sequence[str], place: TrialPlace, cage: Cage | None) -> bytes:
-        """Run a program in the folder of a trial; returns its output."""
+        """Run a program in the folder of a trial; returns its output.
+
+        Raises:
+            OSError: Windows refuses.
+        """
         temporary = {"TEMP": str(place.inside), "TMP": str(place.inside)}
         environment = clean_environment(os.environ, temporary)
         reading, writing = os.pipe()
-        try:
-            with standard_handles(subprocess.DEVNULL, writing, writing) as handles:
-                started = _start(words, place.folder, environment, handles, cage)
-        except pywintypes.error as error:
-            os.close(reading)
-            raise OSError(None, error.strerror, None, error.winerror) from error
-        except OSError:
-            os.close(reading)
-            raise
-        finally:
-            os.close(writing)
+        with contextlib.ExitStack() as stack:
+            stack.callback(os.close, writing)
+            unread = stack.enter_context(contextlib.ExitStack())
+            unread.callback(os.close, reading)
+            stack.enter_context(_system_errors())
+            if cage is not None:
+                _let_everyone_write(place.folder, cage)
+                _open_scratch(place.inside, cage)
+            handles = stack.enter_context(standard_handles(subprocess.DEVNULL, writing, writing))
+            started = _start(words, place.folder, environment, handles, cage)
+            unread.pop_all()
         started.resume()
         pieces: list[bytes] = []
-        with os.fdopen(reading, "rb") as stream:
-            reader = threading.Thread(target=lambda: pieces.append(stream.read()), daemon=True)
-            reader.start()
-            started.wait_for(_TRY_S)
-            reader.join(1)
+
+        def read() -> None:
+            with os.fdopen(reading, "rb") as stream:
+                pieces.extend(iter(stream.read1, b""))
+
+        # Whoever still holds the pipe afterwards keeps this thread waiting, and nobody else.
+        reader = threading.Thread(target=read, name="indwell-trial", daemon=True)
+        reader.start()
+        started.wait_for(_TRY_S)
+        reader.join(1)
         return b"".join(pieces)
+
+    @contextlib.contextmanager
+    def _system_errors() -> Iterator[None]:
+        """Raise the errors of pywin32 as those of the system, which they do not inherit from."""
+        try:
+            yield
+        except pywintypes.error as error:
+            raise OSError(None, error.strerror, None, error.winerror) from error
 
     def _start(
         words: Sequence[str],
@@ -298,10 +305,8 @@ if sys.platform == "win32":
         made = api.ConvertStringSecurityDescriptorToSecurityDescriptor(text, 1)
         dacl = made.GetSecurityDescriptorDacl() if what & api.DACL_SECURITY_INFORMATION else None
         sacl = made.GetSecurityDescriptorSacl() if what & _LABEL else None
-        try:
+        with _system_errors():
             api.SetNamedSecurityInfo(str(folder), api.SE_FILE_OBJECT, what, None, None, dacl, sacl)
-        except pywintypes.error as error:
-            raise OSError(None, error.strerror, str(folder), error.winerror) from error
 
 else:
 
