@@ -11,7 +11,9 @@ from indwell.bounds.command_bounds import home_words, notice_of, state_words
 from indwell.cli.doctor.machine import EDITORS
 from indwell.cli.doctor.project import sandbox, trust
 from indwell.cli.parser import EDITORS as KNOWN
+from indwell.sandbox.confine.cages import strength_of
 from indwell.sandbox.confine.strength import strength
+from indwell.sandbox.confine.trial import Proof
 from indwell.sandbox.confinement import Level, Strength
 from indwell.sessions.storage.store import folder_name
 from support.editing import Home
@@ -33,13 +35,32 @@ def test_sbx_16_a_sandbox_that_is_off_is_reported_with_the_reason() -> None:
 
 def test_the_doctor_says_where_nothing_hides_the_home_folder(home: Home) -> None:
     (finding,) = sandbox({"INDWELL_STATE": str(home.state)}, home.workspace)
-    is_bare = strength().level in {"S1", "S0"}
+    is_bare = not strength().hides_home
     assert ("nothing hides your home folder" in finding.sentence) is is_bare
 
 
-@pytest.mark.parametrize(("level", "is_said"), [("S3", False), ("S2", False), ("S1", True)])
+@pytest.mark.parametrize(
+    ("level", "is_said"), [("S3", False), ("S2", False), ("S2w", True), ("S1", True)]
+)
 def test_a_home_folder_that_nothing_hides_is_reported(level: Level, *, is_said: bool) -> None:
     assert ("nothing hides your home folder" in home_words(Strength(level))) is is_said
+
+
+def test_what_windows_holds_and_what_not_is_said_one_by_one() -> None:
+    proof = Proof(frozenset(["writes", "processes"]), "it does not hold network and secrets")
+    held, _ = strength_of([("restricted", proof)])
+    assert notice_of(held) == (
+        "sandbox: limited (Windows holds of a command that only reads: writes, processes; not "
+        "network and secrets, for which it needs administrator rights or other access lists on "
+        "your files; every other command runs with your rights once you have allowed it); commands "
+        "are partly sandboxed (a restricted token with low integrity): commands that only read run "
+        "without a question; Indwell asks about all others"
+    )
+    bare, _ = strength_of([("low", Proof(reason="no command starts in it (Access denied.)"))])
+    assert notice_of(bare) == (
+        "sandbox: off (Windows confines no command here (low integrity: no command starts in it "
+        "(Access denied.))); commands are not sandboxed: every command is asked for"
+    )
 
 
 def test_sbx_25_where_there_is_none_every_command_is_asked_for() -> None:
