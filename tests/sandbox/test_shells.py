@@ -15,6 +15,7 @@ from indwell.sandbox.shells import (
     choose_shell,
     command_language,
     command_shell,
+    in_powershell,
     installed_on_windows,
     language_title,
     powershell_script,
@@ -130,6 +131,12 @@ def test_powershell_gets_its_text_encoded_and_without_a_weaker_execution_policy(
     assert base64.b64decode(encoded).decode("utf-16-le") == powershell_script(text, "'x'")
     assert f"\n{text}\n\n" in powershell_script(text, "'x'")
     assert shell.language == "powershell"
+
+
+def test_words_become_a_text_of_powershell_in_which_nothing_runs() -> None:
+    words = ["git", "commit", "-m", "it's $(rm x); `a`", "a\u2019b"]
+    said = "'it''s $(rm x); `a`' 'a\u2019\u2019b'"
+    assert in_powershell(words) == f"& 'git' 'commit' '-m' {said}"
 
 
 def test_without_a_shell_a_program_with_plain_words_runs() -> None:

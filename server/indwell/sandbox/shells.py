@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import binascii
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,13 @@ TITLES: Mapping[ShellName, str] = {
     "powershell": "Windows PowerShell",
     "none": "none",
 }
+
+_LANGUAGES: Mapping[ShellName, str] = {
+    **TITLES,
+    "powershell": "Windows PowerShell 5.1 (no && or ||)",
+    "none": "bash",
+}
+"""What a model is told to write; plain words without a shell are words of bash, too."""
 
 BASH_OPTIONS = ("--norc", "--noprofile", "-c")  # never a login shell: 0.3 s against 1 ms
 # Formats: else errors are written as XML. Scripts run as the machine's execution policy says.
@@ -271,8 +279,25 @@ else:
 
 def language_title() -> str:
     """Return the language in which the model is to write commands, with its version."""
-    name = command_shell().name if sys.platform == "win32" else "bash"
-    return TITLES["bash" if name == "none" else name]
+    return _LANGUAGES[command_shell().name if sys.platform == "win32" else "bash"]
+
+
+def joined_words(words: Sequence[str]) -> str:
+    """Return words as a text in the language of commands."""
+    if command_language() == "bash":
+        return shlex.join(words)
+    return in_powershell(words)
+
+
+def in_powershell(words: Sequence[str]) -> str:
+    """Return words as a text of PowerShell, in which none is more than a word."""
+    return "& " + " ".join(map(powershell_quoted, words))
+
+
+def powershell_quoted(text: str) -> str:
+    """Return a text in single quotes; PowerShell takes those of typography for the same."""
+    doubled = re.sub("(['\u2018-\u201b])", r"\1\1", text)
+    return f"'{doubled}'"
 
 
 def command_language() -> Literal["bash", "powershell"]:

@@ -23,7 +23,12 @@ from indwell.policy.rules import Widening
 from indwell.sandbox import BACKGROUND, Finished, spawn
 from indwell.sandbox.capture import OnChunk
 from indwell.sandbox.proxy.hosts import allowed
-from indwell.sandbox.shells import command_language, language_title
+from indwell.sandbox.shells import (
+    command_language,
+    joined_words,
+    language_title,
+    powershell_quoted,
+)
 from indwell.tools.arguments import Given, of_struct, renamed
 from indwell.tools.base import (
     NOWHERE,
@@ -90,7 +95,11 @@ class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _NAMES = {"cmd": "command", "run_in_background": "background", "is_background": "background"}
-_SHELLS = {"bash", "sh", "/bin/bash", "/bin/sh"}
+_SHELLS = {
+    "bash": {"bash", "sh", "/bin/bash", "/bin/sh"},
+    "powershell": {"powershell", "powershell.exe", "pwsh", "pwsh.exe"},
+}
+"""Programs that other agents name before a text in the language of our shell."""
 _FOLDERS = ("workdir", "cwd", "dir_path", "directory")
 _MS_FROM = 1000  # from here on a bare ``timeout`` means milliseconds: no command gets 1,000 s
 
@@ -107,10 +116,12 @@ def _understood(given: Given) -> Given:
     if elsewhere := [one for one in folders if one not in {"", ".", None}]:
         raise ToolError(f"to run it in {elsewhere[0]!r}, begin the command with `cd FOLDER &&`")
     match ours.get("command"):
-        case [str(shell), "-c" | "-lc", str(script)] if shell in _SHELLS:
+        case [str(shell), "-c" | "-lc" | "-Command", str(script)] if (
+            shell in _SHELLS[command_language()]
+        ):
             ours["command"] = script
         case [*words] if all(isinstance(one, str) for one in words):
-            ours["command"] = shlex.join(words)
+            ours["command"] = joined_words(words)
     for name in ("timeout_ms", "timeout"):
         if isinstance(time := ours.get(name), int):
             is_ms = name == "timeout_ms" or time >= _MS_FROM
@@ -302,8 +313,8 @@ if sys.platform == "win32":
                 words = "{ builtin pwd -W 2>/dev/null || builtin pwd; }"
                 words += f" >{shlex.quote(path.as_posix())}"
             else:
-                place = str(path).replace("'", "''")
-                report = f"[IO.File]::WriteAllText('{place}', $PWD.ProviderPath)"
+                place = powershell_quoted(str(path))
+                report = f"[IO.File]::WriteAllText({place}, $PWD.ProviderPath)"
                 words = f"try {{ {report} }} catch {{ }}"  # a command may have no right to write
             yield _Trail(words, (), read)
         finally:
