@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import shutil
 import subprocess
 import threading
@@ -113,6 +112,8 @@ def _vim(_run: str, root: Path, folder: Path, variables: Mapping[str, str]) -> d
     before.write_text("set nocompatible encoding=utf-8\npackadd! ale\n")
     files = ("-u", str(before), "--cmd", "set noswapfile viminfo=", "-S", str(init))
     argv = [vim(), "-N", *files, "-S", str(HERE / "ale_shared.vim")]
+    import pty  # noqa: PLC0415 - not on Windows
+
     screen, terminal = pty.openpty()
     process = subprocess.Popen(
         argv,

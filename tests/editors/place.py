@@ -30,8 +30,8 @@ class Played(NamedTuple):
 
 
 def missing(reason: str) -> NoReturn:
-    """Skip a test whose editor is not here; but never where all must be checked."""
-    if os.environ.get("CI") == "true":
+    """Skip a test whose editor is not here; but never on CI, where only Windows lacks some."""
+    if os.environ.get("CI") == "true" and sys.platform != "win32":
         pytest.fail(reason)
     pytest.skip(reason)
 

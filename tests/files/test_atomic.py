@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 
 from indwell.errors import EditRefused, ToolError
 from indwell.files.atomic import write_atomic
+
+if sys.platform != "win32":
+    import resource
 
 
 @pytest.fixture

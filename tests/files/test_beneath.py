@@ -10,6 +10,7 @@ from indwell.errors import ToolError
 from indwell.files.beneath import PathBeneath, check_path, locate, open_place
 from indwell.files.listing import FolderEntry, list_folder
 from indwell.files.reading import read_bytes
+from support.platforms import posix_only
 
 LIMIT_B = 1_000
 
@@ -49,17 +50,20 @@ def test_a_path_that_climbs_out_is_refused(root: Path, outside: Path, path: str)
         read_bytes(root / path, [root], LIMIT_B)
 
 
+@posix_only("symlinks")
 def test_a_link_out_is_refused_and_its_target_named(root: Path, outside: Path) -> None:
     (root / "link").symlink_to(outside)
     with pytest.raises(ToolError, match=r"leads to '.*w-evil/secret'\) is outside"):
         read_bytes(root / "link" / "secret", [root], LIMIT_B)
 
 
+@posix_only("symlinks")
 def test_a_link_within_the_root_is_followed(root: Path) -> None:
     (root / "link").symlink_to("sub")
     assert read_bytes(root / "link" / "file", [root], LIMIT_B) == b"inside"
 
 
+@posix_only("symlinks")
 def test_a_folder_swapped_for_a_link_after_the_check_is_not_followed(
     root: Path, outside: Path
 ) -> None:
@@ -71,6 +75,7 @@ def test_a_folder_swapped_for_a_link_after_the_check_is_not_followed(
         open_place(place, os.O_RDONLY)
 
 
+@posix_only("symlinks")
 def test_a_file_swapped_for_a_link_after_the_check_is_not_followed(
     root: Path, outside: Path
 ) -> None:
@@ -81,6 +86,7 @@ def test_a_file_swapped_for_a_link_after_the_check_is_not_followed(
         open_place(place, os.O_RDONLY)
 
 
+@posix_only("symlinks")
 def test_no_race_with_a_link_leads_out(root: Path, outside: Path) -> None:
     (root / "sub" / "secret").write_bytes(b"decoy")
     (root / "evil").symlink_to(outside)
@@ -110,18 +116,21 @@ def _read_or_refused(root: Path) -> bytes:
         return b"refused"
 
 
+@posix_only("symlinks")
 def test_a_link_to_itself_is_reported(root: Path) -> None:
     (root / "loop").symlink_to("loop")
     with pytest.raises(ToolError, match="leads nowhere"):
         read_bytes(root / "loop", [root], LIMIT_B)
 
 
+@posix_only("mkfifo")
 def test_a_pipe_is_refused_at_once(root: Path) -> None:
     os.mkfifo(root / "pipe")
     with pytest.raises(ToolError, match="is a pipe, socket or device"):
         read_bytes(root / "pipe", [root], LIMIT_B)
 
 
+@posix_only("kernel")
 def test_a_device_is_refused() -> None:
     with pytest.raises(ToolError, match="is a pipe, socket or device"):
         read_bytes(Path("/dev/zero"), [Path("/dev")], LIMIT_B)
@@ -138,6 +147,7 @@ def test_a_file_over_the_limit_is_not_read(root: Path) -> None:
         read_bytes(root / "big", [root], LIMIT_B)
 
 
+@posix_only("kernel")
 def test_a_file_that_hides_its_size_is_still_bounded() -> None:
     proc = Path("/proc")
     if not proc.is_dir():
@@ -162,6 +172,7 @@ def test_what_is_not_a_path_is_refused_in_words(path: str, problem: str) -> None
         check_path(path)
 
 
+@posix_only("symlinks")
 def test_a_folder_is_listed_with_links_as_what_they_are(root: Path, outside: Path) -> None:
     (root / "link").symlink_to(outside)
     (root / "a").write_bytes(b"")

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.files.watch.snapshot import FolderListing, facts_of, take_census
+from support.platforms import posix_only
 
 NUMBERS = st.integers(min_value=-(1 << 66), max_value=1 << 66)
 
@@ -19,6 +20,7 @@ def census_of(root: Path, shut: tuple[str, ...] = ()) -> dict[str, FolderListing
     return dict(take_census(str(root), shut=shut, most_files=1_000).folders)
 
 
+@posix_only("mkfifo")
 def test_each_file_and_link_stands_with_what_the_system_tells_of_it(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "one.txt").write_bytes(b"one")

@@ -8,6 +8,7 @@ import pytest
 
 from indwell.errors import ToolError
 from indwell.files.reading import read_guarded
+from support.platforms import posix_only
 
 LIMIT_B = 100
 
@@ -26,6 +27,7 @@ def test_an_own_file_is_read(kept) -> None:
     assert read_guarded(kept, LIMIT_B) == b"mine"
 
 
+@posix_only("modes")
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
 def test_tru_07_what_others_may_write_is_not_read(kept, mode) -> None:
     kept.chmod(mode)
@@ -33,6 +35,7 @@ def test_tru_07_what_others_may_write_is_not_read(kept, mode) -> None:
         read_guarded(kept, LIMIT_B)
 
 
+@posix_only("modes")
 def test_tru_07_a_folder_that_others_may_write_is_as_bad(kept) -> None:
     kept.parent.chmod(0o777)
     with pytest.raises(ToolError, match="others may write"):
@@ -46,6 +49,7 @@ def test_tru_07_what_belongs_to_somebody_else_is_not_read(kept) -> None:
         read_guarded(kept, LIMIT_B)
 
 
+@posix_only("symlinks")
 def test_a_link_is_not_followed(kept) -> None:
     link = kept.with_name("link")
     link.symlink_to(kept)

@@ -18,6 +18,7 @@ import pytest
 from indwell.files.append_log import list_names
 from indwell.files.atomic import write_atomic
 from indwell.files.reading import read_bytes
+from support.platforms import posix_only
 
 OLD, NEW = b"old text " * 50_000, b"new " * 20_000
 WRITE = """
@@ -140,6 +141,7 @@ def test_per_13_a_kill_before_the_rename_leaves_a_name_that_the_next_write_remov
     assert (stands in {OLD, NEW}, names(path)) == (True, ["file", "next"])
 
 
+@posix_only("owners")
 def test_a_mount_point_is_written_in_place(path: Path, tmp_path: Path) -> None:
     """A single file that is mounted, as in containers, cannot be replaced by rename."""
     if os.geteuid() != 0 or shutil.which("mount") is None:
@@ -158,6 +160,7 @@ def test_a_mount_point_is_written_in_place(path: Path, tmp_path: Path) -> None:
     assert names(path) == ["file"]
 
 
+@posix_only("owners")
 def test_what_cannot_be_put_back_in_a_folder_that_takes_no_file_is_kept_elsewhere() -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root to make a folder that somebody else may not write")

@@ -6,8 +6,8 @@ is.
 
 from __future__ import annotations
 
-import fcntl
 import os
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,9 @@ from indwell.files.atomic import write_atomic
 from indwell.files.in_place import new_journal, undo_path
 from indwell.files.new_file import known_name, usable
 from indwell.files.reading import read_bytes
+
+if sys.platform != "win32":
+    import fcntl
 
 OLD, NEW = b"old text " * 20_000, b"new and longer text " * 15_000
 LIMIT_B = 1 << 20

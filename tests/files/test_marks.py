@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from indwell.files.listing import changed_since, mark_of
+from support.platforms import posix_only
 
 
 @pytest.fixture
@@ -61,6 +62,7 @@ def test_a_file_was_changed_since_if_its_bytes_or_its_place_were(folder: Path) -
     assert changed_since(folder / "gone.py", now)
 
 
+@posix_only("symlinks")
 def test_too_much_has_no_mark_and_a_link_leads_nowhere(folder: Path) -> None:
     (folder / "loop").symlink_to(folder)
     assert mark_of(folder, most=3)

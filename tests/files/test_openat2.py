@@ -12,6 +12,9 @@ import pytest
 
 from indwell.files import beneath
 from indwell.files.beneath import walk_below
+from support.platforms import posix_only
+
+pytestmark = posix_only("descriptors")
 
 Way = Callable[..., int]
 

@@ -22,6 +22,7 @@ from indwell.policy.call_facts import Policy
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
+from support.platforms import posix_only
 from support.session import World, a_world, asks, call, says
 
 WORDS = "the secret of another folder"
@@ -116,6 +117,7 @@ async def test_fs_02_a_hostile_path_is_an_error_in_words_and_reaches_nothing_out
     assert list(list_names(folder.parent)) == ["state", "w", "w-evil", "x"]
 
 
+@posix_only("symlinks")
 async def test_fs_03_a_link_out_is_not_read_unasked_and_neither_written_nor_searched(
     folder: Path,
 ) -> None:
@@ -140,6 +142,7 @@ async def test_fs_03_a_link_out_is_not_read_unasked_and_neither_written_nor_sear
     assert outside_is_as_it_was(folder)
 
 
+@posix_only("symlinks")
 async def test_fs_05_a_rule_holds_for_the_path_that_is_asked_for_and_the_one_it_leads_to(
     folder: Path,
 ) -> None:
@@ -163,6 +166,7 @@ async def test_fs_05_a_rule_holds_for_the_path_that_is_asked_for_and_the_one_it_
     assert (folder / "secrets" / "k").read_text(encoding="utf-8") == WORDS
 
 
+@posix_only("mkfifo")
 async def test_fs_06_what_is_not_a_regular_file_is_refused_at_once(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:
@@ -184,6 +188,7 @@ async def test_fs_06_what_is_not_a_regular_file_is_refused_at_once(folder: Path)
     assert "is outside the workspace" in told["/proc/self/environ"]
 
 
+@posix_only("symlinks")
 async def test_fs_07_what_is_spilled_takes_no_name_that_somebody_laid_out(folder: Path) -> None:
     """Scratch files stand in the session's own folder, for the user alone, and never on a link."""
     (folder / "long").write_bytes("".join(f"line {number}\n" for number in range(60_000)).encode())
@@ -212,6 +217,7 @@ FORGED = [
 ]
 
 
+@posix_only("names")
 @pytest.mark.parametrize("name", FORGED, ids=ascii)
 async def test_fs_14_a_name_that_forges_something_is_escaped_wherever_it_is_reported(
     folder: Path, name: str
@@ -293,6 +299,7 @@ def small_disk(folder: Path) -> Iterator[Path]:
     subprocess.run(["umount", small], check=True)
 
 
+@posix_only("owners")
 @pytest.mark.parametrize("is_hard_linked", [False, True])
 async def test_fs_18_a_full_disk_keeps_the_old_text_and_takes_no_part(
     folder: Path, small_disk: Path, *, is_hard_linked: bool

@@ -9,14 +9,17 @@ import pytest
 from indwell.errors import ToolError
 from indwell.files.listing import modified_s, newest_first
 from indwell.files.private import read_own, replace_durable, replace_own, write_private
+from support.platforms import posix_only
 
 
+@posix_only("modes")
 def test_a_private_file_is_for_the_user_alone(tmp_path: Path) -> None:
     write_private(tmp_path / "a", b"text")
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
     assert read_own(tmp_path / "a", 10) == b"text"
 
 
+@posix_only("symlinks")
 def test_a_private_file_takes_nobody_elses_name(tmp_path: Path) -> None:
     (tmp_path / "target").write_bytes(b"old")
     (tmp_path / "a").symlink_to("target")
@@ -53,6 +56,7 @@ def test_what_the_disk_does_not_take_leaves_the_old_file_and_no_half_one(tmp_pat
     assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("kept", b"old")]
 
 
+@posix_only("modes")
 @pytest.mark.parametrize("replace", [replace_own, replace_durable])
 def test_a_file_is_replaced_and_only_the_user_may_read_it(tmp_path, replace) -> None:
     replace(tmp_path / "kept", b"one")

@@ -11,6 +11,7 @@ from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.atomic import replace_with
 from indwell.files.copying import copy_all, copy_range, write_all
 from indwell.files.reading import opened_beneath
+from support.platforms import posix_only
 
 
 def write_new(descriptor: int) -> None:
@@ -28,6 +29,7 @@ def path(tmp_path: Path) -> Path:
     return made
 
 
+@posix_only("modes")
 def test_the_callback_writes_what_the_file_then_holds(tmp_path: Path, path: Path) -> None:
     path.chmod(0o640)
     replace_with(path, [tmp_path], write_new, unchanged=path.stat())
@@ -102,6 +104,7 @@ def test_what_the_callback_raises_travels_and_leaves_nothing(
     assert names(tmp_path) == {"file": b"old"}
 
 
+@posix_only("kernel")
 def test_an_open_file_tells_what_it_is_and_is_closed_at_the_end(tmp_path: Path, path: Path) -> None:
     with opened_beneath(path, [tmp_path]) as opened:
         assert (opened.path, opened.stat.st_size) == (path, 3)
@@ -110,6 +113,7 @@ def test_an_open_file_tells_what_it_is_and_is_closed_at_the_end(tmp_path: Path, 
         os.fstat(opened.descriptor)
 
 
+@posix_only("mkfifo")
 def test_only_a_regular_file_is_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
@@ -121,6 +125,7 @@ def test_only_a_regular_file_is_opened(tmp_path: Path) -> None:
             pass
 
 
+@posix_only("kernel")
 def test_a_copy_between_file_systems_is_made_by_hand(tmp_path: Path) -> None:
     shared = Path("/dev/shm")
     if not shared.is_dir() or shared.stat().st_dev == tmp_path.stat().st_dev:

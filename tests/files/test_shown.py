@@ -8,8 +8,10 @@ import stat
 import pytest
 
 from indwell.files.private import write_shown
+from support.platforms import posix_only
 
 
+@posix_only("modes")
 def test_a_shown_file_is_read_only_in_a_private_folder(tmp_path) -> None:
     path = write_shown(tmp_path / "state" / "shown" / "a.md", b"one\r\n", n_kept=3)
     assert path.read_bytes() == b"one\r\n"

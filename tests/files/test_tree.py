@@ -16,6 +16,7 @@ from indwell.files.quarantine import put_link
 from indwell.files.stub_folders import hold_stub, is_stub, make_stub, remove_stub
 from indwell.files.watch.installed_repositories import FRESH_NS
 from indwell.files.watch.tree import Tree
+from support.platforms import posix_only
 
 
 def wanted(path: str) -> bool:
@@ -57,6 +58,7 @@ def test_what_changed_is_seen_again_and_what_did_not_is_not_listed(tmp_path: Pat
     assert paths(tree) == set()
 
 
+@posix_only("symlinks")
 def test_links_are_reported_and_not_followed(tmp_path: Path) -> None:
     (tmp_path / "w1").symlink_to("/etc")
     (tmp_path / "folder").symlink_to(tmp_path)
@@ -104,6 +106,7 @@ def test_what_was_found_once_is_looked_at_by_name_when_there_is_too_much(tmp_pat
         assert ({one.path for one in seen.found}, seen.is_whole) == ({"z/deep/w"}, False)
 
 
+@posix_only("owners")
 @pytest.mark.parametrize("mode", [0o000, 0o311, 0o644])
 def test_a_folder_that_is_closed_is_reported_and_what_was_known_of_it_kept(mode: int) -> None:
     said = as_nobody(CLOSED, f"{mode:o}")
@@ -147,6 +150,7 @@ def test_a_folder_that_is_gone_is_empty(tmp_path: Path) -> None:
     assert Tree(tmp_path / "gone", wanted).look().found == ()
 
 
+@posix_only("symlinks")
 def test_a_link_is_restored_only_where_nothing_stands(tmp_path: Path) -> None:
     put_link(tmp_path, "link", "there")
     assert (tmp_path / "link").readlink() == Path("there")
@@ -181,6 +185,7 @@ def test_a_stub_that_another_process_holds_is_not_removed(tmp_path: Path) -> Non
     assert hold_stub(stub) is None
 
 
+@posix_only("owners")
 def test_closed_folders_of_our_own_are_removed_as_well() -> None:
     assert as_nobody(REMOVING) == "True False"
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import importlib
-import resource
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +12,9 @@ import pytest
 from watchdog.events import FileCreatedEvent
 
 from indwell.files.watch.file_watch import BUSY_EVENTS, MOST_ENTRIES, MOST_FOLDERS, FolderWatch
+
+if sys.platform != "win32":
+    import resource
 
 PATIENCE_S = 60.0  # only a failing test waits so long
 

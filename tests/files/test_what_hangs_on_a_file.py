@@ -14,6 +14,7 @@ import pytest
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names
 from indwell.files.atomic import write_atomic
+from support.platforms import posix_only
 
 ACCESS = "system.posix_acl_access"
 OTHER, SELF = 12_345, 12_346  # users and groups that nobody has
@@ -63,6 +64,7 @@ def as_somebody() -> Iterator[None]:
         os.setegid(0)
 
 
+@posix_only("modes")
 @pytest.mark.parametrize("mode", [0o755, 0o600, 0o664, 0o2755, 0o4711])
 def test_fs_08_the_mode_stays(path: Path, mode: int) -> None:
     path.chmod(mode)
@@ -97,6 +99,7 @@ def test_fs_08_a_file_without_access_list_gets_none_from_its_folder(path: Path) 
     assert os.listxattr(path.with_name("new")) == [ACCESS]  # as any new file there
 
 
+@posix_only("modes")
 def test_fs_08_a_hard_link_stays_one_file_with_both_names(path: Path) -> None:
     path.write_bytes(b"old")
     path.chmod(0o751)
@@ -108,6 +111,7 @@ def test_fs_08_a_hard_link_stays_one_file_with_both_names(path: Path) -> None:
     assert path.with_name("other").read_bytes() == b"new"
 
 
+@posix_only("symlinks")
 def test_fs_08_a_link_stays_a_link(path: Path) -> None:
     link = path.with_name("link")
     link.symlink_to(path.name)
@@ -115,6 +119,7 @@ def test_fs_08_a_link_stays_a_link(path: Path) -> None:
     assert (link.readlink(), path.read_bytes()) == (Path("file"), b"new")
 
 
+@posix_only("owners")
 def test_fs_08_another_owner_stays_the_owner(path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root to give a file to another user")
@@ -125,6 +130,7 @@ def test_fs_08_another_owner_stays_the_owner(path: Path) -> None:
     assert (told.st_ino, told.st_uid, told.st_gid) == (inode, OTHER, OTHER)
 
 
+@posix_only("owners")
 def test_fs_08_a_group_that_we_may_give_stays(path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root to give a file to another group")
@@ -134,6 +140,7 @@ def test_fs_08_a_group_that_we_may_give_stays(path: Path) -> None:
     assert (path.stat().st_gid, path.stat().st_mode & 0o777) == (OTHER, 0o660)
 
 
+@posix_only("owners")
 def test_fs_08_a_group_that_we_may_not_give_is_kept_by_writing_in_place(open_path: Path) -> None:
     open_path.parent.chmod(0o777)
     os.chown(open_path, SELF, OTHER)
@@ -145,6 +152,7 @@ def test_fs_08_a_group_that_we_may_not_give_is_kept_by_writing_in_place(open_pat
     assert (told.st_ino, told.st_gid, told.st_mode & 0o777) == (inode, OTHER, 0o660)
 
 
+@posix_only("owners")
 def test_fs_08_a_file_in_a_folder_that_takes_no_new_ones_is_written_in_place(
     open_path: Path,
 ) -> None:
@@ -157,6 +165,7 @@ def test_fs_08_a_file_in_a_folder_that_takes_no_new_ones_is_written_in_place(
     assert open_path.stat().st_ino == inode
 
 
+@posix_only("modes")
 def test_fs_08_a_file_that_we_may_not_write_is_refused(open_path: Path) -> None:
     open_path.parent.chmod(0o777)
     with as_somebody(), pytest.raises(ToolError, match="denies permission"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import resource
 import sys
 from collections.abc import Iterable, Mapping
 from itertools import cycle
@@ -45,6 +44,7 @@ from support.fault_endpoint import (
     streamed,
 )
 from support.loopback_endpoint import chunk
+from support.platforms import posix_only
 from support.wire_streams import (
     EMPTY,
     WIRES,
@@ -53,6 +53,9 @@ from support.wire_streams import (
     error_event,
     words_event,
 )
+
+if sys.platform != "win32":
+    import resource
 
 HALF = {wire: chunked(words_event(wire, "half")) for wire in WIRES}
 CALL = {"index": 0, "id": "a", "function": {"name": "read_file", "arguments": '{"path": "a'}}
@@ -272,6 +275,7 @@ async def test_llm_20_an_endless_line_or_event_is_cut_off(piece: bytes) -> None:
     )
 
 
+@posix_only("kernel")
 @pytest.mark.parametrize("status", [200, 500])
 async def test_llm_20_a_bomb_does_not_go_off(status: int) -> None:
     packed = bomb(150_000_000)

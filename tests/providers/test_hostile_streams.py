@@ -39,6 +39,7 @@ from support.fault_endpoint import (
     streamed,
 )
 from support.loopback_endpoint import chunk
+from support.platforms import posix_only
 from support.wire_streams import WIRES, call_events, end_events, words_event
 
 TOOLS = standard_tools(Shell(Path("/tmp")))
@@ -356,6 +357,7 @@ def tls(tmp_path: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     return showing, ssl.create_default_context(cafile=str(certificate))
 
 
+@posix_only("openssl")
 async def test_a_connection_with_tls_is_kept_only_if_nothing_came_behind(
     tls: tuple[ssl.SSLContext, ssl.SSLContext],
 ) -> None:

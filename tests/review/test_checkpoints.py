@@ -22,6 +22,7 @@ from indwell.workspace.base import Noted
 from indwell.workspace.disk import DiskWorkspace
 from support.ledgers import ledger_in
 from support.listing_recorder import listed_folders
+from support.platforms import posix_only
 
 
 def read_in(look: FolderLook) -> list[str]:
@@ -92,6 +93,7 @@ async def room_in(folder: Path, **files: bytes) -> Room:
     return Room(folder, ledger, {name.replace("__", "."): data for name, data in files.items()})
 
 
+@posix_only("modes")
 async def test_what_a_command_did_is_reviewed_and_goes_back_byte_for_byte(tmp_path) -> None:
     room = await room_in(
         tmp_path,
@@ -206,6 +208,7 @@ async def test_the_bytes_of_secret_files_are_never_kept(tmp_path) -> None:
     assert "'keys.bin'" in room.told[0]
 
 
+@posix_only("symlinks")
 async def test_what_is_not_covered_is_reported_once(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
     (room.root / "link").symlink_to("a.txt")

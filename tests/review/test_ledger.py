@@ -15,6 +15,7 @@ from pathlib import Path
 from indwell.review.hunk import Actor, Opaque
 from indwell.review.ledger import ReviewLedger
 from indwell.review.record_builder import LARGE, CommandChange
+from support.platforms import posix_only
 
 ACTOR = Actor("20261121-120000-000-abc", 1)
 FILE = Path("/project/a.py")
@@ -74,6 +75,7 @@ async def test_two_processes_that_write_at_once_agree(tmp_path: Path) -> None:
     assert one.n_pending == 8
 
 
+@posix_only("signals")
 async def test_a_kill_between_begin_and_finish_loses_nothing(tmp_path: Path) -> None:
     child = textwrap.dedent(f"""
         import asyncio, os, signal
@@ -156,6 +158,7 @@ async def test_a_secret_is_never_written_down(tmp_path: Path) -> None:
     assert b"sk-secret" not in written
 
 
+@posix_only("modes")
 async def test_long_texts_are_in_files_that_only_the_user_may_read(tmp_path: Path) -> None:
     ledger = await ReviewLedger.open(tmp_path, [])
     long = "line\n" * 5_000
@@ -266,6 +269,7 @@ async def test_files_outside_the_roots_are_not_shown(tmp_path: Path) -> None:
     assert ledger.known() == (FILE,)
 
 
+@posix_only("names")
 async def test_names_with_undecodable_bytes_are_followed(tmp_path: Path) -> None:
     path = Path(os.fsdecode(b"/project/\xff.py"))
     ledger = await ReviewLedger.open(tmp_path, [])

@@ -14,6 +14,7 @@ from indwell.service.sessions.session_commands import RESTORE, FilesBack
 from indwell.workspace.disk import DiskWorkspace
 from support.front_door import NotingDoor
 from support.ledgers import change, ledger_in
+from support.platforms import posix_only
 
 
 def _binary(path: Path) -> None:
@@ -36,7 +37,13 @@ def _standing(path: Path) -> tuple[int, int, int]:
     return found.st_ino, found.st_mode, found.st_mtime_ns
 
 
-ODD = [_binary, _link, _dangling, Path.mkdir]
+SYMLINKS = posix_only("symlinks")
+ODD = [
+    _binary,
+    pytest.param(_link, marks=SYMLINKS),
+    pytest.param(_dangling, marks=SYMLINKS),
+    Path.mkdir,
+]
 
 
 @pytest.mark.parametrize("replace", ODD)
@@ -67,6 +74,7 @@ async def test_a_file_that_is_something_else_now_fails_in_plain_words(
         assert len(ledger.hunks(path)) == 1
 
 
+@posix_only("symlinks")
 async def test_nothing_is_changed_through_a_folder_that_is_a_link_now(tmp_path: Path) -> None:
     root = tmp_path.resolve() / "work"
     (root / "real").mkdir(parents=True)
@@ -113,6 +121,7 @@ async def test_a_consent_counts_for_what_stood_there_when_it_was_asked_for(
     assert any("changed while you were asked" in one for one in told) is (reads is None)
 
 
+@posix_only("symlinks")
 def test_a_link_to_a_secret_that_a_command_makes_is_named_and_not_read(tmp_path: Path) -> None:
     root = tmp_path.resolve()
     (root / "a.txt").write_bytes(b"a\n")

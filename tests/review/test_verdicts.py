@@ -14,6 +14,7 @@ from indwell.review.verdicts import Scope, accept, planned_rewind, reject, rewin
 from indwell.workspace.base import AppliedChange, Snapshot
 from indwell.workspace.disk import DiskWorkspace
 from support.ledgers import change, ledger_in
+from support.platforms import posix_only
 
 BEFORE = "one\r\ntwo\r\nthree\r\nfour\r\nfive"
 AFTER = "one\r\nTWO\r\nthree\r\nfour\r\nFIVE"
@@ -54,6 +55,8 @@ async def room(tmp_path: Path) -> Room:
     return await Room(tmp_path).begin()
 
 
+@posix_only("modes")
+@posix_only("modes")
 async def test_a_reject_is_an_inverse_edit_and_the_users_later_work_stays(room: Room) -> None:
     room.path.write_bytes(room.reads().replace("three", "3\r\nmine").encode())
     first, second = room.ledger.hunks(room.path)
@@ -96,6 +99,8 @@ async def test_only_what_a_turn_did_is_reverted(room: Room) -> None:
     assert room.reads() == BEFORE.replace("one", "ONE")
 
 
+@posix_only("modes")
+@posix_only("modes")
 async def test_a_file_that_the_agent_made_is_removed_and_a_copy_is_kept(room: Room) -> None:
     path = room.root / "new" / "b.txt"
     await room.edit(path, "new\n")

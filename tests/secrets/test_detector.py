@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from indwell.secrets import Hider, find, has_mark, kinds_in, values_in
 from support.made_secrets import made_secrets
+from support.platforms import posix_only
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(made_secrets())
@@ -70,6 +71,7 @@ def test_what_is_not_a_secret_stays(text: str) -> None:
     assert Hider().hide(text) is text
 
 
+@posix_only("slow")
 def test_no_source_of_ours_is_changed_by_it() -> None:
     """Code, pages and tests: hundreds of files without a single false alarm."""
     files = [path for folder in ("server", "docs", "tests") for path in (ROOT / folder).rglob("*")]

@@ -15,6 +15,7 @@ from indwell.settings.model import Settings
 from indwell.wiring.model import make_model
 from support.loopback_endpoint import HANG, Answer, Seen, endpoint_in_thread, refuse
 from support.model_server import answering, listed, page, with_gets
+from support.platforms import posix_only
 
 A_MILLION = Usage(input=1_000_000, output=1_000_000)
 INFO = {
@@ -39,6 +40,7 @@ TIERED = {
 def kept_file(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("INDWELL_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("WIN_PD_OVERRIDE_LOCAL_APPDATA", str(tmp_path / "config"))
     return tmp_path / "state" / "models.json"
 
 
@@ -152,6 +154,7 @@ def through_proxy(models: object, more: dict[str, object] | None = None):
     return with_gets(answer)
 
 
+@posix_only("modes")
 def test_a_gateway_is_asked_once_and_its_answer_is_kept_with_a_date_and_no_key(kept_file) -> None:
     script = through_proxy(listed("house-model"), {"/v1/model/info": deployments(INFO)})
     with endpoint_in_thread(script) as gateway:

@@ -15,6 +15,7 @@ from indwell.sessions.log_lines import encode
 from indwell.sessions.records import Record, Repaired, SessionStarted, TurnStartRecord
 from indwell.sessions.storage.retention import stored
 from sessions.session_logs import AT, NOW, WHOLE_TURN, log_of, store_in
+from support.platforms import posix_only
 
 SERVER = Path(__file__).parents[2] / "server"
 WHOLE = b"".join(map(encode, WHOLE_TURN))
@@ -49,6 +50,7 @@ def opened(folder: Path, log: Path, data: bytes) -> tuple[Record, ...]:
     return reading.records
 
 
+@posix_only("slow")
 def test_per_06_cut_at_every_byte_what_is_whole_is_read_and_the_rest_stays(tmp_path, log) -> None:
     ends = [len(b"".join(map(encode, WHOLE_TURN[:n]))) for n in range(len(WHOLE_TURN) + 1)]
     for size in range(len(WHOLE) + 1):
@@ -56,6 +58,7 @@ def test_per_06_cut_at_every_byte_what_is_whole_is_read_and_the_rest_stays(tmp_p
         assert opened(tmp_path, log, WHOLE[:size]) == WHOLE_TURN[:n_whole], size
 
 
+@posix_only("slow")
 def test_per_06_a_flipped_bit_costs_at_most_its_line_or_two(tmp_path, log) -> None:
     draw = random.Random(6)
     for _ in range(200):

@@ -37,6 +37,7 @@ from indwell.sessions.records import (
     TurnStartRecord,
 )
 from indwell.sessions.storage.drafts import DraftStore
+from support.platforms import posix_only
 
 NOW = "2026-11-21T09:00:00.000+00:00"
 META = Meta(tier=3, source="assistant", tokens=1)
@@ -159,6 +160,7 @@ def test_the_mark_where_a_reply_broke_off_is_for_the_model_alone() -> None:
     assert turn.events[1:] == (Said(1, "Half a"),)
 
 
+@posix_only("modes")
 def test_drafts_are_kept_in_private_and_reported_once(tmp_path) -> None:
     store = DraftStore(tmp_path / "state", tmp_path)
     path = store.keep(["one\n", "two\nlines"], now=datetime(2026, 11, 21, 9, tzinfo=UTC))

@@ -11,6 +11,7 @@ from indwell.sessions.records import TurnStartRecord
 from indwell.sessions.storage.automatic_deletion import RetentionLimits, sweep
 from indwell.sessions.storage.retention import delete, stored
 from indwell.sessions.storage.store import SessionStore, folder_name
+from support.platforms import posix_only
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -69,6 +70,7 @@ async def test_an_open_session_is_never_deleted(tmp_path) -> None:
     assert [each.id for each in stored(tmp_path)] == [name]
 
 
+@posix_only("symlinks")
 async def test_a_link_in_the_state_folder_leads_nowhere(tmp_path) -> None:
     """A folder that somebody linked in is not ours to delete."""
     mine = tmp_path / "mine"

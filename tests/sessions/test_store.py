@@ -28,6 +28,7 @@ from sessions.session_logs import (
     store_in,
     write,
 )
+from support.platforms import posix_only
 
 
 async def session_of(store: SessionStore, *written: Record) -> str:
@@ -176,6 +177,7 @@ async def test_workspaces_do_not_see_each_others_sessions(tmp_path: Path) -> Non
     assert theirs.ids() == ()
 
 
+@posix_only("symlinks")
 async def test_a_link_to_the_workspace_is_the_same_workspace(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -183,6 +185,7 @@ async def test_a_link_to_the_workspace_is_the_same_workspace(tmp_path: Path) -> 
     assert SessionStore(tmp_path / "state", tmp_path / "real").ids() == (session,)
 
 
+@posix_only("names")
 def test_folders_are_named_readably_and_never_alike() -> None:
     names = [
         folder_name(Path(path))
@@ -206,6 +209,7 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, method: str) -> None:
         store.resume("../x", now=NOW) if method == "resume" else getattr(store, method)("../x")
 
 
+@posix_only("modes")
 async def test_only_the_user_can_read_a_session(tmp_path: Path) -> None:
     old = os.umask(0)
     try:
@@ -218,6 +222,7 @@ async def test_only_the_user_can_read_a_session(tmp_path: Path) -> None:
     assert [stat.S_IMODE(path.stat().st_mode) for path in [log, *folders]] == [0o600] + [0o700] * 4
 
 
+@posix_only("symlinks")
 async def test_a_link_in_the_place_of_a_log_is_neither_read_nor_written(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     session = await session_of(store)
@@ -233,6 +238,7 @@ async def test_a_link_in_the_place_of_a_log_is_neither_read_nor_written(tmp_path
     assert target.read_bytes() == b"mine"
 
 
+@posix_only("mkfifo")
 async def test_a_pipe_in_the_place_of_a_log_does_not_hang(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     session = await session_of(store)
@@ -261,6 +267,7 @@ async def test_two_sessions_never_share_an_id(tmp_path: Path) -> None:
     assert len(set(made)) == 3
 
 
+@posix_only("names")
 async def test_a_workspace_whose_name_is_not_text_still_has_sessions(tmp_path: Path) -> None:
     workspace = tmp_path / os.fsdecode(b"caf\xe9")
     store = SessionStore(tmp_path / "state", workspace)

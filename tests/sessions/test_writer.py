@@ -18,6 +18,7 @@ from indwell.sessions.log_lines import decode, encode
 from indwell.sessions.records import Record, TurnStartRecord
 from indwell.sessions.storage.writer import LogWriter
 from sessions.session_logs import AT, WHOLE_TURN, write
+from support.platforms import posix_only
 
 SERVER = Path(__file__).parents[2] / "server"
 
@@ -211,6 +212,7 @@ asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
 """
 
 
+@posix_only("kernel")
 @pytest.mark.parametrize("limit", [0, 1, 150, 151, 500, 2_000])
 def test_a_full_disk_is_reported_and_nothing_is_lost_once_there_is_room(
     tmp_path: Path, limit: int
@@ -274,6 +276,7 @@ def test_an_append_log_only_grows(tmp_path: Path) -> None:
     assert (read_bytes_private(path), again.written) == (b"one\ntwo!\n", 2)
 
 
+@posix_only("symlinks")
 def test_a_private_file_is_read_through_a_link_only_on_request(tmp_path: Path) -> None:
     (tmp_path / "real").write_bytes(b"x")
     (tmp_path / "link").symlink_to("real")

@@ -217,7 +217,8 @@ def test_the_state_folder_is_the_platforms_or_the_users() -> None:
     default = Path("/platform")
     assert state_folder({}, default) == default
     assert state_folder({"INDWELL_STATE": ""}, default) == default
-    assert state_folder({"INDWELL_STATE": "/mine"}, default) == Path("/mine")
+    mine = Path("/mine").absolute()
+    assert state_folder({"INDWELL_STATE": str(mine)}, default) == mine
 
 
 @pytest.mark.parametrize("text", ["state", "./state", "~/state"])

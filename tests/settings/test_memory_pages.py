@@ -11,6 +11,7 @@ import pytest
 from indwell.context.memory import PAGE_LIMIT_B, Fact, new_page
 from indwell.errors import SettingsError
 from indwell.settings.memory_pages import MemoryPages
+from support.platforms import posix_only
 
 FACT = Fact("Tests run with `just test`.", day="2026-11-22", session="01kx")
 
@@ -71,7 +72,16 @@ def test_two_at_once_lose_nothing(pages) -> None:
     assert sorted(one.text for one in pages.facts("workspace")) == sorted(texts)
 
 
-@pytest.mark.parametrize("harm", ["bytes", "folder", "link", "others", "huge"])
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "bytes",
+        "folder",
+        pytest.param("link", marks=posix_only("symlinks")),
+        pytest.param("others", marks=posix_only("modes")),
+        "huge",
+    ],
+)
 def test_a_page_that_may_not_be_the_users_gives_nothing_and_stays(pages, tmp_path, harm) -> None:
     path = pages.page("workspace")
     match harm:

@@ -12,11 +12,13 @@ import pytest
 from indwell.errors import SettingsError
 from indwell.settings.trust_store import LIMIT_B, MOST_LINES, Answers, TrustStore
 from indwell.settings.trusted_files import FolderAnswer, TrustedFile, line_digest, seen
+from support.platforms import posix_only
 
 YES = FolderAnswer(
     trusted=True, at="2026-11-21T19:00:00+00:00", files={"AGENTS.md": TrustedFile("d", ("l",))}
 )
 NO = FolderAnswer(trusted=False, at="2026-11-21T19:00:00+00:00")
+A = str(Path("/a"))  # with a backslash on Windows
 N_WRITERS, N_PROCESSES = 100, 10
 
 WRITER = """
@@ -45,14 +47,13 @@ def test_nothing_is_reported_at_first(store) -> None:
 def test_answers_are_kept_and_forgotten(store) -> None:
     store.keep(Path("/a"), YES)
     store.keep(Path("/a/b"), NO)
-    assert store.read() == Answers({"/a": YES, "/a/b": NO})
+    assert store.read() == Answers({A: YES, str(Path("/a/b")): NO})
     assert store.forget(Path("/a"))
     assert not store.forget(Path("/a"))
-    assert store.read() == Answers({"/a/b": NO})
-    assert (store.path.stat().st_mode & 0o777, store.path.parent.stat().st_mode & 0o777) == (
-        0o600,
-        0o700,
-    )
+    assert store.read() == Answers({str(Path("/a/b")): NO})
+    if sys.platform != "win32":
+        modes = (store.path.stat().st_mode & 0o777, store.path.parent.stat().st_mode & 0o777)
+        assert modes == (0o600, 0o700)
 
 
 def test_no_text_of_a_file_is_kept(store) -> None:
@@ -80,7 +81,7 @@ def test_tru_07_a_broken_file_trusts_nothing_and_stays_as_it_is(store, text) -> 
     answers = store.read()
     assert answers.folders == {}
     assert "cannot be used" in answers.problem
-    assert str(store.path) in answers.problem
+    assert store.path.as_posix() in answers.problem
     with pytest.raises(SettingsError, match="fix it, or move it away"):
         store.keep(Path("/b"), NO)
     with pytest.raises(SettingsError, match="fix it, or move it away"):
@@ -88,6 +89,7 @@ def test_tru_07_a_broken_file_trusts_nothing_and_stays_as_it_is(store, text) -> 
     assert store.path.read_bytes() == text
 
 
+@posix_only("modes")
 def test_tru_07_a_file_that_others_may_write_trusts_nothing_and_stays(store) -> None:
     store.keep(Path("/a"), YES)
     before = store.path.read_bytes()
@@ -115,7 +117,7 @@ def test_tru_08_a_hundred_writers_at_once_lose_no_answer(store) -> None:
     while any(writer.poll() is None for writer in writers):
         assert store.read().problem == ""  # whole at every moment
     assert {writer.returncode for writer in writers} == {0}
-    assert set(store.read().folders) == {f"/work/{number}" for number in range(N_WRITERS)}
+    assert set(store.read().folders) == {str(Path(f"/work/{n}")) for n in range(N_WRITERS)}
     assert json.loads(store.path.read_bytes())["version"] == 1
 
 
@@ -124,11 +126,11 @@ def test_m2_an_answer_about_endless_lines_is_kept_with_few_of_them(store) -> Non
     store.keep(Path("/evil"), FolderAnswer(trusted=True, at="now", files=files))
     store.keep(Path("/a"), YES)
     kept = store.read().folders
-    assert kept["/a"] == YES
-    assert {name: one.digest for name, one in kept["/evil"].files.items()} == {
+    assert kept[A] == YES
+    assert {name: one.digest for name, one in kept[str(Path("/evil"))].files.items()} == {
         name: one.digest for name, one in files.items()
     }
-    assert sum(len(one.lines) for one in kept["/evil"].files.values()) <= MOST_LINES
+    assert sum(len(one.lines) for one in kept[str(Path("/evil"))].files.values()) <= MOST_LINES
     assert store.path.stat().st_size < LIMIT_B / 100
 
 
@@ -139,4 +141,4 @@ def test_m2_an_answer_for_which_there_is_no_room_is_refused_and_harms_no_other(s
     with pytest.raises(SettingsError, match="is full; revoke"):
         store.keep(Path("/evil"), FolderAnswer(trusted=True, at="now", files=files))
     assert store.path.read_bytes() == before
-    assert store.read() == Answers({"/a": YES})
+    assert store.read() == Answers({A: YES})

@@ -77,6 +77,8 @@ class Home:
         return {
             **inherited,
             "HOME": str(self.folder),
+            "USERPROFILE": str(self.folder),  # this and what follows are read on Windows
+            "WIN_PD_OVERRIDE_LOCAL_APPDATA": str(self.config),
             "XDG_CONFIG_HOME": str(self.config),
             "INDWELL_STATE": str(self.state),
             "INDWELL_TRUSTED": os.pathsep.join(map(str, self.trusted)),

@@ -8,11 +8,21 @@ import pytest
 
 NEEDS = {
     "case": "Windows ignores the case of names",
+    "descriptors": "Windows opens no folder as a file",
+    "diff": "Windows has no program `diff`",
+    "folders": "Windows has no /etc and no /dev",
     "fork": "Windows has no fork",
+    "git": "git for Windows is in no registry that the lane may use",
+    "kernel": "it asks the kernel of a Unix (/proc, /dev, memfd, resource limits)",
     "mkfifo": "Windows keeps no pipe in a folder",
     "modes": "Windows keeps no mode bits",
     "names": "Windows forbids such names of files",
+    "openssl": "Windows has no program `openssl`",
+    "owners": "Windows has no user numbers",
+    "shell": "the lane's bash lacks programs of a Unix (grep, sed, kill)",
     "signals": "Windows sends no signals",
+    "slow": "Wine takes too long for it",
+    "sockets": "Windows' Python has no Unix sockets",
     "symlinks": "Wine makes no symbolic links",
 }
 

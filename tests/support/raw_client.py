@@ -6,14 +6,15 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from support.editing import SERVE, Home
 from support.hatching import Hatched, can_hatch, hatch_on
+from support.overlapped import OverlappedLog, start_overlapped
 from support.process_facts import Facts, descendants, facts
-from support.raw_wire import PATIENCE_S, Message, Wire
+from support.raw_wire import PATIENCE_S, Descriptors, Ends, Message, Wire
 
 SCRIPTED = (*SERVE, "--scripted")
 HATCHED = ("serve", "--stdio")  # a server that is forked (``hatching.py``) where that can be
@@ -22,25 +23,60 @@ RICH = ("events", "permission")
 DEMO_WORDS = "Fix what you see."
 
 
+class Log:
+    """What a server writes to its stderr, a pipe that does not block.
+
+    Attributes:
+        data: All that came so far.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self.data = bytearray()
+        self._fd = fd
+        self._loop = asyncio.get_running_loop()
+
+    def listen(self, tell: Callable[[], None]) -> None:
+        """Begin to read, and call ``tell`` whenever something came."""
+        self._tell = tell
+        self._loop.add_reader(self._fd, self.read)
+
+    def read(self) -> None:
+        """Take what is there."""
+        with suppress(BlockingIOError):
+            while data := os.read(self._fd, 1 << 16):
+                self.data += data
+                self._tell()
+            self._loop.remove_reader(self._fd)
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._loop.remove_reader(self._fd)
+        os.close(self._fd)
+
+
 class RawClient(Wire):
     """A wire to a server process of its own.
 
     Args:
         process: The server.
-        pipes: Our ends of its stdin, stdout and stderr; not blocking.
+        ends: Our ends of its stdin and stdout.
+        log: Our end of its stderr.
         home: The user's folders.
     """
 
     def __init__(
-        self, process: asyncio.subprocess.Process | Hatched, pipes: Sequence[int], home: Home
+        self,
+        process: asyncio.subprocess.Process | Hatched,
+        ends: Ends,
+        log: Log | OverlappedLog,
+        home: Home,
     ) -> None:
-        write_fd, read_fd, self._stderr_fd = pipes
         self.home = home
         self.process = process
-        self._stderr = bytearray()
-        super().__init__(read_fd, write_fd)
+        self._log = log
+        super().__init__(ends)
         self.replies["indwell/permission"] = lambda _params: {"answer": "once"}
-        self._loop.add_reader(self._stderr_fd, self._log_readable)
+        log.listen(self.tell)
         self._waiting = asyncio.create_task(self._wait_for_the_end())
 
     @property
@@ -51,7 +87,7 @@ class RawClient(Wire):
     @property
     def stderr(self) -> str:
         """What the server has logged so far."""
-        return self._stderr.decode(errors="replace")
+        return self._log.data.decode(errors="replace")
 
     @property
     def facts(self) -> Facts:
@@ -119,25 +155,17 @@ class RawClient(Wire):
         left = [self.pid, *descendants(self.pid)] if self.is_running else []
         for pid in left:
             with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
         self.close_stdin()
         self.close_stdout()
         await self._waiting
         self.process._transport.close()  # type: ignore[attr-defined] # else it warns when collected
-        self._loop.remove_reader(self._stderr_fd)
-        os.close(self._stderr_fd)
+        self._log.close()
 
     async def _wait_for_the_end(self) -> None:
         await self.process.wait()
-        self._log_readable()  # what it wrote last is in the pipe now
+        self._log.read()  # what it wrote last is in the pipe now
         self.tell()
-
-    def _log_readable(self) -> None:
-        with suppress(BlockingIOError):
-            while data := os.read(self._stderr_fd, 1 << 16):
-                self._stderr += data
-                self.tell()
-            self._loop.remove_reader(self._stderr_fd)
 
 
 @asynccontextmanager
@@ -159,6 +187,11 @@ async def raw_client(
 
 
 async def _start(home: Home, command: Sequence[str], environment: Mapping[str, str]) -> RawClient:
+    if sys.platform == "win32":
+        if command in {HATCHED, HATCHED_SCRIPTED}:
+            command = (*SERVE, *command[len(HATCHED) :])
+        server, process = await start_overlapped(command, environment, home.workspace)
+        return RawClient(process, server, server.log, home)
     (in_read, in_write), (out_read, out_write), (err_read, err_write) = (
         os.pipe(), os.pipe(), os.pipe(),
     )  # fmt: skip
@@ -184,7 +217,8 @@ async def _start(home: Home, command: Sequence[str], environment: Mapping[str, s
             os.close(fd)
     for fd in ours:
         os.set_blocking(fd, False)
-    return RawClient(process, ours, home)
+    write_fd, read_fd, log_fd = ours
+    return RawClient(process, Descriptors(read_fd, write_fd), Log(log_fd), home)
 
 
 def launched(code: str, *arguments: str) -> tuple[str, ...]:

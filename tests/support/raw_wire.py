@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 LEAVES_S = 20.0  # the claim is 2 s on a quiet machine; nothing that it might wait for is as short
 PATIENCE_S = 60.0  # until a wait counts as hanging; only a failing test takes so long
@@ -47,12 +47,123 @@ def split(buffer: bytearray) -> list[bytes]:
     return bodies
 
 
+class Ends(Protocol):
+    """Our ends of a connection: bytes, as they come and go."""
+
+    @property
+    def is_open(self) -> bool:
+        """Can anything still be sent?"""
+
+    @property
+    def is_sent(self) -> bool:
+        """Has all that was written left this process?"""
+
+    def listen(self, received: Callable[[bytes], bool], sent: Callable[[], None]) -> None:
+        """Begin to read; ``received`` gets nothing at the end, and says whether to go on."""
+
+    def write(self, data: bytes) -> None:
+        """Send bytes, as soon as the server takes them."""
+
+    def pause(self) -> None:
+        """Read no more for now."""
+
+    def resume(self) -> None:
+        """Read again."""
+
+    def read_some(self, n_bytes: int) -> None:
+        """Read at most so many bytes now, while nothing else reads."""
+
+    def close_write(self) -> None:
+        """Hang up the way to the server."""
+
+    def close_read(self) -> None:
+        """Hang up the way from the server."""
+
+
+class Descriptors:
+    """Ends that are file descriptors, which do not block; implements ``Ends``.
+
+    Args:
+        read_fd: What the server sends is read here.
+        write_fd: What it gets is written here; may be the same.
+    """
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self._read_fd: int | None = read_fd
+        self._write_fd: int | None = write_fd
+        self._loop = asyncio.get_running_loop()
+        self._unsent = bytearray()
+
+    @property
+    def is_open(self) -> bool:
+        return self._write_fd is not None
+
+    @property
+    def is_sent(self) -> bool:
+        return not self._unsent
+
+    def listen(self, received: Callable[[bytes], bool], sent: Callable[[], None]) -> None:
+        self._received, self._sent = received, sent
+        self.resume()
+
+    def write(self, data: bytes) -> None:
+        assert self._write_fd is not None
+        is_idle = not self._unsent
+        self._unsent += data
+        if is_idle:
+            self._loop.add_writer(self._write_fd, self._writable)
+            self._writable()
+
+    def pause(self) -> None:
+        if self._read_fd is not None:
+            self._loop.remove_reader(self._read_fd)
+
+    def resume(self) -> None:
+        if self._read_fd is not None:
+            self._loop.add_reader(self._read_fd, self.read_some)
+
+    def close_write(self) -> None:
+        if self._write_fd is not None:
+            self._loop.remove_writer(self._write_fd)
+            os.close(self._write_fd)
+            self._write_fd = None
+
+    def close_read(self) -> None:
+        if self._read_fd is not None:
+            self._loop.remove_reader(self._read_fd)
+            os.close(self._read_fd)
+            self._read_fd = None
+
+    def read_some(self, n_bytes: int = 1 << 18) -> None:
+        if self._read_fd is None:
+            return
+        try:
+            data = os.read(self._read_fd, n_bytes)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not (self._received(data) and data):
+            self.pause()
+
+    def _writable(self) -> None:
+        assert self._write_fd is not None
+        try:
+            while self._unsent:
+                del self._unsent[: os.write(self._write_fd, memoryview(self._unsent)[: 1 << 16])]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._unsent.clear()  # the server is gone; the test sees it from `ended`
+        self._loop.remove_writer(self._write_fd)
+        self._sent()
+
+
 class Wire:
     """A client's end of a connection.
 
     Args:
-        read_fd: What the server sends is read here; not blocking.
-        write_fd: What it gets is written here; may be the same; not blocking.
+        ends: What the server sends is read there, and what it gets is written.
 
     Attributes:
         messages: All that came, in order.
@@ -61,31 +172,24 @@ class Wire:
         at_end: The server has closed its end.
     """
 
-    def __init__(self, read_fd: int, write_fd: int) -> None:
+    def __init__(self, ends: Ends) -> None:
         self.messages: list[Message] = []
         self.replies: dict[str, Reply] = {}
         self.n_bytes = 0
         self.at_end = False
         self._fault: Exception | None = None
         self._answers: dict[str, list[Message]] = {}
-        self._read_fd: int | None = read_fd
-        self._write_fd: int | None = write_fd
-        self._loop = asyncio.get_running_loop()
+        self._ends = ends
         self._happened = asyncio.Event()
         self._unread = bytearray()
-        self._unsent = bytearray()
         self._n_requests = 0
-        self.resume_reading()
+        ends.listen(self._received, self.tell)
 
     def write(self, data: bytes) -> None:
         """Send any bytes, as soon as the server takes them."""
-        if self._write_fd is None:
+        if not self._ends.is_open:
             raise BrokenPipeError
-        is_idle = not self._unsent
-        self._unsent += data
-        if is_idle:
-            self._loop.add_writer(self._write_fd, self._writable)
-            self._writable()
+        self._ends.write(data)
 
     def send(self, message: object) -> None:
         """Send one message, framed."""
@@ -147,26 +251,21 @@ class Wire:
 
     def stop_reading(self) -> None:
         """Leave what comes in the pipe, until that is full."""
-        if self._read_fd is not None:
-            self._loop.remove_reader(self._read_fd)
+        self._ends.pause()
 
     def resume_reading(self) -> None:
         """Read again."""
-        if self._read_fd is not None:
-            self._loop.add_reader(self._read_fd, self._readable)
+        self._ends.resume()
 
     def read_some(self, n_bytes: int) -> int:
         """Read at most so many bytes now, while nothing else reads; gives how many came."""
         before = self.n_bytes
-        self._readable(n_bytes)
+        self._ends.read_some(n_bytes)
         return self.n_bytes - before
 
     def close_stdin(self) -> None:
         """Hang up the way to the server."""
-        if self._write_fd is not None:
-            self._loop.remove_writer(self._write_fd)
-            os.close(self._write_fd)
-            self._write_fd = None
+        self._ends.close_write()
 
     def forget(self) -> None:
         """Drop all that came, so that a long test keeps its own memory small."""
@@ -175,32 +274,20 @@ class Wire:
 
     async def close_stdin_when_sent(self) -> None:
         """Hang up as soon as all that was written is in the pipe."""
-        await self.wait_until(lambda: not self._unsent)
+        await self.wait_until(lambda: self._ends.is_sent)
         self.close_stdin()
 
     def close_stdout(self) -> None:
         """Hang up the way from the server."""
-        if self._read_fd is not None:
-            self._loop.remove_reader(self._read_fd)
-            os.close(self._read_fd)
-            self._read_fd = None
+        self._ends.close_read()
 
     def tell(self) -> None:
         """Something happened: let those who wait look again."""
         self._happened.set()
 
-    def _readable(self, n_bytes: int = 1 << 18) -> None:
-        if self._read_fd is None:
-            return
-        try:
-            data = os.read(self._read_fd, n_bytes)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self.at_end = True
-            self._loop.remove_reader(self._read_fd)
+    def _received(self, data: bytes) -> bool:
+        """Take in what came, nothing at the end; is more wanted?"""
+        self.at_end = self.at_end or not data
         self.n_bytes += len(data)
         self._unread += data
         try:
@@ -208,8 +295,8 @@ class Wire:
                 self._take(json.loads(body))
         except (AssertionError, ValueError) as fault:
             self._fault = fault
-            self._loop.remove_reader(self._read_fd)
         self.tell()
+        return self._fault is None
 
     def _take(self, message: Message) -> None:
         self.messages.append(message)
@@ -221,18 +308,6 @@ class Wire:
                 result = reply(message.get("params"))
                 with suppress(BrokenPipeError):
                     self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
-
-    def _writable(self) -> None:
-        assert self._write_fd is not None
-        try:
-            while self._unsent:
-                del self._unsent[: os.write(self._write_fd, memoryview(self._unsent)[: 1 << 16])]
-        except BlockingIOError:
-            return
-        except OSError:
-            self._unsent.clear()  # the server is gone; the test sees it from `ended`
-        self._loop.remove_writer(self._write_fd)
-        self.tell()
 
 
 def error_of(answer: Mapping[str, Any]) -> tuple[object, int | None]:

@@ -10,10 +10,12 @@ import msgspec
 import pytest
 
 from indwell.errors import ToolError
+from indwell.files.spelling import quoted
 from indwell.sandbox.proxy.hosts import allowed
 from indwell.tools.base import Outcome, Succeeded, Tool, ToolContext, ToolFacts
 from indwell.workspace.disk import DiskWorkspace
 from support.memory_workspace import MemoryWorkspace
+from support.platforms import posix_only
 from tools.calling import Agent
 
 
@@ -79,16 +81,24 @@ async def test_the_working_directory_lives_on(
     outcome = await agent.call("bash", command="pwd")
     assert outcome.text.splitlines()[0] == str((root / folder).resolve())
     facts = agent.tools.bind("bash", '{"command": "ls"}').facts
-    assert facts == ToolFacts("bash", "run", command="ls", cwd=str((root / folder).resolve()))
+    assert facts == ToolFacts("bash", "run", command="ls", cwd=(root / folder).resolve().as_posix())
 
 
-@pytest.mark.parametrize("command", ["cd /etc", "cd ..", "cd out", "cd a; cd ../../"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param("cd /etc", marks=posix_only("folders")),
+        "cd ..",
+        pytest.param("cd out", marks=posix_only("symlinks")),
+        "cd a; cd ../../",
+    ],
+)
 async def test_the_working_directory_stays_in_the_workspace(
     agent: Agent, root: Path, tmp_path: Path, command: str
 ) -> None:
     (root / "out").symlink_to("/etc")
     outcome = await agent.call("bash", command=command)
-    assert f"[the working directory stays {root}: " in outcome.text
+    assert f"[the working directory stays {root.as_posix()}: " in outcome.text
     assert agent.shell.cwd == root
 
 
@@ -97,6 +107,7 @@ async def test_a_move_is_reported(agent: Agent) -> None:
     assert outcome.text == "(no output)\nexit code 0\n[the working directory is now 'a/b']"
 
 
+@posix_only("shell")
 async def test_nothing_else_lives_on(agent: Agent) -> None:
     await agent.call("bash", command="X=1; export Y=2; alias z=ls; f() { :; }")
     outcome = await agent.call("bash", command="echo [$X$Y]; type z f 2>&1 | grep -c 'not found'")
@@ -112,6 +123,7 @@ async def test_a_folder_that_is_gone_is_left_for_the_root(agent: Agent, root: Pa
     assert outcome.text == f"{root}\nexit code 0"
 
 
+@posix_only("symlinks")
 async def test_a_folder_swapped_for_a_link_is_not_entered(agent: Agent, root: Path) -> None:
     await agent.call("bash", command="cd a/b")
     (root / "a" / "b").rmdir()
@@ -126,7 +138,7 @@ async def test_a_long_output_keeps_both_ends_and_can_be_read_whole(agent: Agent)
     path = agent.context.readable.own[0] / "bash-1.txt"
     assert agent.spilled == [whole]
     assert outcome.text == (
-        f"{whole[:6_000]}\n[… 39,894 characters left out; it is whole in {str(path)!r}, for "
+        f"{whole[:6_000]}\n[… 39,894 characters left out; it is whole in {quoted(path)}, for "
         f"read_file or grep …]\n{whole[-3_000:]}exit code 0"
     )
     read = await agent.call("read_file", path=str(path), offset=5_000, limit=1)
@@ -217,6 +229,7 @@ async def test_the_time_limit_is_bounded(agent: Agent, timeout_s: int) -> None:
         await agent.call("bash", command="true", timeout_s=timeout_s)
 
 
+@posix_only("shell")
 async def test_prc_07_what_runs_on_in_the_background_ends_and_is_reported(agent: Agent) -> None:
     outcome = await agent.call("bash", command="sleep 1000 & echo started")
     assert outcome.text == ("started\nexit code 0\n[1 background process ended with the command]")
@@ -247,6 +260,7 @@ async def test_files_that_changed_beneath_open_buffers_are_named(
     )
 
 
+@posix_only("shell")
 async def test_prc_09_what_was_ended_for_taking_too_much_says_so(agent: Agent) -> None:
     outcome = await agent.call("bash", command="echo early; kill -XCPU $$")
     assert "early\nended: it used over " in outcome.text
@@ -269,6 +283,7 @@ async def test_a_command_that_fills_our_own_pipe_ends(agent: Agent, root: Path) 
     assert (outcome.figure, agent.shell.cwd) == ("timed out", root)
 
 
+@posix_only("folders")
 async def test_a_command_cannot_move_the_agent_out_by_our_own_pipe(
     agent: Agent, root: Path
 ) -> None:

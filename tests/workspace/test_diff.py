@@ -23,6 +23,7 @@ from indwell.workspace.comparing.diff import (
     unified_diff,
 )
 from indwell.workspace.text import split_lines
+from support.platforms import posix_only
 
 TEXTS = st.text("ab\r\n\ud83d\ude00", max_size=30)
 BIG = "".join(f"line {i % 977} of some text\n" for i in range(50_000))
@@ -209,6 +210,7 @@ def test_the_worst_repetition_is_bounded() -> None:
     assert best_of(1, "a\nb\n" * 20_000, "b\nc\na\n" * 15_000) < 5
 
 
+@posix_only("diff")
 def test_a_diff_is_what_the_program_diff_shows(tmp_path: Path) -> None:
     before = "".join(f"def f{i}():\n    return {i}\n\n" for i in range(40))
     after = before.replace("return 7\n", "x = 7\n    return x\n").replace("return 30\n", "pass\n")

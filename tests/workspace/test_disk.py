@@ -12,6 +12,7 @@ from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.in_place import new_journal
 from indwell.files.new_file import usable
 from indwell.workspace.disk import DiskWorkspace
+from support.platforms import posix_only
 
 
 @pytest.fixture
@@ -124,6 +125,7 @@ async def test_a_name_is_found_in_the_form_that_the_disk_has(
     assert workspace.resolve("ne\u0301w.txt") == tmp_path / "n\u00e9w.txt"
 
 
+@posix_only("symlinks")
 async def test_a_link_out_is_refused_however_it_is_reached(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
@@ -141,6 +143,7 @@ async def test_half_a_character_is_refused(workspace: DiskWorkspace, tmp_path: P
     assert (tmp_path / "a").read_bytes() == b"old"
 
 
+@posix_only("mkfifo")
 async def test_a_pipe_is_refused_without_waiting(workspace: DiskWorkspace, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ToolError, match="is a pipe"):
@@ -163,6 +166,7 @@ async def test_a_cancelled_write_has_happened_or_not_when_it_returns(
     assert standing == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
 
+@posix_only("kernel")
 async def test_per_13_a_write_that_was_cut_off_half_way_is_undone_when_the_file_is_read(
     tmp_path: Path,
 ) -> None:

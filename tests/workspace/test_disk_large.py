@@ -10,6 +10,7 @@ import pytest
 from indwell.errors import TextMoved, TooLarge, ToolError
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.large import LARGE_B, ByteSplice, Large, page_of
+from support.platforms import posix_only
 
 LINE = b"%09d a line of a large file, long enough that not many are needed for it\n"
 N_LINES = LARGE_B // len(LINE % 0) + 2
@@ -40,6 +41,7 @@ async def test_a_large_file_is_looked_at_in_place(workspace: DiskWorkspace, tmp_
     assert await workspace.within(tmp_path / "a", second_line) == ("000000001", N_LINES)
 
 
+@posix_only("modes")
 async def test_a_large_file_is_changed_byte_for_byte(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from indwell.workspace import executable_files
 from indwell.workspace.executable_files import executables, instruction_files
+from support.platforms import posix_only
 
 
 class Folder:
@@ -120,6 +121,7 @@ def test_a_worktree_counts_with_the_repository_that_it_points_to(folder) -> None
     assert tree.names == [".git", str(folder.root / "main/.git/hooks/pre-commit")]
 
 
+@posix_only("symlinks")
 def test_inj_08_a_link_out_of_the_folder_is_never_read(folder, tmp_path) -> None:
     secret = tmp_path / "secret"
     secret.write_bytes(b"KEY")
@@ -136,6 +138,7 @@ def test_inj_08_a_link_out_of_the_folder_is_never_read(folder, tmp_path) -> None
     assert folder.digests != before
 
 
+@posix_only("symlinks")
 def test_a_folder_behind_a_link_counts_with_what_it_holds(folder) -> None:
     folder.write("other/x")
     (folder.root / ".indwell").mkdir()
@@ -143,6 +146,7 @@ def test_a_folder_behind_a_link_counts_with_what_it_holds(folder) -> None:
     assert folder.names == [".indwell/skills/x"]
 
 
+@posix_only("symlinks")
 def test_a_folder_behind_a_link_out_is_known_by_where_it_leads(folder, tmp_path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "x").write_bytes(b"x")
@@ -155,6 +159,7 @@ def test_a_folder_behind_a_link_out_is_known_by_where_it_leads(folder, tmp_path)
     assert folder.digests != before
 
 
+@posix_only("symlinks")
 def test_links_that_lead_round_and_round_come_to_an_end(folder) -> None:
     folder.write(".indwell/x")
     for number in range(4):
@@ -162,6 +167,7 @@ def test_links_that_lead_round_and_round_come_to_an_end(folder) -> None:
     assert folder.digests == {".indwell/…": ""}
 
 
+@posix_only("mkfifo")
 def test_pipes_and_folders_in_the_place_of_files_do_no_harm(folder) -> None:
     os.mkfifo(folder.root / "AGENTS.md")
     (folder.root / ".envrc").mkdir()

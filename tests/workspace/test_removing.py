@@ -11,6 +11,7 @@ from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.user_files import delete_exactly
 from indwell.workspace.disk import DiskWorkspace
 from support.memory_workspace import MemoryWorkspace
+from support.platforms import posix_only
 
 LATIN = "größer\r\n".encode("latin-1")
 
@@ -24,6 +25,7 @@ def room(tmp_path: Path) -> tuple[DiskWorkspace, Path, Path]:
     return DiskWorkspace([root], private=private), root / "a.txt", private
 
 
+@posix_only("modes")
 async def test_the_bytes_of_a_removed_file_are_kept_for_the_user_alone(room) -> None:
     workspace, path, private = room
     kept = await workspace.remove(path, await workspace.read(path), label="reject")
@@ -59,6 +61,7 @@ async def test_without_a_copy_nothing_is_deleted(room) -> None:
     assert path.exists()
 
 
+@posix_only("symlinks")
 async def test_a_link_that_took_its_place_is_not_followed(room, tmp_path) -> None:
     workspace, path, _ = room
     base = await workspace.read(path)
@@ -72,6 +75,7 @@ async def test_a_link_that_took_its_place_is_not_followed(room, tmp_path) -> Non
     assert path.is_symlink()
 
 
+@posix_only("mkfifo")
 def test_a_pipe_is_not_deleted(tmp_path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ToolError, match="no regular file"):

@@ -12,6 +12,7 @@ import pytest
 
 from indwell.workspace.executable_files import executables
 from indwell.workspace.git.repository import MOST_CONFIGURATIONS, git_places, places_of
+from support.platforms import posix_only
 
 HOOK = ".git/hooks/pre-commit"
 NUL = b"gitdir: a\0b\n"
@@ -101,6 +102,7 @@ def nested(work: Work) -> None:
     work.write("sub/inner/.git/config", work.evil)
 
 
+@posix_only("git")
 @pytest.mark.parametrize(
     ("made", "name", "folder"),
     [
@@ -124,6 +126,7 @@ def test_tru_17_whatever_git_obeys_is_seen(work, made, name, folder) -> None:
     assert work.digests[name] != before[name]
 
 
+@posix_only("symlinks")
 def test_a_hook_that_links_to_a_script_of_the_workspace_is_known_by_what_that_holds(work) -> None:
     work.repository()
     work.write("s.sh", "echo\n")
@@ -135,6 +138,7 @@ def test_a_hook_that_links_to_a_script_of_the_workspace_is_known_by_what_that_ho
     assert work.digests != before
 
 
+@posix_only("symlinks")
 def test_a_folder_of_hooks_behind_a_link_counts(work) -> None:
     work.repository()
     shutil.rmtree(work.root / ".git/hooks", ignore_errors=True)
@@ -143,6 +147,7 @@ def test_a_folder_of_hooks_behind_a_link_counts(work) -> None:
     assert list(work.digests) == ["h/post-checkout"]
 
 
+@posix_only("git")
 def test_a_script_that_a_configuration_names_counts(work) -> None:
     work.repository()
     work.write(".git/config", '[diff]\n\texternal = "sh tools/diff.sh --all"\n')
@@ -180,6 +185,7 @@ def test_h6_what_no_path_can_be_does_no_harm_and_is_known_by_its_text(work, name
         assert work.digests != before
 
 
+@posix_only("git")
 def test_a_submodule_s_place_is_not_asked_about(work) -> None:
     work.repository()
     (work.root / ".git/modules").mkdir()
@@ -199,6 +205,7 @@ def test_more_configurations_than_anybody_reads_are_never_known_again(work) -> N
     assert work.digests[".git/…"] == ""
 
 
+@posix_only("git")
 def test_h3_a_repository_by_another_name_is_named(work) -> None:
     work.repository("", "--separate-git-dir", str(work.root / "real"))
     found = git_places(work.root)
@@ -209,6 +216,7 @@ def test_h3_a_repository_by_another_name_is_named(work) -> None:
     assert places_of(work.root).folders == found.folders
 
 
+@posix_only("git")
 def test_h4_what_a_configuration_points_to_is_named(work) -> None:
     work.repository()
     work.write(
@@ -223,6 +231,7 @@ def test_h4_what_a_configuration_points_to_is_named(work) -> None:
     assert "." not in found
 
 
+@posix_only("git")
 def test_hooks_in_the_workspace_s_own_folder_do_not_make_all_of_it_special(work) -> None:
     work.repository()
     work.write(".git/config", "[core]\n\thooksPath = .\n")
@@ -234,6 +243,7 @@ def test_hooks_in_the_workspace_s_own_folder_do_not_make_all_of_it_special(work)
     assert str(work.root / "pre-commit") in found
 
 
+@posix_only("git")
 def test_a_worktree_in_its_bare_repository_is_not_special_as_a_whole(work) -> None:
     work.repository("", "--bare")
     work.write("worktrees/main/commondir", "../..\n")
