@@ -141,7 +141,7 @@ HOSTILE: list[Callable[[], str]] = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-async def test_what_a_file_says_cannot_leave_its_tag(
+async def test_the_text_of_a_file_cannot_leave_its_tag(
     tmp_path: Path, text: Callable[[], str]
 ) -> None:
     [words] = await edited_then(tmp_path, text())

@@ -54,7 +54,7 @@ async def test_reads_that_may_are_not_listed_and_everything_else_is(tmp_path: Pa
         ]
 
 
-async def test_a_question_that_stood_when_the_turn_was_stopped_is_on_record(tmp_path: Path) -> None:
+async def test_a_question_that_was_open_when_the_turn_stopped_is_on_record(tmp_path: Path) -> None:
     async def run(_name: str, _context: object) -> str:
         raise AssertionError
 

@@ -233,7 +233,7 @@ class SlowHider:
         return text
 
 
-async def test_a_line_that_gets_its_end_while_it_is_looked_at_stands_where_it_belongs() -> None:
+async def test_a_line_that_is_completed_during_a_look_keeps_its_place() -> None:
     hider = SlowHider("half a ")
     output = Output(nothing_kept, hider)
     output.feed(b"half a ")

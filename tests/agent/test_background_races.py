@@ -75,7 +75,7 @@ async def test_changes_of_a_command_are_reviewed_although_another_ended_while_it
         assert [(one.old, one.new) for one in hunks] == [((), ("more\n",))]
 
 
-async def test_what_the_user_rejects_meanwhile_is_not_a_change_of_the_command(
+async def test_a_rejection_by_the_user_is_not_a_change_of_the_running_command(
     tmp_path: Path,
 ) -> None:
     script = [

@@ -96,11 +96,11 @@ def test_if_not_even_the_first_call_fits_a_new_session_is_not_advised(
 @pytest.mark.parametrize(
     "budgets", [Budgets(), Budgets(turn=0.6, session=1.1, day=3, turn_tokens=30_000)]
 )
-def test_what_fits_every_budget_may_be_sent(budgets: Budgets) -> None:
+def test_a_request_that_fits_every_budget_may_be_sent(budgets: Budgets) -> None:
     assert refusal(budgets, OUTLAY, NEXT, 0.1312) == ""
 
 
-def test_what_has_no_price_keeps_only_the_budget_of_tokens() -> None:
+def test_a_model_without_a_price_has_only_the_token_budget() -> None:
     spent = Outlay(turn=9.0, session=9.0, day=9.0, turn_tokens=0)
     assert refusal(Budgets(turn=0.0, day=0.0), spent, NEXT, None) == ""
     assert refusal(Budgets(turn_tokens=1), spent, NEXT, None) != ""

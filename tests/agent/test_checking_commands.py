@@ -162,7 +162,7 @@ async def test_a_check_does_not_count(tmp_path: Path, script: tuple[object, ...]
 
 
 @needs_bubblewrap
-async def test_what_a_later_command_leaves_alone_stays_proven(tmp_path: Path) -> None:
+async def test_a_later_command_that_changes_no_checked_file_keeps_the_proof(tmp_path: Path) -> None:
     script = (SAFE, run(CHECK), run("echo note > notes.txt", "c4"))
     assert await verdict(tmp_path, *script) == f"`{CHECK}` passed after the last edit"
 

@@ -180,7 +180,7 @@ async def test_steering_reaches_the_model_although_a_feature_fails_to_hear_it(
 
 
 @pytest.mark.parametrize("slot", ["compacted", "after_compaction", "unpinned"])
-async def test_a_compaction_stands_although_a_feature_fails_to_hear_of_it(
+async def test_a_compaction_is_kept_when_a_feature_fails_on_its_event(
     tmp_path: Path, slot: str
 ) -> None:
     script = [asks(call("read_file", "c1", path="a.py")), says(), says(), says()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.agent.features.checks.look_back import VerifiedState, standing_words
+from indwell.agent.features.checks.new_problems import VerifiedState, standing_words
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ async def test_a_command_that_adds_no_protected_file_to_git_is_not_reported(
     assert await after(work, HARMLESS[what]) == ()
 
 
-async def test_what_a_fetch_brought_is_reported_only_if_no_host_was_allowed(work: Path) -> None:
+async def test_fetched_commits_are_reported_only_if_no_host_was_allowed(work: Path) -> None:
     text = (
         f"{PLANT}; c=$(git commit-tree -m x $(git write-tree)); git read-tree HEAD;"
         " git update-ref refs/remotes/origin/main $c"
@@ -281,7 +281,9 @@ async def test_the_user_is_asked_and_no_push_goes_out_without_that(tmp_path: Pat
         assert there == ""
 
 
-async def test_what_git_takes_for_no_repository_holds_nothing_until_git_does(work: Path) -> None:
+async def test_a_folder_that_git_does_not_accept_has_no_entries_until_git_accepts_it(
+    work: Path,
+) -> None:
     run(work, f"{PLANT}; git commit -qm x; mv .git/refs .git/away")
     entries = GitEntries(lambda: (work,))
     await entries.begin()

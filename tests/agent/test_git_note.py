@@ -85,7 +85,7 @@ async def test_changes_of_the_user_between_commands_need_no_question(place: Plac
     assert await command(place.process(), place, "true") == [], "nor between two processes"
 
 
-async def test_what_a_killed_process_did_not_look_at_is_reported_by_the_next(place: Place) -> None:
+async def test_the_next_process_reports_changes_that_a_killed_process_missed(place: Place) -> None:
     entries = place.process()
     await entries.begin()
     run(place.work, PLANT)
@@ -99,7 +99,9 @@ async def test_what_a_killed_process_did_not_look_at_is_reported_by_the_next(pla
     assert await command(place.process(), place, "true") == [], "it is the user's own again"
 
 
-async def test_what_a_background_command_does_is_reported_before_the_next_one(place: Place) -> None:
+async def test_changes_by_a_background_command_are_reported_before_the_next_one(
+    place: Place,
+) -> None:
     entries = place.process()
     place.runs = True
     assert await command(entries, place, "true") == []
@@ -110,7 +112,7 @@ async def test_what_a_background_command_does_is_reported_before_the_next_one(pl
     assert [one.words for one in await entries.news()] == [IN_INDEX]
 
 
-async def test_what_a_check_or_a_hook_does_is_reported_before_the_next_command(
+async def test_changes_by_a_check_or_hook_are_reported_before_the_next_command(
     place: Place,
 ) -> None:
     entries = place.process()
@@ -120,7 +122,7 @@ async def test_what_a_check_or_a_hook_does_is_reported_before_the_next_command(
     assert await command(entries, place, "true") == [IN_INDEX]
 
 
-async def test_a_check_that_is_stopped_is_looked_at_all_the_same(place: Place) -> None:
+async def test_changes_by_a_stopped_check_are_reported_too(place: Place) -> None:
     entries = place.process()
 
     async def stopped() -> None:

@@ -72,7 +72,7 @@ async def test_files_that_git_itself_writes_are_not_reported(work: Path, what: s
     assert await entries.look() == ()
 
 
-async def test_what_is_not_an_object_and_what_cannot_be_read_is_reported(work: Path) -> None:
+async def test_files_that_are_no_objects_or_unreadable_are_reported(work: Path) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     folder = work / ".git" / "objects" / "00"

@@ -69,7 +69,7 @@ def test_an_exit_code_and_an_output_mean(
 
 
 @pytest.mark.parametrize("event", HookEvent.__args__)
-def test_what_can_be_prevented_is_stopped_by_a_hook_that_does_not_work(event: HookEvent) -> None:
+def test_a_broken_hook_stops_only_events_that_can_be_prevented(event: HookEvent) -> None:
     assert is_closed(Hook(event, "x")) is (event in {"prompt_submitted", "before_tool"})
     assert is_closed(Hook(event, "x", if_broken="block"))
     assert not is_closed(Hook(event, "x", if_broken="go on"))

@@ -226,7 +226,7 @@ async def test_a_hook_that_does_not_work_stops_the_call_unless_it_is_to_be_passe
 
 
 @pytest.mark.parametrize("event", ["after_tool", "turn_end"])
-async def test_what_is_done_already_continues_if_a_hook_does_not_work(
+async def test_a_broken_hook_does_not_stop_an_action_that_is_already_done(
     event: HookEvent, tmp_path: Path
 ) -> None:
     async with a_project(tmp_path, [READ, says()], hooks=(Hook(event, "exit 9"),)) as project:

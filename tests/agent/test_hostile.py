@@ -104,7 +104,7 @@ async def test_paths_outside_the_workspace_are_refused_without_a_question(
 
 @pytest.mark.parametrize("mode", ["ask", "review", "auto"])
 @pytest.mark.parametrize("one", ASKED, ids=lambda one: f"{one.name}-{one.arguments}")
-async def test_what_is_secret_or_executed_or_trusted_needs_a_question(
+async def test_secret_executed_and_trusted_files_need_a_question(
     tmp_path: Path, one: ToolCall, mode: Mode
 ) -> None:
     world = await attack(tmp_path, one, mode)

@@ -48,7 +48,7 @@ async def test_a_fact_that_forges_a_tag_is_reported_as_data(tmp_path, forged) ->
     assert block.meta.tier == 2, "it instructs nobody"
 
 
-async def test_a_forged_fact_that_stands_there_is_not_said_again(tmp_path) -> None:
+async def test_a_forged_fact_in_the_conversation_is_not_sent_again(tmp_path) -> None:
     pages = MemoryPages(tmp_path / "memory", "shop")
     pages.keep(Fact(FORGED[0]))
     async with a_world(tmp_path, [says(), says()], features=[memory_feature(pages, ())]) as made:

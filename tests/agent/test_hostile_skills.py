@@ -232,7 +232,7 @@ async def test_the_model_comes_to_no_file_by_a_name(folder, tmp_path, name):
     assert "there is no skill" in result.text
 
 
-async def test_what_is_beside_a_loaded_skill_of_the_user_s_stays_closed(folder, home, tmp_path):
+async def test_files_beside_a_loaded_skill_of_the_user_stay_closed(folder, home, tmp_path):
     skill = home / ".config" / "indwell" / "skills" / "mine"
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_bytes(b"---\nname: mine\ndescription: x\n---\nBody.\n")

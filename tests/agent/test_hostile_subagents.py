@@ -161,7 +161,7 @@ def test_no_file_can_ask_for_more() -> None:
 
 
 @pytest.mark.parametrize("other", ["user", "indwell"])
-def test_a_repository_cannot_stand_in_for_a_name_of_the_users(other: Any) -> None:
+def test_a_repository_cannot_redefine_a_sub_agent_of_the_user(other: Any) -> None:
     ours = Definition("explore", "", "Ours.", other, read_only=True)
     theirs = Definition("explore", "", "Theirs.", "workspace")
     assert known_by_name([theirs, ours]) == {"explore": ours}

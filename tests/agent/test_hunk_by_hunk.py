@@ -102,7 +102,7 @@ async def test_pol_22_only_the_hunk_that_was_accepted_is_applied_and_the_model_i
         assert decided[-1].answer == "1 of 3 hunks"
 
 
-async def test_what_the_model_knows_afterwards_is_the_present_text(tmp_path: Path) -> None:
+async def test_the_model_knows_the_current_text_after_a_partial_refusal(tmp_path: Path) -> None:
     """Its next edit of the very lines that were refused finds them as they were."""
     again = [{"old": "line 20\n", "new": "20\n"}, {"old": "two\n", "new": "2\n"}]
     script = [*SCRIPT[:2], asks(call("edit_file", "c3", path="a.txt", edits=again)), says()]

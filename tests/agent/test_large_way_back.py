@@ -115,7 +115,7 @@ async def test_once_somebody_else_has_changed_the_file_it_stays(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("is_secret", [True, False])
-async def test_what_is_not_kept_is_reported_in_plain_words(
+async def test_missing_earlier_content_is_reported_in_plain_words(
     tmp_path: Path, *, is_secret: bool
 ) -> None:
     """A secret among the changed lines is never written down; a patch may be lost or damaged."""

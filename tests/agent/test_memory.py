@@ -115,7 +115,7 @@ async def test_a_correction_shows_what_it_takes_the_place_of(tmp_path) -> None:
     assert [one.text for one in pages_in(tmp_path).facts("workspace")] == [new]
 
 
-async def test_a_page_that_changed_while_the_question_stood_is_asked_about_again(tmp_path) -> None:
+async def test_a_page_that_changed_during_the_question_is_asked_about_again(tmp_path) -> None:
     class Meddling:
         async def ask(self, question: object) -> str:
             del question

@@ -397,7 +397,7 @@ async def test_a_question_is_on_record_before_it_is_answered(tmp_path: Path) -> 
     assert [one.answer for one in found] == ["", "no"]
 
 
-async def test_what_a_yes_given_beforehand_does_not_cover_is_not_done_and_the_model_hears_why(
+async def test_a_call_that_the_advance_approval_does_not_cover_is_refused_with_a_reason(
     tmp_path: Path,
 ) -> None:
     root = a_root(tmp_path)

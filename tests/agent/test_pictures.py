@@ -96,9 +96,7 @@ async def test_a_resumed_session_has_its_picture_again(tmp_path: Path, folder: P
     ] == [world.messages[2].blocks[2]]
 
 
-async def test_what_only_calls_itself_a_picture_or_is_too_large_is_refused(
-    tmp_path: Path, folder: Path
-) -> None:
+async def test_a_false_or_too_large_picture_is_refused(tmp_path: Path, folder: Path) -> None:
     agent = Agent(DiskWorkspace([folder]), tmp_path / "spill")
     agent.context = msgspec.structs.replace(agent.context, takes_pictures=True)
     (folder / "c.png").write_bytes(b"\0\1\2")

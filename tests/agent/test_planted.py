@@ -77,7 +77,7 @@ async def test_the_question_names_the_program_and_the_yes_is_for_it_as_it_is(
     assert not (tmp_path / "escaped").exists()
 
 
-async def test_no_tool_of_ours_runs_a_program_of_the_workspace(tmp_path: Path, work: Path) -> None:
+async def test_no_tool_runs_a_program_of_the_workspace(tmp_path: Path, work: Path) -> None:
     for name in ("rg", "bash", "git", "ls"):
         plant(work, name)
     (work / "a.txt").write_bytes(b"needle\n")

@@ -96,14 +96,14 @@ async def test_in_auto_mode_nothing_waits_and_the_turn_can_still_be_taken_back(
         assert ledger.before(A, world.session.id, 1) == BEFORE
 
 
-async def test_what_was_shown_in_ask_mode_and_allowed_is_reviewed(tmp_path: Path) -> None:
+async def test_an_edit_shown_and_allowed_in_ask_mode_counts_as_reviewed(tmp_path: Path) -> None:
     script = [READ, TWO, edit("e2", ("line 9", "nine")), says()]
     async with reviewing(tmp_path, script, mode="ask", answers=("once", "no")) as (world, ledger):
         await world.turn()
         assert (ledger.n_pending, ledger.before(A, world.session.id, 1)) == (0, BEFORE)
 
 
-async def test_what_a_standing_yes_covers_was_not_shown_and_waits(tmp_path: Path) -> None:
+async def test_an_edit_allowed_by_an_earlier_yes_waits_for_review(tmp_path: Path) -> None:
     script = [READ, TWO, edit("e2", ("line 9", "nine")), says()]
     async with reviewing(tmp_path, script, mode="ask", answers=("session",)) as (world, ledger):
         await world.turn()
@@ -217,7 +217,7 @@ async def test_accepted_changes_are_named_only_beside_rejected_ones(tmp_path: Pa
         assert len(told(world)) == 1
 
 
-async def test_what_the_user_wrote_besides_is_reported_in_the_same_block(tmp_path: Path) -> None:
+async def test_other_changes_of_the_file_are_reported_in_the_same_block(tmp_path: Path) -> None:
     async with reviewing(tmp_path, [READ, TWO, says(), says()]) as (world, ledger):
         await world.turn()
         assert isinstance(world.workspace, MemoryWorkspace)

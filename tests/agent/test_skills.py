@@ -237,7 +237,7 @@ async def test_the_skills_of_a_folder_are_reported_once_at_the_tail(tmp_path):
         assert "build" not in system[0].text
 
 
-async def test_what_changes_within_a_turn_is_reported_with_the_next_request(tmp_path):
+async def test_skills_that_change_within_a_turn_are_reported_with_the_next_request(tmp_path):
     places = MadeUp(a_skill("old"), a_skill("same"), a_skill("gone"))
     changed = (a_skill("old", "Otherwise."), a_skill("same"), a_skill("new"))
 
@@ -298,7 +298,7 @@ async def test_the_folders_are_looked_at_once_a_turn_unless_something_changed(tm
         assert places.n_looks == before + 1
 
 
-async def test_what_is_wrong_with_skills_is_reported_once(tmp_path):
+async def test_problems_with_skills_are_reported_once(tmp_path):
     places = MadeUp(a_skill("one"), a_skill("one", origin="workspace"))
     places.problems = ("the skill in '/x' cannot be used: no YAML",)
     async with a_world(tmp_path, [says(), says()]) as world:

@@ -92,7 +92,7 @@ async def test_several_work_at_once(tmp_path: Path) -> None:
     assert len(set(ids)) == 2, "calls of both have the same name in their replies"
 
 
-async def test_what_it_does_is_reported_under_its_call(tmp_path: Path) -> None:
+async def test_the_work_of_a_sub_agent_is_reported_under_its_call(tmp_path: Path) -> None:
     model = Model(
         [delegates(), says()], children={PLAIN: [READ, EDIT, says("a long story of mine")]}
     )

@@ -34,7 +34,7 @@ async def cards(world: World) -> dict[str, RecordedCall]:
     return {one.started.id: one for one in calls}
 
 
-async def test_read_back_its_calls_are_what_was_told_live(tmp_path: Path) -> None:
+async def test_calls_read_from_the_log_equal_the_calls_reported_live(tmp_path: Path) -> None:
     model = Model(
         [
             asks(call("agent", "c1", task="first"), call("agent", "c2", task=PLAIN)),

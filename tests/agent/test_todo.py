@@ -106,7 +106,7 @@ async def test_an_invalid_list_is_refused_and_the_old_one_stays(tmp_path, items,
         assert len(made.told(TodoChanged)) == 1
 
 
-async def test_what_hides_or_breaks_lines_is_shown(tmp_path) -> None:
+async def test_characters_that_hide_text_or_break_lines_are_shown(tmp_path) -> None:
     odd = asks(plan(("Read\n the\u202e code\x1b[2J", "open")))
     async with world(tmp_path, [odd, says("fine")]) as made:
         await made.turn()

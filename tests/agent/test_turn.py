@@ -271,7 +271,7 @@ class Restarting:
         return Reply("Hi")
 
 
-async def test_a_reply_that_is_sent_again_starts_its_text_anew(tmp_path: Path) -> None:
+async def test_a_restarted_reply_starts_its_text_again(tmp_path: Path) -> None:
     async with a_world(tmp_path, []) as world:
         world.session.notice = "the window of 'small' is not known"
 
@@ -304,7 +304,7 @@ async def test_a_bug_ends_the_turn_is_logged_and_leaves_the_session_valid(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows removes no open file")
-async def test_turns_after_the_log_was_removed_are_in_the_log_all_the_same(tmp_path: Path) -> None:
+async def test_turns_after_the_log_was_removed_are_still_logged(tmp_path: Path) -> None:
     async with a_world(tmp_path, [says("one"), says("two")]) as world:
         await world.turn("first words")
         (path,) = (tmp_path / "state").rglob("log.jsonl")

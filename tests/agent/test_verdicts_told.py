@@ -26,7 +26,7 @@ def wrote(world: World, ledger: ReviewLedger, text: str) -> None:
     ledger.sync(A, text)
 
 
-async def test_of_a_hunk_of_two_turns_only_what_was_reverted_is_reported(tmp_path: Path) -> None:
+async def test_only_the_reverted_part_of_a_hunk_of_two_turns_is_reported(tmp_path: Path) -> None:
     script = [READ, ONE, says(), MORE, says(), says()]
     async with reviewing(tmp_path, script) as (world, ledger):
         await world.turn()
@@ -55,7 +55,7 @@ async def test_two_rejections_one_upon_the_other_are_nobody_elses_change(tmp_pat
         assert world.session.seen.text(A) == BEFORE
 
 
-async def test_of_a_rejection_that_the_user_undid_in_the_editor_nothing_is_reported(
+async def test_a_rejection_that_the_user_undid_in_the_editor_is_not_reported(
     tmp_path: Path,
 ) -> None:
     async with reviewing(tmp_path, [READ, ONE, says(), says(), says()]) as (world, ledger):
@@ -88,7 +88,7 @@ async def test_a_rejection_that_was_undone_and_typed_over_is_not_told_as_it_was(
         assert world.session.seen.text(A) == now
 
 
-async def test_of_two_rejections_the_undo_of_the_later_leaves_the_earlier(tmp_path: Path) -> None:
+async def test_undoing_the_later_of_two_rejections_keeps_the_earlier(tmp_path: Path) -> None:
     both = edit("e1", ("line 2", "two"), ("line 30", "thirty"))
     async with reviewing(tmp_path, [READ, both, says(), says()]) as (world, ledger):
         await world.turn()

@@ -31,7 +31,7 @@ def test_an_address_may_leave_its_scheme_out(typed) -> None:
 
 
 @pytest.mark.parametrize("typed", ["opnai", "", "two words", "host:99999", "ftp://host"])
-def test_what_is_not_an_address_is_refused(typed) -> None:
+def test_a_text_that_is_no_address_is_refused(typed) -> None:
     with pytest.raises(UserError):
         address_of(typed)
 

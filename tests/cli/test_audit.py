@@ -102,7 +102,7 @@ async def test_json_has_the_same_and_a_turn_can_be_chosen(home) -> None:
         (("nonsense",), "there is no session 'nonsense'"),
     ],
 )
-async def test_what_is_not_there_is_reported(home, arguments, said) -> None:
+async def test_a_missing_session_is_reported(home, arguments, said) -> None:
     ended = await audit(home, *arguments)
     assert ended.code == 2
     assert said in ended.stderr
@@ -146,7 +146,7 @@ WANTED = "with network to x.org"
         ("", f"; it was to run {WANTED}; no answer is on record"),
     ],
 )
-def test_what_was_wanted_is_reported_of_what_was_refused_too(answer: str, words: str) -> None:
+def test_a_refused_act_is_reported_with_what_it_requested(answer: str, words: str) -> None:
     act = Act(
         1,
         "c",
@@ -163,7 +163,7 @@ def test_what_was_wanted_is_reported_of_what_was_refused_too(answer: str, words:
     assert decided_words(act) == f"asked by network: why{words}"
 
 
-def test_what_ran_outside_of_the_sandbox_is_reported_as_nowhere_else() -> None:
+def test_a_command_that_ran_outside_the_sandbox_is_reported_as_such_only_once() -> None:
     act = Act(1, "c", AT, "bash", "x", decision="ask", answer="once", sandbox="not sandboxed")
     act = msgspec.structs.replace(act, widening="outside the sandbox")
     assert decided_words(act) == "asked; you said once, outside the sandbox"

@@ -51,7 +51,7 @@ async def test_a_set_up_that_works_fails_nowhere(home) -> None:
     assert (ended.code, json.loads(ended.stdout)["ok"], CANARY in ended.stdout) == (0, True, False)
 
 
-async def test_what_fails_comes_with_how_to_fix_it(home) -> None:
+async def test_a_failed_check_says_how_to_fix_it(home) -> None:
     ended = await doctor(home, "--offline")
     assert ended.code == 1
     assert "✗ model: no model is set; run `indwell login`" in ended.stdout

@@ -46,7 +46,7 @@ def test_a_home_folder_that_nothing_hides_is_reported(level: Level, *, is_said: 
     assert ("nothing hides your home folder" in home_words(Strength(level))) is is_said
 
 
-def test_what_windows_holds_and_what_not_is_said_one_by_one() -> None:
+def test_each_bound_that_windows_holds_or_lacks_is_reported() -> None:
     proof = Proof(frozenset(["writes", "processes"]), "it does not hold network and secrets")
     held, _ = strength_of([("restricted", proof)])
     assert notice_of(held) == (
@@ -63,7 +63,7 @@ def test_what_windows_holds_and_what_not_is_said_one_by_one() -> None:
     )
 
 
-def test_sbx_25_where_there_is_none_every_command_is_asked_for() -> None:
+def test_sbx_25_every_command_needs_a_question_without_a_sandbox() -> None:
     held = Strength("S0", "Windows", "not sandboxed")
     assert notice_of(held).endswith("every command is asked for")
 

@@ -108,7 +108,7 @@ def test_a_workspace_that_is_too_big_to_look_through_holds_no_command(workspace:
     assert "more than" in guard.look().refused
 
 
-def test_with_too_many_installed_folders_only_commands_that_read_run(workspace: Path) -> None:
+def test_too_many_installed_folders_allow_only_read_only_commands(workspace: Path) -> None:
     guard = FolderGuard(workspace, SECRETS, most_installed=20, quarantine=beside(workspace))
     before = guard.look()
     assert not before.refused
@@ -128,7 +128,7 @@ def test_with_too_many_installed_folders_only_commands_that_read_run(workspace: 
     assert not guard.look().refused
 
 
-async def test_what_the_configuration_of_git_names_is_kept(workspace: Path) -> None:
+async def test_files_named_by_gits_configuration_stay_unchanged(workspace: Path) -> None:
     (workspace / ".githooks").mkdir()
     (workspace / ".githooks" / "pre-commit").write_bytes(b"true")
     (workspace / "git-settings").write_bytes(b"[core]\n")
@@ -181,7 +181,7 @@ async def test_a_repository_that_is_made_in_two_steps_is_none_afterwards(workspa
     assert not (workspace / "b" / "config").exists()
 
 
-async def test_what_protected_links_lead_to_is_kept(workspace: Path) -> None:
+async def test_targets_of_protected_links_stay_unchanged(workspace: Path) -> None:
     (workspace / ".vscode").mkdir()
     (workspace / "conf").mkdir()
     (workspace / "conf" / "s.json").write_bytes(b"{}")
@@ -239,7 +239,7 @@ async def test_files_that_send_git_to_other_objects_or_hosts_are_removed(
     assert not (workspace / ".git" / name).exists()
 
 
-async def test_what_a_rebase_has_to_do_may_run_nothing(workspace: Path) -> None:
+async def test_a_rebase_todo_may_not_contain_commands(workspace: Path) -> None:
     todo = workspace / ".git" / "rebase-merge" / "git-rebase-todo"
     assert (await run(workspace, f"mkdir {todo.parent}; echo pick 0123 >{todo}")).notes == ()
     finished = await run(workspace, f"echo exec touch ran >>{todo}")

@@ -156,7 +156,7 @@ async def test_no_place_of_keys_is_read_from_the_sandbox(
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_what_builds_need_is_read_and_nothing_of_it_written(
+async def test_builds_can_read_but_not_write_the_files_they_need(
     home: Path, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{home}/tools/mine/bin:{home}/.local/bin:{os.environ['PATH']}")

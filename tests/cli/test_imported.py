@@ -54,7 +54,7 @@ async def test_a_recorded_session_continues_and_its_request_can_be_made_again(ho
     assert json.loads(replayed.stdout)["equal"] is True
 
 
-async def test_what_of_a_file_cannot_be_imported_is_one_sentence(home) -> None:
+async def test_each_import_failure_is_one_sentence(home) -> None:
     broken = packed(home.folder, "tau", 2)
     broken.write_bytes(broken.read_bytes()[:-9])
     empty = home.folder / "empty.jsonl"
@@ -81,7 +81,7 @@ async def test_a_file_of_several_packed_parts_is_read_to_its_end(home) -> None:
 GOOD = json.dumps({"id": "a", "messages": [{"role": "user", "content": "look"}]}) + "\n"
 
 
-async def test_what_is_damaged_in_a_file_is_reported_as_replay_tells_it(home) -> None:
+async def test_import_and_replay_report_damage_in_the_same_words(home) -> None:
     file = home.folder / "bad.jsonl"
     wordless = '{"id": "b", "messages": [{"role": "assistant", "content": "hello"}]}\n'
     file.write_bytes(f'{GOOD}{{broken\n{{"x": 1}}\n{wordless}'.encode())

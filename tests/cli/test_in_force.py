@@ -127,7 +127,7 @@ async def test_honest_work_is_not_stopped(workspace: Path, kind: str) -> None:
     assert (finished.stopped, finished.exit_code, finished.notes) == (False, 0, ()), finished.output
 
 
-async def test_what_nobody_was_asked_about_and_is_no_git_changes_nothing_in_any_git_folder(
+async def test_a_command_other_than_git_changes_no_git_folder_without_a_question(
     workspace: Path,
 ) -> None:
     git(workspace, "init", "-q", "--bare", "bare")

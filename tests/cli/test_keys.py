@@ -98,7 +98,7 @@ async def test_a_login_repeats_no_key_that_is_in_the_wrong_place(tmp_path) -> No
 
 
 @pytest.mark.parametrize("command", [("run", "hi"), ("models",)])
-async def test_another_programs_switch_logs_nothing_of_ours(tmp_path, command) -> None:
+async def test_the_debug_switch_of_another_program_adds_no_log_lines(tmp_path, command) -> None:
     home = Home(tmp_path)
     script = answering(listed("q"), chat=lambda _seen: say("Well."))
     async with LoopbackEndpoint(script) as endpoint:

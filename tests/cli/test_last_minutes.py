@@ -167,7 +167,7 @@ async def test_a_session_can_be_deleted_by_as_much_of_its_id_as_is_unique(home) 
 
 
 @pytest.mark.parametrize(("given", "whole"), [("a", "a"), ("ab-", "ab-1"), ("x", "x"), ("", "")])
-def test_a_whole_id_wins_over_longer_ones_and_nothing_stands_for_nothing(given, whole) -> None:
+def test_a_whole_id_wins_over_longer_ones_and_no_id_finds_no_session(given, whole) -> None:
     assert whole_id(given, ("a", "ab-1", "abc")) == whole
 
 

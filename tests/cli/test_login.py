@@ -101,7 +101,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-async def test_what_fails_is_reported_and_nothing_is_stored(home, failure) -> None:
+async def test_a_failed_step_is_reported_and_nothing_is_stored(home, failure) -> None:
     script, words = FAILURES[failure]
     home.configure('model = "old" # mine\n')
     async with LoopbackEndpoint(script, gets=True) as endpoint:
@@ -139,7 +139,7 @@ async def test_comments_of_the_settings_file_stay_and_its_key_moves_to_its_own_o
     assert file_keyring.held(home.folder) == {"indwell https://api.openai.com": "sk-of-openai"}
 
 
-async def test_of_several_models_one_must_be_named_where_nobody_can_be_asked(home) -> None:
+async def test_one_of_several_models_must_be_named_if_nobody_can_be_asked(home) -> None:
     async with LoopbackEndpoint(answering(listed("a", "b"))) as endpoint:
         unnamed = await run(home, "login", endpoint.base_url)
         assert (unnamed.code, config(home)) == (1, "")
@@ -284,7 +284,7 @@ async def test_the_key_of_an_endpoint_stays_at_its_origin_when_the_address_chang
     assert file_keyring.held(home.folder) == {f"indwell {origin}": CANARY}
 
 
-async def test_what_is_no_name_for_an_endpoint_is_refused(home) -> None:
+async def test_an_invalid_endpoint_name_is_refused(home) -> None:
     ended = await run(home, "login", "http://127.0.0.1:9/v1", "--name", "My Work", "--no-test")
     assert (ended.code, config(home)) == (1, "")
     assert "'My Work' is no name for an endpoint" in ended.stderr

@@ -110,5 +110,5 @@ def test_nothing_is_remembered_at_first(tmp_path) -> None:
     assert not (home.state / FOLDER).exists()
 
 
-def test_what_is_remembered_goes_with_the_rest() -> None:
+def test_purge_deletes_memory_with_the_other_folders() -> None:
     assert FOLDER in OURS

@@ -31,14 +31,14 @@ def test_the_users_own_file_joins_the_instructions_of_the_settings(own: Path) ->
     assert standing_instructions(Settings()) == ("Use tabs.", "")
 
 
-def test_what_is_too_long_is_cut_and_reported(own: Path) -> None:
+def test_instructions_that_are_too_long_are_cut_and_reported(own: Path) -> None:
     own.write_text("x" * (LIMIT + 1), "utf-8")
     text, problem = standing_instructions(Settings())
     assert text == "x" * LIMIT
     assert "has 16,001 characters, of which the first 16,000 go to the model" in problem
 
 
-def test_what_cannot_be_read_is_left_out_and_reported(own: Path) -> None:
+def test_instructions_that_cannot_be_read_are_left_out_and_reported(own: Path) -> None:
     own.write_bytes(b"\xff\xfe broken")
     text, problem = standing_instructions(SETTINGS)
     assert text == "Answer in German."

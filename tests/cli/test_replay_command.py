@@ -126,7 +126,7 @@ async def test_damaged_lines_are_reported_with_their_numbers_and_the_rest_is_rep
     assert "repaired: bad: line 2 is no JSON object" in table.stdout
 
 
-async def test_of_a_packed_file_that_is_cut_off_what_is_there_is_replayed(home) -> None:
+async def test_the_readable_part_of_a_truncated_gzip_file_is_replayed(home) -> None:
     records = (record("a", entries(30)), record("b", entries(90)))
     whole = gzip.compress("".join(records).encode())
     path = home.workspace / "cut.jsonl.gz"

@@ -140,7 +140,7 @@ def _spliced(conversation: talk.Conversation, step: CompactionStep) -> talk.Conv
     )
 
 
-async def test_a_request_that_failed_can_be_made_again_although_nothing_of_it_was_said(
+async def test_a_failed_request_can_be_rebuilt_although_it_had_no_reply(
     home,
 ) -> None:
     async with LoopbackEndpoint([refuse(401, "no such key")]) as endpoint:
@@ -206,7 +206,7 @@ async def test_a_recorded_conversation_becomes_a_session_that_continues(home, na
     assert again.stdout.encode() == endpoint.seen[0].raw + b"\n"
 
 
-async def test_what_is_not_a_recording_is_reported_and_the_others_are_imported(home) -> None:
+async def test_files_that_are_no_recordings_are_reported_and_the_others_imported(home) -> None:
     good = file_of(home, "good.jsonl", RECORDED)
     bad = home.folder / "bad.jsonl"
     bad.write_bytes(b"\xff\x00 not json\n")

@@ -169,7 +169,7 @@ def test_ctrl_c_leaves_what_was_done(home, agent) -> None:
     assert "line 3\n" in text(home, "a.txt")
 
 
-def test_what_the_user_rewrote_is_asked_for_again(home, agent) -> None:
+def test_rejecting_lines_that_the_user_rewrote_needs_another_yes(home, agent) -> None:
     agent.edit({"a.txt": ("1\n2\n3\n4\n5\n", "1\nA\nB\nC\n5\n")})
     home.write("a.txt", "1\nA\nmine\nC\n5\n")
     code, out, err = review(home, "--reject", "a.txt")
@@ -246,7 +246,7 @@ def test_a_wrong_command_line_is_2(home, agent, arguments, words) -> None:
     assert text(home, "a.txt") == AFTER
 
 
-def test_what_an_editor_has_not_saved_is_left_to_it(home, agent) -> None:
+def test_a_file_with_unsaved_edits_is_left_to_the_editor(home, agent) -> None:
     agent.edit({"a.txt": (BEFORE, AFTER)}, on_disk=False)
     agent.edit({"b.txt": ("1\n", "2\n")})
     sessions = home.state / "sessions" / folder_name(home.workspace)
@@ -301,7 +301,7 @@ def test_a_file_that_was_deleted_returns_only_if_it_is_asked_for(home, agent) ->
     assert not (home.workspace / "a.txt").exists()
 
 
-async def test_what_run_changed_is_reviewed_afterwards(home) -> None:
+async def test_changes_by_indwell_run_can_be_reviewed_afterwards(home) -> None:
     made = bash("printf '\\0\\1' > p.bin; rm gone.txt; echo more >> shop.py")
     home.write("gone.txt", "still needed\n")
     home.write("p.bin", "\0\0\0")

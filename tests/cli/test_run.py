@@ -268,7 +268,7 @@ async def test_a_wrong_command_line_is_a_usage_error(home, arguments, said) -> N
     assert (ended.code, ended.stdout, said in ended.stderr) == (2, "", True), ended
 
 
-async def test_what_cannot_begin_says_why_in_one_sentence_and_fails(home) -> None:
+async def test_a_run_that_cannot_begin_fails_with_one_sentence(home) -> None:
     home.write(".env", "KEY=1\n")
     plain = [run(home, *arguments, **variables) for arguments, variables, _ in BAD.values()]
     for (name, (_, _, sentence)), ended in zip(

@@ -332,7 +332,7 @@ async def test_a_model_that_takes_no_pictures_reads_a_word_in_place_of_each(home
     ]
 
 
-async def test_what_was_read_of_a_log_is_never_searched_for_garbage(home) -> None:
+async def test_the_garbage_collector_never_searches_messages_read_from_a_log(home) -> None:
     meta = Meta(tier=1, source="user", tokens=1, turn=1)
     roles: tuple[Role, ...] = ("user", "assistant")
     said = (Message(roles[at % 2], (Text(str(at), meta),), 1) for at in range(2_000))

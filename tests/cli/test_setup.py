@@ -70,7 +70,7 @@ def test_setup_prints_the_whole_configuration_with_the_command(
 
 
 @pytest.mark.parametrize("editor", CONFIGURED)
-def test_what_is_written_is_written_once_and_taken_out_whole(editor: str, home: Path) -> None:
+def test_setup_writes_its_entry_once_and_removes_all_of_it(editor: str, home: Path) -> None:
     assert main(["setup", editor, "--write"]) == 0
     written = files(home)
     assert len(written) == 1
@@ -130,7 +130,7 @@ def test_helix_keeps_comments_and_the_servers_that_are_there() -> None:
     ],
     ids=["comments", "other form", "the user's own wish", "twice the same key"],
 )
-def test_what_would_lose_something_is_printed_and_the_file_left_alone(
+def test_a_change_that_would_lose_text_is_printed_instead_of_written(
     before: str, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = home / ".config" / "sublime-text" / "Packages" / "User" / "LSP.sublime-settings"

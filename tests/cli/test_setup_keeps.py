@@ -122,7 +122,7 @@ def test_lines_of_the_user_beside_the_marks_stay(editor: str, home: Path) -> Non
     assert path.read_text(encoding="utf-8") == "mine before\nmine behind\n"
 
 
-def test_what_the_user_changed_between_the_marks_stays(home: Path) -> None:
+def test_changes_by_the_user_between_the_marks_stay(home: Path) -> None:
     assert main(["setup", "emacs", "--write"]) == 0
     path = home / FILES["emacs"]
     changed = path.read_text(encoding="utf-8").replace("C-c i", "C-c j")
@@ -169,7 +169,7 @@ def test_a_server_of_the_users_own_is_not_replaced(
 
 
 @pytest.mark.parametrize("editor", ["kate", "zed", "sublime", "helix"])
-def test_what_was_not_written_by_setup_is_not_removed(
+def test_an_entry_that_setup_did_not_write_is_not_removed(
     editor: str, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = written(editor, None)[0]
@@ -204,7 +204,7 @@ def test_entries_that_the_user_changed_since_are_left(home: Path) -> None:
     assert path.read_text(encoding="utf-8") == changed
 
 
-def test_what_the_user_added_elsewhere_stays_when_entries_are_removed(home: Path) -> None:
+def test_other_settings_of_the_user_stay_when_entries_are_removed(home: Path) -> None:
     path = there(home, "zed", b'{\n  "theme": "x"\n}\n')
     assert main(["setup", "zed", "--write"]) == 0
     path.write_bytes(
@@ -264,7 +264,7 @@ def test_the_copy_is_as_private_as_the_file_and_older_copies_stay(mode: int, hom
     assert len(list(path.parent.iterdir())) == 5, "the third copy would be the first again"
 
 
-def test_the_record_holds_nothing_of_the_users_text(home: Path) -> None:
+def test_the_record_contains_no_text_of_the_user(home: Path) -> None:
     there(home, "zed", b'{\n  "key": "sk-secret"\n}\n')
     assert main(["setup", "zed", "--write"]) == 0
     kept = list((home.parent / "state").rglob("*.json"))

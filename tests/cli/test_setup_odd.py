@@ -82,7 +82,7 @@ def test_a_path_with_a_control_character_is_refused(odd: str) -> None:
         printable((odd, "serve"))
 
 
-def test_what_is_shown_of_a_file_cannot_steer_the_terminal(
+def test_text_shown_from_a_file_cannot_control_the_terminal(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     there(home, "emacs", b'(a "\033]0;x\007\033[31m")\n')

@@ -49,7 +49,7 @@ async def test_the_same_text_twice_at_once_is_one_file_and_no_fault(tmp_path: Pa
     assert all(one.read_text(encoding="utf-8") == text for one in tmp_path.iterdir())
 
 
-async def test_what_a_stopped_turn_still_writes_is_not_a_fault_for_the_next(tmp_path: Path) -> None:
+async def test_late_writes_of_a_stopped_turn_do_not_disturb_the_next_turn(tmp_path: Path) -> None:
     spill = SpillFolder(tmp_path)
     for number in range(10):
         text = f"line {number}\n" * 100_000

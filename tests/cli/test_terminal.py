@@ -66,7 +66,7 @@ def test_the_end_of_a_turn_is_a_receipt() -> None:
     ]
 
 
-def test_what_is_included_and_what_ends_with_the_run_is_reported() -> None:
+def test_attachments_and_background_commands_of_a_run_are_reported() -> None:
     written = io.StringIO()
     view = TerminalView(Console(file=written, force_terminal=False, width=200))
     view(events.TurnStarted(1, "go", "go", "m", attached=("skill tidy",)))
@@ -110,7 +110,7 @@ def test_a_call_is_one_line_however_long_its_name_and_its_target_are() -> None:
     assert len(line) == 2 + 60 + 1 + 1_000
 
 
-async def test_what_is_asked_for_is_shown_as_it_would_run() -> None:
+async def test_a_command_in_a_question_is_shown_as_it_would_run() -> None:
     """No emoji codes, no markup, no control characters: neither in the text nor around it."""
     written = io.StringIO()
     console = Console(file=written, force_terminal=False)
@@ -132,7 +132,7 @@ async def asked(question: Question) -> str:
     return written.getvalue()
 
 
-async def test_what_goes_beyond_the_sandbox_stands_out() -> None:
+async def test_a_request_to_leave_the_sandbox_is_highlighted() -> None:
     """Whoever it is that wants it; and it is not said to be in the sandbox (U7)."""
     asked_for = CallFacts("bash", "run", command="docker ps", cwd="/w")
     ask = Ask("it needs more", rule="", widening=Widening(unconfined=True))

@@ -174,7 +174,7 @@ def test_a_folder_named_in_the_settings_is_trusted_with_any_content(home) -> Non
     assert trust.now((home.workspace,)).restricted == (str(home.workspace),)
 
 
-def test_what_was_trusted_is_obeyed_as_it_was_and_nothing_that_came_later(home) -> None:
+def test_only_the_content_that_the_user_trusted_is_obeyed(home) -> None:
     home.write("AGENTS.md", "first\n")
     say_of(home, home.workspace, trusted=True)
     trust = FolderTrust(home.environment())
@@ -282,7 +282,7 @@ async def test_h6_no_file_of_an_unknown_folder_ends_the_program(home, data) -> N
     assert result.startswith(RESTRICTED)
 
 
-def test_what_git_obeys_is_known_from_the_last_look(home) -> None:
+def test_the_files_that_git_obeys_come_from_the_last_look(home) -> None:
     home.write(".git/config", "[core]\n\thooksPath = .githooks\n")
     trust = FolderTrust(home.environment())
     assert trust.now((home.workspace,)).obeyed == ()

@@ -142,7 +142,7 @@ async def test_lines_that_are_in_the_prompt_need_not_be_read_before_they_are_edi
         assert (home.shop.read_text(encoding="utf-8") == MENDED) == is_edited, file
 
 
-async def test_what_is_too_long_for_the_model_is_reported_with_the_place_of_the_rest(home) -> None:
+async def test_a_text_too_long_for_the_model_is_reported_with_the_place_of_the_rest(home) -> None:
     home.write("long.py", "value = 1  # a line of a long file\n" * 900)
     home.configure('model = "m"\nbase_url = "URL"\nwindow = 20_000\n')
     path = home.config / "indwell" / "config.toml"

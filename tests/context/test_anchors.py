@@ -62,7 +62,7 @@ def test_a_last_call_reads_what_the_one_before_wrote_and_writes_nothing() -> Non
     assert place_anchors(conversation(user("go")), calls_to_come=0).messages == ()
 
 
-def test_what_the_last_call_wrote_gets_no_mark_when_the_cache_is_dead() -> None:
+def test_the_last_calls_cache_write_gets_no_mark_when_the_cache_is_dead() -> None:
     wide = (
         assistant(*(use(id_=f"c{n}") for n in range(25))),
         user(*(result("ok", id_=f"c{n}") for n in range(25))),

@@ -84,7 +84,7 @@ LONG = "word " * 8_000
         ),
     ],
 )
-def test_what_does_not_fit_is_reported_with_its_largest_part(
+def test_a_conversation_that_does_not_fit_is_reported_with_its_largest_part(
     messages: tuple[Message, ...], largest: str
 ) -> None:
     with pytest.raises(ConversationTooLarge) as caught:

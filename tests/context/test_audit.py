@@ -46,7 +46,7 @@ def test_a_name_that_the_agent_used_returns_with_the_line_that_defines_it() -> N
     assert "lib/shop.py:\n  200: def shipping_limit(country):" in mended
 
 
-def test_what_the_summary_or_a_live_message_shows_is_not_said_again() -> None:
+def test_facts_in_the_summary_or_a_live_message_are_not_repeated() -> None:
     told = "lib/shop.py: def shipping_limit(country) looks the limit up."
     assert "shipping_limit" not in audited(plan(*SOURCE), told, None)[len(told) :]
     live = (assistant("shipping_limit in shop.py it is"), user("go on"))
@@ -58,7 +58,7 @@ def test_nothing_missing_leaves_the_summary_as_it_is() -> None:
     assert audited(plan(*source), "A greeting.", None) == "A greeting."
 
 
-def test_an_error_that_still_stands_returns_whole_where_the_card_has_only_its_names() -> None:
+def test_an_unfixed_error_is_restored_whole_if_the_card_has_only_its_names() -> None:
     failed = "shop.py:12: error: name 'lmit' is not defined\nexit code 1"
     source = (
         *SOURCE,

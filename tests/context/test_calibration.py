@@ -32,7 +32,7 @@ def test_the_ratio_is_bounded_on_both_sides(reported: int, ratio: float) -> None
     assert Calibration("small", reported, 1_000).ratio == ratio
 
 
-def test_what_was_counted_is_exact_and_only_what_came_after_is_estimated() -> None:
+def test_the_counted_part_is_exact_and_only_later_parts_are_estimated() -> None:
     known = Calibration("small", reported=1_200, estimated=1_000)
     assert [known.tokens("small", estimate) for estimate in (1_000, 1_500)] == [1_200, 1_800]
 

@@ -82,7 +82,7 @@ def test_the_same_selection_is_never_sent_twice_not_even_later() -> None:
     assert talk.queue(now, (selection("B", turn=3),)).pending == ()
 
 
-def test_of_several_selections_only_the_newest_waits() -> None:
+def test_only_the_newest_of_several_selections_waits() -> None:
     now = talk.queue(EMPTY, (selection("A"), reminder(), selection("B")))
     assert now.pending == (reminder(), selection("B"))
     was_sent = talk.queue(sent(selection("A")), (selection("B"),))
@@ -99,7 +99,7 @@ def test_a_state_is_reported_again_only_when_it_has_changed(kind: str) -> None:
     assert talk.queue(sent(state("A"), state("B")), (state("A"),)).pending == (state("A"),)
 
 
-def test_what_happens_again_is_reported_again() -> None:
+def test_a_repeated_event_is_reported_again() -> None:
     now = sent(reminder("three times the same call"))
     again = reminder("three times the same call", turn=2)
     assert talk.queue(now, (again, again)).pending == (again,)

@@ -66,7 +66,7 @@ def test_each_rung_says_how_far_away_it_is() -> None:
         assert room == Headroom(name, at, at - told.tokens, rung.when == "pays")
 
 
-def test_a_summary_says_which_messages_it_stands_for_and_a_short_result_where_it_is_whole() -> None:
+def test_a_summary_names_its_messages_and_a_short_result_its_whole_original() -> None:
     summary = user("go", inject("summary", "Two rounds.", turn=1))
     folded = take(WHOLE, CompactionStep("regions", (MessageSplice(0, 3, (summary,)),)))
     cut = msgspec.structs.replace(ROUND[1], blocks=(result("t"),))
@@ -86,7 +86,7 @@ def test_a_summary_says_which_messages_it_stands_for_and_a_short_result_where_it
     ]
 
 
-def test_what_waits_is_reported_as_waiting() -> None:
+def test_a_waiting_block_is_reported_as_waiting() -> None:
     mark = inject("ide_selection", "lines 1-2", turn=0)
     queued = queue(WHOLE, [mark])
     told = explain(with_input(queued, words=None, turn=0), DEFAULT, n_waiting=1)

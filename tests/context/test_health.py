@@ -93,7 +93,7 @@ def test_three_requests_without_the_cache_are_warned_of_once() -> None:
     )
 
 
-def test_a_hit_between_begins_the_count_anew() -> None:
+def test_a_cache_hit_restarts_the_count_of_misses() -> None:
     usages = [HIT, MISS, MISS, HIT, MISS, MISS, HIT, MISS]
     assert told(growing(8), usages) == [""] * 8
     again = told(growing(8), [HIT, MISS, MISS, MISS, HIT, MISS, MISS, MISS])
@@ -150,7 +150,7 @@ def test_a_change_behind_a_long_common_beginning_is_not_blamed() -> None:
     assert "behind them, in message 6, block 1 (source: assistant of turn 1)" in warning
 
 
-def test_what_a_compaction_cut_is_the_first_difference() -> None:
+def test_the_place_of_a_compactions_cut_is_the_first_difference() -> None:
     before = growing(4)[3]
     cut = (before.messages[0], before.messages[1], result(1, "[cut]"), *before.messages[3:])
     difference = first_difference(before, a_request(*cut, said("assistant", "x")))
@@ -224,7 +224,7 @@ def test_an_excerpt_is_short_on_one_line_and_shows_the_change() -> None:
     assert excerpts("", "new") == ("", "new")
 
 
-def test_what_the_cache_should_have_served_is_counted_as_the_endpoint_counts() -> None:
+def test_the_expected_cache_share_is_scaled_to_the_endpoints_count() -> None:
     first, second = growing(2)
     health = after_reply(Health(), first, MISS).health
     usage = Usage(input=2 * second.tokens, cached=0)

@@ -66,7 +66,7 @@ def test_inj_05_an_instruction_in_tag_letters_reaches_nobody_unseen() -> None:
         "漢" + "\U000e0100" * 9, "a\u17b4", "/*\u202e } \u2066if (admin)\u2069 \u2066 begin */",
     ],
 )  # fmt: skip
-def test_inj_05_what_only_looks_like_real_use_is_shown(text: str) -> None:
+def test_inj_05_hidden_characters_that_only_resemble_real_use_are_shown(text: str) -> None:
     found = seen(text)
     assert found.n_escaped > 0
     assert not re.search("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]", found.text)

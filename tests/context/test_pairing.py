@@ -99,7 +99,7 @@ def test_results_come_first_and_in_the_order_of_their_calls() -> None:
     )
 
 
-def test_of_two_calls_with_one_id_the_first_stays() -> None:
+def test_the_first_of_two_calls_with_one_id_stays() -> None:
     first, second = use("read_file", id_="a"), use("grep", id_="a")
     check(
         (GO, assistant(first, second), user(result("1", id_="a"))),

@@ -64,7 +64,7 @@ def test_a_session_that_takes_the_task_over_takes_a_plan_that_is_not_done(state)
         ("Do it \U000e0064\U000e0065\U000e006c", "Do it \\u{e0064}\\u{e0065}\\u{e006c}"),
     ],
 )
-def test_what_nobody_would_see_in_a_plan_shows(written, kept) -> None:
+def test_invisible_characters_in_a_plan_are_shown(written, kept) -> None:
     assert plan_text(written) == kept
     assert plan_text(kept) == kept
 
@@ -72,7 +72,7 @@ def test_what_nobody_would_see_in_a_plan_shows(written, kept) -> None:
 @pytest.mark.parametrize(
     ("written", "problem"), [(" \n", "no words"), ("x" * (MOST_CHARACTERS + 1), "say it shorter")]
 )
-def test_a_plan_without_words_or_with_too_many_is_none(written, problem) -> None:
+def test_an_empty_or_too_long_plan_is_refused(written, problem) -> None:
     with pytest.raises(UserError, match=problem):
         plan_text(written)
 

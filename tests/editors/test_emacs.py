@@ -34,7 +34,7 @@ def test_an_edit_that_eglot_asks_for_and_the_user_refuses_is_not_made(tmp_path: 
     assert (seen["buffer"], seen["disk"]) == (BEFORE, BEFORE)
 
 
-def test_what_the_user_types_while_a_question_stands_is_kept(tmp_path: Path) -> None:
+def test_text_typed_during_a_question_is_kept(tmp_path: Path) -> None:
     seen = play("edited_while_asked", SHIPPING, tmp_path).report
     first = BEFORE.split("\n", 1)[0]
     assert seen["buffer"].startswith(f"{first}  # mine\n")

@@ -44,7 +44,7 @@ def test_a_hook_that_stops_edits_leaves_the_buffer_alone(tmp_path: Path) -> None
     assert played.log == ""
 
 
-def test_what_a_hook_made_of_an_edit_is_in_the_window_that_shows_the_file(
+def test_a_hooks_change_to_an_edit_shows_in_the_open_window(
     tmp_path: Path,
 ) -> None:
     project = hooked("edit_applied", f"echo '# tidied' >> {SHIPPING.path}")

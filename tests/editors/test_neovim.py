@@ -179,7 +179,7 @@ def test_the_model_reads_the_problems_that_another_server_reported(tmp_path: Pat
     assert played.log == ""
 
 
-def test_fix_all_means_all_problems_of_the_file_wherever_the_cursor_stands(tmp_path: Path) -> None:
+def test_fix_all_means_all_problems_of_the_file_wherever_the_cursor_is(tmp_path: Path) -> None:
     played = play("fix_all", SHIPPING, tmp_path)
     problems = played.sessions.split("<ide_diagnostics>\\n")[1].split("</ide_diagnostics>")[0]
     reported = [name for name in ("one thing", "another thing") if name in problems]
@@ -199,7 +199,7 @@ def test_a_turn_is_stopped_in_each_way_at_once_and_another_may_begin(tmp_path: P
     assert played.log == ""
 
 
-def test_what_the_user_types_while_a_question_stands_is_not_overwritten(tmp_path: Path) -> None:
+def test_text_typed_during_a_question_is_not_overwritten(tmp_path: Path) -> None:
     played = play("edited_while_asked", SHIPPING, tmp_path)
     seen = played.report
     assert seen["buffer"] == BEFORE.replace(WRONG, f"{RIGHT}  # mine")
@@ -230,7 +230,7 @@ FIRST_LINE = BEFORE.split("\n", 1)[0]
         ),
     ],
 )
-def test_what_the_user_types_at_the_moment_of_the_edit_stays(
+def test_text_typed_at_the_moment_of_the_edit_stays(
     touched: str, buffer: str, ending: str, tmp_path: Path
 ) -> None:
     played = play(

@@ -32,7 +32,7 @@ def test_fix_this_is_one_edit_that_one_undo_reverts(
     assert seen["choices"][0] == "Fix this"
 
 
-def test_what_the_user_types_while_a_question_stands_is_kept(tmp_path: Path) -> None:
+def test_text_typed_during_a_question_is_kept(tmp_path: Path) -> None:
     seen = play("edited_while_asked", SHIPPING, tmp_path).report
     first = BEFORE.split("\n", 1)[0]
     assert seen["buffer"].startswith(f"{first}  # mine\n")

@@ -86,7 +86,7 @@ def test_the_table_equals_the_results_of_the_editor_tests() -> None:
 
 
 @pytest.mark.parametrize("row", DECLARED)
-def test_what_differs_from_the_declared_capabilities_is_explained(row: str) -> None:
+def test_each_difference_from_the_declared_capabilities_is_explained(row: str) -> None:
     unexplained = [
         column
         for column, cell in read()[row].items()

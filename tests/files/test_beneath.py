@@ -167,7 +167,7 @@ def test_a_file_that_hides_its_size_is_still_bounded() -> None:
         ("\ud800", "no path can hold"),
     ],
 )
-def test_what_is_not_a_path_is_refused_in_words(path: str, problem: str) -> None:
+def test_a_text_that_is_no_path_is_refused_in_plain_words(path: str, problem: str) -> None:
     with pytest.raises(ToolError, match=problem):
         check_path(path)
 

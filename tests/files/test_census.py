@@ -21,7 +21,7 @@ def census_of(root: Path, shut: tuple[str, ...] = ()) -> dict[str, FolderListing
 
 
 @posix_only("mkfifo")
-def test_each_file_and_link_stands_with_what_the_system_tells_of_it(tmp_path: Path) -> None:
+def test_each_file_and_link_is_listed_with_its_facts_from_the_system(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "one.txt").write_bytes(b"one")
     (tmp_path / "a" / "two").write_bytes(b"")

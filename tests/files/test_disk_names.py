@@ -92,7 +92,7 @@ def test_a_root_holds_its_files_in_any_case(project: Path) -> None:
     assert is_same_folder(str(project), str(other_case(project)))
 
 
-def test_what_is_outside_stays_outside_in_any_case(project: Path) -> None:
+def test_a_path_outside_the_workspace_stays_outside_in_any_letter_case(project: Path) -> None:
     beside = project.parent / f"{project.name}2"
     beside.mkdir()
     (beside / "a.py").touch()

@@ -142,7 +142,7 @@ def test_each_way_to_change_a_file_is_heard(desk: Desk, batches: list[list[Notic
         pytest.param(("a.py", 5, XATTR), id="an attribute, such as quarantine"),
     ],
 )
-def test_what_changes_no_followed_file_is_not_told(desk: Desk, notice: Notice) -> None:
+def test_an_event_about_no_followed_file_is_not_reported(desk: Desk, notice: Notice) -> None:
     desk.follow("a.py", "last.py")
     assert desk.told([notice]) == set()
 

@@ -57,7 +57,7 @@ def test_a_link_is_not_followed(kept) -> None:
         read_guarded(link, LIMIT_B)
 
 
-def test_a_huge_file_is_none_of_ours(kept) -> None:
+def test_a_huge_file_is_refused(kept) -> None:
     kept.write_bytes(b"x" * (LIMIT_B + 1))
     kept.chmod(0o600)
     with pytest.raises(ToolError, match="larger than"):

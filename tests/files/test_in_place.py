@@ -89,7 +89,7 @@ def test_a_fault_in_the_middle_puts_the_old_text_back(path: Path) -> None:
     assert kept(path) == []
 
 
-def test_what_cannot_be_put_back_is_kept_and_returns_when_the_file_is_read(path: Path) -> None:
+def test_old_text_that_cannot_be_put_back_is_kept_and_restored_at_the_next_read(path: Path) -> None:
     done = traced(path, "ftruncate:error=EIO:when=1", "fallocate:error=EIO:when=2")
     (undo,) = kept(path)
     private = path.parent.parent / "undo"
@@ -102,9 +102,7 @@ def test_what_cannot_be_put_back_is_kept_and_returns_when_the_file_is_read(path:
     assert (path.read_bytes() == OLD, kept(path)) == (True, [])
 
 
-def test_what_cannot_be_put_back_without_a_private_folder_is_kept_elsewhere(
-    path: Path, tmp_path: Path
-) -> None:
+def test_old_text_is_kept_elsewhere_without_a_private_folder(path: Path, tmp_path: Path) -> None:
     (tmp_path / "undo").write_bytes(b"no folder")
     spare = tmp_path / "spare"
     spare.mkdir()
@@ -161,7 +159,7 @@ def test_a_mount_point_is_written_in_place(path: Path, tmp_path: Path) -> None:
 
 
 @posix_only("owners")
-def test_what_cannot_be_put_back_in_a_folder_that_takes_no_file_is_kept_elsewhere() -> None:
+def test_old_text_is_kept_elsewhere_if_the_folder_accepts_no_file() -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root to make a folder that somebody else may not write")
     with tempfile.TemporaryDirectory() as shared:

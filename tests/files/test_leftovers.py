@@ -170,7 +170,7 @@ def test_absurd_sizes_in_an_undo_file_harm_nothing(room: Room, sizes: bytes) -> 
     assert (room.read(), room.kept()) == (b"next", {})
 
 
-def test_what_stands_under_the_name_of_an_undo_file_and_is_none_is_not_touched(room: Room) -> None:
+def test_a_file_that_only_has_the_name_of_an_undo_file_is_not_touched(room: Room) -> None:
     room.path.write_bytes(b"text")
     outside = room.private / "outside"
     outside.write_bytes(b"outside")

@@ -62,7 +62,7 @@ def test_a_new_name_is_noticed_in_folders_created_or_renamed_meanwhile(tmp_path:
         ear.wait()
 
 
-def test_what_is_moved_in_with_its_folder_is_noticed(tmp_path: Path) -> None:
+def test_a_file_that_moves_in_with_its_folder_is_noticed(tmp_path: Path) -> None:
     root, other = tmp_path / "root", tmp_path / "other"
     root.mkdir()
     (other / "x" / "y").mkdir(parents=True)
@@ -72,7 +72,7 @@ def test_what_is_moved_in_with_its_folder_is_noticed(tmp_path: Path) -> None:
         ear.wait()
 
 
-def test_what_was_there_before_and_what_nobody_asks_for_is_not_heard(tmp_path: Path) -> None:
+def test_earlier_files_and_unwanted_names_are_not_reported(tmp_path: Path) -> None:
     (tmp_path / "evil").touch()
     (tmp_path / "shut").mkdir()
     with listening(tmp_path, lambda heard: "last.evil" in heard) as ear:
@@ -192,7 +192,7 @@ def watches_of(folder: Path) -> int:
     return found
 
 
-def test_a_watch_that_is_closed_holds_nothing_of_the_kernels(tmp_path: Path) -> None:
+def test_a_closed_watch_holds_no_kernel_resources(tmp_path: Path) -> None:
     names = NewNames(str(tmp_path), lambda _path: True, lambda _path: True)
     names.follow([""])
     assert watches_of(tmp_path) == 1

@@ -71,13 +71,15 @@ def test_the_folder_itself_is_opened_again(below: Way, root: int) -> None:
     os.close(again)
 
 
-def test_no_link_is_followed_wherever_it_stands(below: Way, root: int) -> None:
+def test_no_link_is_followed_in_any_part_of_a_path(below: Way, root: int) -> None:
     assert refused(below, root, "link-to-file") == "ELOOP"
     assert refused(below, root, "link-to-folder", "b", "file") in {"ELOOP", "ENOTDIR"}
     assert refused(below, root, "link-to-folder", flags=os.O_DIRECTORY) in {"ELOOP", "ENOTDIR"}
 
 
-def test_what_is_missing_or_no_folder_is_reported_as_that(below: Way, root: int) -> None:
+def test_a_missing_name_and_a_file_used_as_a_folder_give_different_errors(
+    below: Way, root: int
+) -> None:
     assert refused(below, root, "a", "no", "file") == "ENOENT"
     assert refused(below, root, "a", "b", "file", "file") == "ENOTDIR"
 

@@ -42,7 +42,7 @@ def test_a_file_that_is_gone_is_the_oldest(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="bounds the size of files")
 @pytest.mark.parametrize("name", ["replace_own", "replace_durable"])
-def test_what_the_disk_does_not_take_leaves_the_old_file_and_no_half_one(tmp_path, name) -> None:
+def test_a_failed_write_leaves_the_old_file_and_no_partial_one(tmp_path, name) -> None:
     (tmp_path / "kept").write_bytes(b"old")
     program = (
         "import resource, sys; from pathlib import Path; from indwell.files import private\n"

@@ -49,7 +49,7 @@ def test_names_that_are_taken_beforehand_hinder_nothing(root: Path, quarantine: 
         assert stat.S_IMODE(where.parent.stat().st_mode) == 0o700
 
 
-def test_what_is_gone_is_distinguished_from_what_cannot_be_moved(root: Path) -> None:
+def test_a_missing_file_is_distinguished_from_one_that_cannot_be_moved(root: Path) -> None:
     (root / "file").touch()
     blocked = Quarantine(root / "state", (root, Path(tempfile.gettempdir()).resolve()))
     assert blocked.take(root, "a/x", "x") is None
@@ -135,7 +135,7 @@ def test_everything_is_carried_to_another_file_system(root: Path, elsewhere: Qua
     assert (where / "deep" / "er").is_dir()
 
 
-def test_what_cannot_be_carried_is_out_of_force_and_reported(
+def test_a_folder_that_cannot_be_moved_away_is_renamed_and_reported(
     root: Path, elsewhere: Quarantine
 ) -> None:
     deep = root / ".idea"

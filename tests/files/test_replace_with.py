@@ -92,7 +92,7 @@ def test_a_file_that_is_gone_is_not_made_again(tmp_path: Path, path: Path) -> No
 
 
 @pytest.mark.parametrize("error", [KeyError("a bug"), ToolError("no"), KeyboardInterrupt()])
-def test_what_the_callback_raises_travels_and_leaves_nothing(
+def test_an_exception_in_the_callback_propagates_and_leaves_no_file(
     tmp_path: Path, path: Path, error: BaseException
 ) -> None:
     def write(descriptor: int) -> None:

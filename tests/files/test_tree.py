@@ -43,7 +43,7 @@ def wait_until_lists_are_kept(newest: Path) -> None:
         time.sleep(0.01)
 
 
-def test_what_changed_is_seen_again_and_what_did_not_is_not_listed(tmp_path: Path) -> None:
+def test_changed_folders_are_listed_again_and_unchanged_ones_are_not(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     listed = []
     tree = Tree(tmp_path, lambda path: listed.append(path) or wanted(path))  # type: ignore[func-returns-value]
@@ -92,7 +92,7 @@ def test_too_much_is_left_out_the_deepest_first_and_reported(tmp_path: Path) -> 
     assert ([one.path for one in seen.found], seen.is_whole) == (["w0"], False)
 
 
-def test_what_was_found_once_is_looked_at_by_name_when_there_is_too_much(tmp_path: Path) -> None:
+def test_known_files_are_checked_by_name_if_there_are_too_many_folders(tmp_path: Path) -> None:
     (tmp_path / "z" / "deep").mkdir(parents=True)
     for name in ("z/deep/w", "z/deep/w-gone"):
         (tmp_path / name).write_bytes(b"")
@@ -151,7 +151,7 @@ def test_a_folder_that_is_gone_is_empty(tmp_path: Path) -> None:
 
 
 @posix_only("symlinks")
-def test_a_link_is_restored_only_where_nothing_stands(tmp_path: Path) -> None:
+def test_a_link_is_restored_only_if_its_name_is_free(tmp_path: Path) -> None:
     put_link(tmp_path, "link", "there")
     assert (tmp_path / "link").readlink() == Path("there")
     put_link(tmp_path, "link", "elsewhere")

@@ -118,7 +118,7 @@ def test_a_whole_folder_that_no_watch_is_granted_for_is_looked_at_with_its_entri
     assert watch.changed() == {tmp_path}
 
 
-def test_of_very_many_entries_all_are_looked_at_in_turns(
+def test_very_many_entries_are_all_checked_in_turns(
     watch: FolderWatch, tmp_path: Path, with_no_descriptor: Callable[[Callable[[], None]], None]
 ) -> None:
     folders = [tmp_path / str(number) for number in range(5)]
@@ -144,7 +144,7 @@ def test_of_very_many_entries_all_are_looked_at_in_turns(
 
 @pytest.mark.parametrize("what", ["folder", "parent"])
 @pytest.mark.parametrize("how", ["moved", "deleted"])
-def test_a_folder_that_another_stands_in_for_is_heard_on(
+def test_a_folder_that_was_replaced_is_still_watched(
     watch: FolderWatch, tmp_path: Path, what: str, how: str
 ) -> None:
     folder = tmp_path / "parent" / "folder"

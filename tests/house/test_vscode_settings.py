@@ -57,7 +57,7 @@ def test_settings_of_the_server_are_not_set_until_the_user_sets_them() -> None:
     assert [name for name, it in for_the_server().items() if it["default"] not in unset] == []
 
 
-def test_what_an_empty_number_means_is_what_the_server_does() -> None:
+def test_an_empty_number_is_described_as_the_servers_default() -> None:
     defaults = {field.name: field.default for field in msgspec.structs.fields(Settings)}
     numbers = {name: it for name, it in for_the_server().items() if it["default"] is None}
     assert numbers
@@ -80,7 +80,7 @@ def test_the_settings_page_can_draw_every_setting() -> None:
     assert [name for name in settings() if "_" in name] == []
 
 
-def test_what_a_restricted_workspace_may_not_choose_is_declared() -> None:
+def test_settings_that_a_restricted_workspace_may_not_choose_are_declared() -> None:
     declared = manifest()["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
     assert {"indwell.serverPath", "indwell.model"} <= set(declared)
 

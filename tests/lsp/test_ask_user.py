@@ -76,7 +76,7 @@ async def test_a_rich_client_gets_all_that_a_card_shows(tmp_path) -> None:
 @pytest.mark.parametrize(
     "answer", [AskResult(), AskResult(chosen=7), AskResult(chosen=-1), AskResult(text="  ")]
 )
-async def test_what_is_not_an_answer_leaves_it_to_the_model(tmp_path, answer) -> None:
+async def test_an_unusable_answer_lets_the_model_decide(tmp_path, answer) -> None:
     async with asking(tmp_path, answer) as (editor, _, endpoint):
         assert (await editor.ask("begin")).ending == "done"
         assert "decide yourself" in results(endpoint.seen[-1])[0]
@@ -91,7 +91,7 @@ async def test_typed_words_go_out_as_the_users(tmp_path) -> None:
         assert (told["text"], told["delivered"]) == ("9000, please", True)
 
 
-async def test_what_is_steered_while_the_card_stands_answers_it_and_takes_it_away(
+async def test_a_steering_message_answers_the_open_question_and_closes_its_card(
     tmp_path,
 ) -> None:
     async with asking(tmp_path) as (editor, person, endpoint):
@@ -166,7 +166,7 @@ async def test_in_an_open_chat_the_next_send_is_the_answer(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("typed", ["2", "8080"])
-async def test_an_option_that_is_chosen_in_a_chat_is_the_answer_and_no_words_besides(
+async def test_an_option_chosen_in_a_chat_is_the_answer_and_no_new_prompt(
     tmp_path, typed: str
 ) -> None:
     async with asking(tmp_path, extensions=()) as (editor, _, endpoint):

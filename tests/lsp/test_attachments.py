@@ -162,7 +162,7 @@ async def test_texts_problems_and_folders_are_included_as_data(tmp_path) -> None
         (Attachment("text", "t\u202e\n", text=" \n"), "'t\\\\u202e' is empty"),
     ],
 )
-def test_what_cannot_be_attached_is_refused_in_plain_words(one, sentence) -> None:
+def test_an_invalid_attachment_is_refused_in_plain_words(one, sentence) -> None:
     with pytest.raises(UserError) as caught:
         checked((one,), {}, (), Settings())
     assert sentence in str(caught.value)
@@ -204,7 +204,7 @@ async def test_pictures_that_wait_in_the_queue_keep_with_their_words(tmp_path) -
         assert "image_url" in [one["type"] for one in parts_of(endpoint.seen[-1].body)]
 
 
-async def test_what_no_model_heard_goes_with_no_later_words(tmp_path) -> None:
+async def test_attachments_of_an_unsent_prompt_do_not_join_a_later_prompt(tmp_path) -> None:
     home, playlist = Home(tmp_path), Playlist()
     home.configure("window = 8000\nmax_output = 1000\n")
     async with (

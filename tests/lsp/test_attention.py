@@ -70,7 +70,7 @@ def with_settings(**changes: object) -> Settings:
 TWO = Selection(path="a.py", first_line=2, last_line=2, text="two 😀")
 
 
-def test_what_the_editor_tells_is_sent_with_its_exact_text() -> None:
+def test_a_reported_selection_is_sent_with_its_exact_text() -> None:
     desk = Desk()
     desk.attention.select(URI, 1, [span(1, 0, 1, 6)])  # utf-16: the emoji counts two
     assert desk.selected() == TWO
@@ -96,7 +96,7 @@ def test_unsaved_text_is_reported_as_unsaved() -> None:
     )
 
 
-def test_of_several_ranges_the_largest_counts() -> None:
+def test_the_largest_of_several_selected_ranges_counts() -> None:
     desk = Desk()
     desk.attention.select(URI, 1, [span(2, 0, 2, 5), span(0, 0, 1, 0), span(0, 0, 0, 1)])
     assert desk.selected() == Selection(path="a.py", first_line=1, last_line=1, text="one\n")
@@ -166,7 +166,7 @@ def test_settings_turn_each_source_off() -> None:
 
 
 @pytest.mark.parametrize("name", [".env", "sub/.ENV", "deploy.pem", "gone/.ssh/config"])
-def test_of_a_secret_file_neither_text_nor_name_is_sent(name) -> None:
+def test_neither_text_nor_name_of_a_secret_file_is_sent(name) -> None:
     desk = Desk()
     uri = f"file:///w/{name}"
     desk.open(uri, "KEY=1\n")
@@ -190,7 +190,7 @@ def test_without_a_focus_the_newest_open_file_counts() -> None:
     assert desk.opened() == OpenedFile("untitled:Untitled-1", "plaintext", 1)
 
 
-def test_a_focus_beats_the_newest_and_no_focus_is_none() -> None:
+def test_the_focused_file_wins_over_the_newest_and_a_lost_focus_means_no_file() -> None:
     desk = Desk()
     desk.open("file:///w/b.py")
     desk.attention.focus(URI)
@@ -244,7 +244,7 @@ def test_a_request_about_an_older_document_says_where_the_user_is() -> None:
     assert desk.attention.opened_uri() == "file:///w/c.py"
 
 
-def test_a_hint_of_ours_that_lost_its_source_is_not_a_problem() -> None:
+def test_a_review_hint_that_lost_its_source_is_not_a_problem() -> None:
     """ALE gives it back so, as an error."""
     words = hint_words("turn 1, +2 −1")
     ours = types.Diagnostic(range=WRONG.range, message=words, severity=types.DiagnosticSeverity(1))

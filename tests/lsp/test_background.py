@@ -72,7 +72,7 @@ async def test_the_user_sees_it_stops_it_and_the_model_learns_of_that(tmp_path: 
         assert "b1: stopped by the user, after " in texts_of(endpoint.seen[-1].body["messages"])
 
 
-async def test_what_cannot_be_stopped_is_reported(tmp_path: Path) -> None:
+async def test_a_command_that_cannot_be_stopped_is_reported(tmp_path: Path) -> None:
     async with a_server(tmp_path, "events") as (editor, _, marker):
         with pytest.raises(Exception, match="no background command 'b9'; there are: b1"):
             await listed(editor, stop="b9")

@@ -74,7 +74,7 @@ async def test_a_rewind_and_a_fork_continue_from_a_turn_and_keep_what_was_said(h
     assert len(home.logs()) == 3
 
 
-async def test_what_cannot_be_gone_back_to_is_reported_and_the_session_continues(home) -> None:
+async def test_an_impossible_rewind_is_reported_and_the_session_continues(home) -> None:
     async with (
         LoopbackEndpoint(strictly([say("a", usage=USAGE), say("b", usage=USAGE)])) as endpoint,
         editing(home, endpoint.base_url) as editor,

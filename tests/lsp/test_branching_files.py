@@ -153,7 +153,7 @@ async def test_a_plain_editor_is_asked_and_no_is_the_first_answer(home) -> None:
     assert [path.read_bytes() for path in kept] == [b"new\n"]
 
 
-async def test_what_the_user_saved_while_a_command_ran_is_not_taken_back(home) -> None:
+async def test_text_saved_by_the_user_during_a_command_is_not_rewound(home) -> None:
     home.write("mine.py", "a = 1\n")
     script = [
         bash("echo started; while ! test -e go; do sleep 0.02; done; rm go; echo x > theirs.txt"),

@@ -59,7 +59,7 @@ def origin_of(endpoint: LoopbackEndpoint) -> str:
     return endpoint.base_url.removesuffix("/v1")
 
 
-async def test_a_key_that_the_client_keeps_is_used_at_once_and_stands_nowhere(tmp_path) -> None:
+async def test_a_key_kept_by_the_client_is_used_at_once_and_stored_nowhere(tmp_path) -> None:
     home = Home(tmp_path)
     chat = Chat(say("Well."), say("Again."))
     async with LoopbackEndpoint(answering(listed("m"), key=KEY, chat=chat)) as endpoint:
@@ -155,8 +155,6 @@ async def test_a_client_with_a_flow_of_its_own_leads_to_a_model(tmp_path) -> Non
         ),
     ],
 )
-def test_what_is_wrong_with_the_variable_is_reported_without_its_values(
-    text, origins, problem
-) -> None:
+def test_a_problem_with_the_variable_is_reported_without_its_values(text, origins, problem) -> None:
     keys, said = parsed_keys(text)
     assert (list(keys), said) == (origins, problem)

@@ -137,7 +137,7 @@ def _is_made_again(log: tuple[object, ...], seen: list[Seen]) -> None:
         assert (again.equal, bytes(again.body)) == (True, one.raw), number
 
 
-async def test_what_was_cut_can_still_be_read_after_the_server_was_started_again(
+async def test_cut_text_can_still_be_read_after_a_restart_of_the_server(
     home: Home,
 ) -> None:
     home.configure(f'window = {WINDOW}\nmax_output = 2000\ncompaction = "regions-d"\n')

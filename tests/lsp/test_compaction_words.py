@@ -151,7 +151,7 @@ async def test_a_summary_under_way_can_be_stopped_and_nothing_is_changed(home: H
     assert endings == ["done", "cancelled", "done"]
 
 
-async def test_what_does_not_fit_is_named_with_numbers_and_a_new_session_takes_the_task(
+async def test_a_full_window_is_reported_with_numbers_and_a_new_session_takes_the_task(
     home: Home,
 ) -> None:
     home.configure(SMALL)

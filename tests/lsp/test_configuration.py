@@ -12,7 +12,7 @@ from lsprotocol import types
 
 from indwell.errors import UserError
 from indwell.lsp.wire.envelope import RequestError
-from indwell.providers.models import OfferedModel
+from indwell.providers.offered_models import OfferedModel
 from indwell.service.configuration import Configuration, Configured, model_identity
 from indwell.service.sessions.session_settings import in_mode
 from indwell.settings.model import Settings
@@ -68,7 +68,7 @@ async def test_the_editor_s_section_only_tightens(answer, mode) -> None:
     assert configuration.settings.mode == mode
 
 
-async def test_what_is_ignored_of_it_is_named_once() -> None:
+async def test_each_ignored_setting_is_named_once() -> None:
     configuration = configuration_of(Sections({"mode": "auto"}, {"mode": "auto"}), Users())
     configuration.start((), {})
     sentence = (
@@ -83,7 +83,7 @@ async def test_a_tightened_setting_may_be_loosened_up_to_the_users_own() -> None
     assert configuration.settings.mode == "review"
 
 
-async def test_what_the_user_chose_holds_until_its_source_says_something_else() -> None:
+async def test_a_choice_of_the_user_holds_until_the_settings_change() -> None:
     users = Users(models=("b",), model="a")
     configuration = await configured(users, {"mode": "ask"})
     configuration.choose_mode("auto")

@@ -109,7 +109,7 @@ def test_an_editor_that_never_told_anything_costs_no_time() -> None:
     run(main())
 
 
-def test_what_was_pushed_before_an_edit_is_what_was_before() -> None:
+def test_diagnostics_pushed_before_an_edit_count_as_earlier_ones() -> None:
     async def main() -> None:
         desk = Desk()
         desk.push(WRONG, version=1)
@@ -320,7 +320,7 @@ def test_a_push_of_an_older_version_is_no_news() -> None:
     run(main())
 
 
-def test_a_version_that_was_not_sent_yet_is_none() -> None:
+def test_diagnostics_of_a_version_that_was_never_sent_are_ignored() -> None:
     async def main() -> None:
         desk = Desk("diagnostics")
         told = DocumentDiagnostics(URI, (), 2**31 - 1)

@@ -141,7 +141,7 @@ async def test_a_file_that_is_still_to_be_saved_is_no_news(tmp_path, shown) -> N
     assert (await room.changed(), await room.notes()) == ((), ())
 
 
-async def test_what_cannot_be_read_as_text_says_nothing_of_the_buffer(room) -> None:
+async def test_a_file_that_is_no_text_causes_no_note_about_the_buffer(room) -> None:
     room.path.write_bytes(b"\0\1\2")
     assert (await room.changed(), await room.notes()) == ((), ())
 
@@ -178,7 +178,7 @@ async def test_a_save_while_the_disk_is_looked_at_is_no_news(room) -> None:
     assert await agreement.note(room.editor.document, room.path) == ""
 
 
-async def test_what_no_editor_has_open_any_longer_is_forgotten(room) -> None:
+async def test_a_closed_document_is_forgotten(room) -> None:
     await room.changed()
     room.editor.documents.close(room.editor.document.uri)
     room.path.write_bytes(THEIRS.encode())

@@ -87,7 +87,7 @@ def test_a_change_before_the_open_and_after_the_close_is_ignored() -> None:
     assert (documents.get(URI), list(documents)) == (None, [])
 
 
-def test_a_second_open_starts_the_document_anew() -> None:
+def test_a_second_open_replaces_the_document() -> None:
     documents = Documents()
     documents.open(item(URI, "a"))
     documents.change(URI, 2, [whole("b")])
@@ -104,7 +104,7 @@ def test_a_save_makes_a_document_clean() -> None:
     assert document.dirt == "clean"
 
 
-async def test_what_a_document_started_from_is_what_was_opened_or_saved_last() -> None:
+async def test_the_origin_of_a_document_is_the_text_last_opened_or_saved() -> None:
     documents = Documents()
     document = documents.open(item(URI, "a\r\n"))
     documents.change(URI, 2, [whole("b")])

@@ -196,7 +196,7 @@ async def test_a_temporary_failure_is_tried_again(tmp_path) -> None:
         assert len(models.seen) == 2
 
 
-async def test_what_does_not_pass_is_not_tried_again_and_keeps_what_was_said(tmp_path) -> None:
+async def test_a_filtered_reply_is_not_retried_and_keeps_its_first_part(tmp_path) -> None:
     async def fail(params: status.CompleteParams) -> status.CompleteResult:
         models.send(params.id, text("Half of "), call(1, READ))
         return status.CompleteResult("Blocked", "filtered")
@@ -330,7 +330,7 @@ async def test_a_model_of_the_editor_is_stored_by_a_login_without_a_request(tmp_
         assert path.read_text(encoding="utf-8") == f'model = "{NAME}"\n'
 
 
-async def test_a_key_of_the_user_goes_nowhere_with_a_model_of_the_editor(tmp_path) -> None:
+async def test_the_users_api_key_is_not_sent_to_a_model_of_the_editor(tmp_path) -> None:
     key = "sk-canary-abcdefgh12345678"
     async with chatting(tmp_path, [[text("Well.")]], OPENAI_API_KEY=key) as (_, editor, models):
         assert (await editor.ask("hello")).answer == "Well."

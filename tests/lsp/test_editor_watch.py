@@ -54,7 +54,7 @@ async def test_for_an_editor_that_does_not_the_disk_is_watched_from_here() -> No
 
 
 @pytest.mark.parametrize("watches", [True, False])
-async def test_what_happens_to_a_buffer_is_noticed_at_once(watches: bool) -> None:  # noqa: FBT001 - a parameter
+async def test_each_change_of_a_buffer_is_noticed_at_once(watches: bool) -> None:  # noqa: FBT001 - a parameter
     desk = Desk(watches=watches)
     await desk.follow(A)
     uri = A.as_uri()

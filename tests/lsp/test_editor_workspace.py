@@ -250,7 +250,7 @@ async def test_with_nothing_unsaved_there_is_nothing_to_settle(room) -> None:
     assert await room.workspace.settle() == Settlement()
 
 
-async def test_what_only_the_agent_changed_goes_to_disk_before_a_command(room) -> None:
+async def test_a_buffer_changed_only_by_the_agent_is_saved_before_a_command(room) -> None:
     await room.edit()
     assert await room.workspace.settle() == Settlement(saved=(room.path,))
     assert (room.on_disk, room.workspace.unsaved()) == (AFTER, {})
@@ -319,7 +319,7 @@ async def test_a_file_that_vanished_from_disk_does_not_keep_commands_from_runnin
     assert not room.path.exists()
 
 
-async def test_saving_starts_the_agreement_with_the_disk_anew(room) -> None:
+async def test_a_save_makes_buffer_and_disk_agree_again(room) -> None:
     room.editor.type_text(0, 3, "ONE")
     await room.editor.save((room.editor.document.uri,))
     await room.edit("ONE\n2\n")

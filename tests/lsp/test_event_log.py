@@ -86,7 +86,7 @@ def test_a_number_from_another_life_is_not_complete() -> None:
     assert not log_of(NOTICE).after(7).is_complete
 
 
-def test_of_many_sessions_the_newest_are_known() -> None:
+def test_the_log_keeps_the_newest_of_many_sessions() -> None:
     log = EventLog()
     for number in range(KEPT_SESSIONS + 1):
         log.add(f"s{number}", NOTICE)
@@ -112,7 +112,7 @@ def joined(events: list[Event]) -> list[Event]:
 
 
 @given(event_lists, st.data())
-def test_what_was_seen_and_what_was_missed_are_the_whole(events, data) -> None:
+def test_seen_and_missed_events_together_are_complete(events, data) -> None:
     seen = data.draw(st.integers(0, len(events)))
     missed = log_of(*events, kept=10**9).after(seen)
     assert (missed.is_complete, missed.next) == (True, len(events))

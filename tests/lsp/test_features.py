@@ -9,7 +9,7 @@ def test_an_editor_that_says_nothing_can_nothing() -> None:
     assert features_of({}) == ClientFeatures()
 
 
-def test_what_an_editor_declares_is_read() -> None:
+def test_the_capabilities_of_an_editor_are_read() -> None:
     capabilities = {
         "window": {"workDoneProgress": True, "showDocument": {"support": True}},
         "workspace": {"configuration": True},
@@ -50,7 +50,7 @@ def test_only_what_is_declared_true_is_on(experimental, names) -> None:
 
 
 @pytest.mark.parametrize("window", [None, [], {"showDocument": 1, "workDoneProgress": "yes"}])
-def test_what_has_an_impossible_type_is_not_there(window) -> None:
+def test_a_capability_of_the_wrong_type_counts_as_missing(window) -> None:
     assert features_of({"window": window}) == ClientFeatures()
 
 
@@ -67,7 +67,7 @@ def test_what_has_an_impossible_type_is_not_there(window) -> None:
         ({"changeAnnotationSupport": True}, False, False),
     ],
 )
-def test_what_an_editor_takes_in_a_workspace_edit_is_read(edits, create_files, annotations) -> None:
+def test_an_editors_workspace_edit_capabilities_are_read(edits, create_files, annotations) -> None:
     features = features_of({"workspace": {"workspaceEdit": edits}})
     deletes = edits is not None and "delete" in edits.get("resourceOperations", ())
     assert features == ClientFeatures(

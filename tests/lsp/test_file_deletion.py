@@ -112,7 +112,7 @@ async def test_unsaved_text_of_a_buffer_is_kept_too(tmp_path) -> None:
     assert kept.read_bytes() == b"more\nmade\n"
 
 
-def test_what_is_declared_counts() -> None:
+def test_only_an_editor_that_declares_deletion_deletes_files() -> None:
     declared = {"workspace": {"workspaceEdit": {"resourceOperations": ["create", "delete"]}}}
     assert features_of(declared).delete_files
     assert not features_of({}).delete_files

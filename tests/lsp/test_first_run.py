@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from indwell.providers.endpoint import EndpointStep, LocalServer, LoginOutcome
-from indwell.providers.models import OfferedModel
+from indwell.providers.offered_models import OfferedModel
 from indwell.service.endpoint.first_run import (
     BACK,
     DESKTOP,
@@ -141,7 +141,7 @@ async def test_a_server_that_runs_is_offered_first_and_used_with_one_choice() ->
     assert person.shown == ["Indwell: q answers\nn"]
 
 
-async def test_of_several_models_one_is_chosen_and_those_with_tools_come_first() -> None:
+async def test_the_user_chooses_among_several_models_and_those_with_tools_come_first() -> None:
     person, machine = Person("Use vLLM", "able, 32 k"), Machine(TWO, working=["able"])
     assert await FirstRun(person, machine).run()
     assert person.asked[1] == (
@@ -151,7 +151,7 @@ async def test_of_several_models_one_is_chosen_and_those_with_tools_come_first()
     assert machine.connected == [(TWO.base_url, None, "able")]
 
 
-async def test_what_does_not_work_is_reported_with_the_next_question() -> None:
+async def test_a_failed_choice_is_reported_with_the_next_question() -> None:
     person, machine = Person("Use Ollama: q", NOT_NOW), Machine(OLLAMA)
     assert not await FirstRun(person, machine).run()
     assert person.asked[1][0] == "Indwell: it takes no tools; choose another."
@@ -197,7 +197,7 @@ async def test_an_address_can_be_typed_where_the_editor_can_ask(typed) -> None:
     assert machine.connected == ([(typed, None, None)] if is_address else [])
 
 
-async def test_of_several_models_at_a_typed_address_one_is_chosen() -> None:
+async def test_the_user_chooses_among_several_models_at_a_typed_address() -> None:
     url = "http://10.0.0.7:8000/v1"
     person = Person(TYPE_ADDRESS, "able, 32 k", typed=url, asks=True)
     machine = Machine(working=["able"], offered=TWO.models)
@@ -209,7 +209,7 @@ async def test_of_several_models_at_a_typed_address_one_is_chosen() -> None:
     assert machine.connected == [(url, None, None), (url, None, "able")]
 
 
-async def test_of_more_models_than_buttons_one_can_be_typed() -> None:
+async def test_a_model_can_be_typed_if_there_are_more_models_than_buttons() -> None:
     many = tuple(OfferedModel(f"m{number}") for number in range(20))
     server = LocalServer("vllm", "vLLM", "http://127.0.0.1:8000/v1", many)
     person = Person("Use vLLM", TYPE_MODEL, typed=" m17 ", asks=True)

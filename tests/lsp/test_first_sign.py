@@ -27,7 +27,7 @@ class Ready:
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])
-async def test_what_is_at_its_end_gets_nothing_ready(*, is_stopped: bool) -> None:
+async def test_a_stopping_server_prepares_no_prompt(*, is_stopped: bool) -> None:
     ready: Any = Ready(is_stopped)
     begin = wiring._first_sign(ready, ready)
     begin()

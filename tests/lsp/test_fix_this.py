@@ -143,7 +143,7 @@ def tags(text: str) -> dict[str, str]:
     return dict(re.findall(r"<(ide_\w+)>\n(.*?)\n</\1>", text, re.DOTALL))
 
 
-async def test_what_the_editor_shows_goes_with_a_prompt_and_never_twice(home) -> None:
+async def test_the_editors_state_goes_with_a_prompt_and_never_twice(home) -> None:
     other = home.write("other.py", "OTHER = 1\n")
     async with (
         LoopbackEndpoint([say("One."), say("Two."), say("Three.")]) as endpoint,

@@ -131,9 +131,7 @@ async def test_a_kill_before_the_first_answer_leaves_it_to_whoever_takes_the_ses
 
 
 @pytest.mark.parametrize("way", ["elsewhere", "another", "for good"])
-async def test_what_the_user_does_not_want_any_longer_is_not_included(
-    tmp_path: Path, way: str
-) -> None:
+async def test_a_task_that_the_user_dropped_is_not_included(tmp_path: Path, way: str) -> None:
     server = Server(tmp_path)
     async with (
         outgrown(tmp_path) as old,
@@ -152,7 +150,7 @@ async def test_what_the_user_does_not_want_any_longer_is_not_included(
         assert not has_all(new.session)
 
 
-async def test_what_could_not_be_saved_is_included_while_the_server_lives(tmp_path: Path) -> None:
+async def test_an_unsaved_task_is_included_while_the_server_lives(tmp_path: Path) -> None:
     server = Server(tmp_path)
     async with (
         outgrown(tmp_path, is_saved=False) as old,

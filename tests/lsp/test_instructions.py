@@ -139,7 +139,7 @@ async def test_a_task_that_could_not_be_read_is_not_given_up_by_the_next_prompt(
         assert "<task-card>" in sent(endpoint)
 
 
-async def test_what_cannot_be_inherited_is_reported_and_nothing_is_left(home: Home) -> None:
+async def test_an_impossible_inheritance_is_reported_and_the_session_stays(home: Home) -> None:
     home.trusted = (home.workspace,)
     async with (
         LoopbackEndpoint(reading) as endpoint,

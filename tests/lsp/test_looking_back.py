@@ -103,7 +103,7 @@ async def test_the_list_of_sessions(desk) -> None:
     assert empty == views.SessionsResult((), more=False)
 
 
-async def test_what_was_told_of_turns_and_calls_is_in_the_session(desk) -> None:
+async def test_events_reported_for_turns_and_calls_are_in_the_session(desk) -> None:
     whole = await desk.ask("indwell/session", views.SessionParams())
     for kind in ("turnStarted", "toolStarted", "editApplied", "usageReported"):
         live = [one for one in desk.editor.events if one["type"] == kind]

@@ -33,7 +33,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def test_what_is_marked_is_held_to_every_name_of_its_file(root: Path) -> None:
+async def test_rules_apply_to_a_selection_under_every_name_of_its_file(root: Path) -> None:
     documents = Documents()
     attention = Attention(documents, lambda: 0.0, lambda document: document.uri, names_in(root))
 

@@ -55,7 +55,7 @@ async def test_no_is_first_and_always_shows_its_exact_rule() -> None:
     assert dialog.asked == [(message, titles, 9)]
 
 
-async def test_what_the_model_wants_is_reported_outside_of_the_command() -> None:
+async def test_the_models_request_is_shown_outside_the_command() -> None:
     question = msgspec.structs.replace(
         ONCE_ONLY,
         detail="make\nThe model says: ok",
@@ -83,7 +83,7 @@ async def test_nobody_in_time_is_distinguished_from_a_no() -> None:
     assert [await one.ask(QUESTION) for one in (unhurried, hurried)] == ["no", "unanswered"]
 
 
-async def test_what_no_rule_may_allow_is_offered_once_only() -> None:
+async def test_a_call_that_no_rule_may_allow_is_offered_only_once() -> None:
     dialog = Dialog(None)
     await ask(dialog, ONCE_ONLY)
     assert [titles for _, titles, _ in dialog.asked] == [("No", "Once")]

@@ -104,7 +104,7 @@ async def test_a_rejected_plan_is_made_again_with_the_users_words(home) -> None:
         assert (await asked(editor, "approve", text="1. All the same")).state == "approved"
 
 
-async def test_what_cannot_happen_is_reported_and_changes_nothing(home) -> None:
+async def test_an_impossible_action_on_a_plan_is_reported_and_changes_nothing(home) -> None:
     playlist = Playlist()
     async with (
         LoopbackEndpoint(playlist) as endpoint,
@@ -237,7 +237,7 @@ async def test_nothing_is_approved_while_a_turn_runs(home) -> None:
         assert (await asked(editor)).state == "proposed"
 
 
-async def test_what_the_user_saved_in_the_document_is_reported_when_it_is_closed(home) -> None:
+async def test_changes_saved_in_the_plan_document_are_reported_at_its_close(home) -> None:
     async with (
         LoopbackEndpoint([propose()]) as endpoint,
         editing(home, endpoint.base_url, extensions=("events",)) as editor,

@@ -47,7 +47,7 @@ def words(editor: Editor) -> list[str]:
     return [one["words"] for one in editor.events if one["type"] == "turnStarted"]
 
 
-async def test_what_waits_behind_a_proposed_plan_is_held_and_follows_the_approved_one(home) -> None:
+async def test_prompts_behind_a_proposed_plan_wait_and_follow_the_approved_plan(home) -> None:
     gate = asyncio.Event()
     script = [held(propose(), gate), say("Carried out.", usage=USAGE), say("Well.", usage=USAGE)]
     async with (

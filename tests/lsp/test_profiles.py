@@ -41,7 +41,7 @@ def in_any_order(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", CLIENTS, ids=NAMES)
-def test_what_a_profile_declares_is_what_was_recorded(kind) -> None:
+def test_a_profile_declares_the_recorded_capabilities(kind) -> None:
     path = RECORDED / f"{kind.name}.json"
     if not path.exists():
         pytest.skip("the recordings are not beside the project or under INDWELL_SHARED")
@@ -60,7 +60,7 @@ def test_every_recorded_client_has_a_profile() -> None:
 
 
 @pytest.mark.parametrize("kind", [PLAIN, *CLIENTS], ids=["plain", *NAMES])
-def test_what_a_profile_declares_survives_the_wire(kind) -> None:
+def test_a_profiles_capabilities_survive_the_wire(kind) -> None:
     converter = get_converter()
     structured = converter.structure(kind.capabilities, types.ClientCapabilities)
     sent = converter.unstructure(structured)

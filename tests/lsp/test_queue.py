@@ -42,7 +42,7 @@ def test_a_full_queue_takes_no_more_and_says_so() -> None:
         line.added(full, A)
 
 
-def test_what_waits_is_bounded_in_size_too() -> None:
+def test_waiting_prompts_are_bounded_in_size_too() -> None:
     """An event tells all of it, and the editor's end of the wire holds 32 MB."""
     half = waiting("h", "x" * (MOST_WAITING_CHARACTERS // 2))
     full = Queue(0, (half, msgspec.structs.replace(half, id="i")))
@@ -106,7 +106,7 @@ def test_the_changes_that_a_client_may_make_to_the_queue(params, after) -> None:
         ),
     ],
 )
-def test_what_cannot_be_changed_is_reported(params, sentence) -> None:
+def test_an_impossible_change_of_the_queue_is_reported(params, sentence) -> None:
     with pytest.raises(UserError) as caught:
         change_of(params, THREE)
     assert str(caught.value) == sentence

@@ -159,7 +159,7 @@ async def test_a_queue_is_changed_by_who_has_seen_its_newest_state(desk) -> None
     assert texts_of(desk.endpoint.seen[-1].body["messages"]).endswith("other words")
 
 
-async def test_what_was_selected_when_it_was_typed_goes_with_a_queued_prompt(desk) -> None:
+async def test_a_queued_prompt_goes_with_the_selection_at_the_time_of_typing(desk) -> None:
     buffer = desk.editor.open(desk.home.shop)
     first = await desk.hanging(say("Two."))
     desk.editor.select(buffer, lines_range(2, 2))
@@ -222,7 +222,7 @@ async def test_steering_reaches_the_running_turn_and_nothing_else(desk) -> None:
     assert finished.draft == "first\n\nfaster"
 
 
-async def test_what_is_said_in_the_middle_of_a_turn_goes_out_with_its_next_request(desk) -> None:
+async def test_a_steering_message_goes_out_with_the_next_request_of_the_turn(desk) -> None:
     gate, read = asyncio.Event(), say(calls=[READ])
     desk.playlist.play(Answer((gate, *read.parts)), say("Faster."))
     asked = asyncio.create_task(desk.editor.ask("do it"))

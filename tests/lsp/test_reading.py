@@ -44,7 +44,9 @@ class Late:
         await self._log.commit()
 
 
-async def test_what_the_current_session_has_not_written_yet_is_read(tmp_path: Path) -> None:
+async def test_records_that_the_current_session_has_not_written_yet_are_read(
+    tmp_path: Path,
+) -> None:
     async with a_world(tmp_path, []) as world:
         session = world.session
         log = session.parts.log

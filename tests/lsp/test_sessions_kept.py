@@ -129,7 +129,9 @@ async def test_the_answers_to_the_requests_of_an_idle_server(tmp_path) -> None:
         assert [one["mode"] for one in started] == ["auto"]
 
 
-async def test_what_is_lacking_where_nothing_is_set_and_who_could_answer(tmp_path) -> None:
+async def test_the_status_without_settings_names_the_missing_model_and_known_endpoints(
+    tmp_path,
+) -> None:
     home = Home(tmp_path)
     home.trusted = ()
     async with editing(home) as editor:

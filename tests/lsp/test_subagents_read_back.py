@@ -159,7 +159,7 @@ def test_one_that_works_shows_its_task(arguments: str, target: str) -> None:
     assert page.turns[0].events[-1]["target"] == target
 
 
-def test_what_they_changed_counts_for_the_size_of_a_page() -> None:
+def test_changes_by_sub_agents_count_for_the_size_of_a_page() -> None:
     many = log_of(PAGE_CHARACTERS // TEXT_CHARACTERS, "+" * TEXT_CHARACTERS)
     page = session_result("s", many, before=None, limit=2)
     assert (len(page.turns), page.more) == (1, True)

@@ -319,7 +319,7 @@ async def test_tru_10_in_a_workspace_of_two_folders_only_the_trusted_one_works(h
     assert home.shop.read_text(encoding="utf-8") == MENDED
 
 
-async def test_tru_01_15_16_17_nothing_of_the_folder_is_run_before_it_is_trusted(home) -> None:
+async def test_tru_01_15_16_17_no_program_of_the_folder_runs_before_it_is_trusted(home) -> None:
     home.write(".git/HEAD", "ref: refs/heads/main\n")
     home.write(".git/config", '[core]\n\tfsmonitor = touch PWN\n[user]\n\temail = "$(touch PWN)"\n')
     home.write(".git/hooks/post-checkout", HOOK)
@@ -374,7 +374,7 @@ def asked_ids(client: RawClient) -> list[object]:
     return [one["id"] for one in client.messages if one.get("method") == method]
 
 
-async def test_a_question_that_stands_keeps_neither_cancel_nor_the_end_waiting(home) -> None:
+async def test_an_open_question_delays_neither_cancel_nor_shutdown(home) -> None:
     async with LoopbackEndpoint(Script()) as endpoint:
         variables = home.environment(endpoint.base_url)
         async with raw_client(home, environment=variables, command=HATCHED) as client:

@@ -96,7 +96,7 @@ async def test_a_turn_that_reached_nobody_can_be_tried_again_as_it_was(chosen, s
 @pytest.mark.parametrize(
     ("chosen", "sent"), [("Go on in a new session", [ONE]), ("Not now", []), (None, [])]
 )
-async def test_what_outgrew_its_session_is_offered_a_new_one_that_has_the_task(
+async def test_a_prompt_too_large_for_its_session_is_offered_a_new_one_with_the_task(
     chosen, sent
 ) -> None:
     screen = Screen(chosen)
@@ -144,7 +144,7 @@ async def test_an_editor_that_shows_events_itself_is_left_alone() -> None:
     assert (screen.shown, screen.offered) == ([], [])
 
 
-async def test_what_was_never_sent_is_reported_with_its_place(tmp_path) -> None:
+async def test_prompts_that_were_never_sent_are_reported_with_their_folder(tmp_path) -> None:
     door, chores = NotingDoor(), Chores()
     stored = StoredSessions({"INDWELL_STATE": str(tmp_path / "state")}, lambda: (tmp_path,))
     unsent = Unsent(stored, door, chores)

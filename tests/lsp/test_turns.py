@@ -87,7 +87,7 @@ async def test_an_editor_that_cannot_be_told_anything_loses_no_prompt(
     assert logged == ["the editor could not be told what happens; turns go on"]
 
 
-async def test_what_is_in_no_log_is_known_at_the_end_and_nothing_begins_after_it(
+async def test_unlogged_prompts_are_known_at_shutdown_and_no_turn_begins_after_it(
     tmp_path,
 ) -> None:
     """A session is being opened, one prompt waits behind it, another comes too late."""

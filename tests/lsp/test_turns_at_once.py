@@ -361,7 +361,7 @@ async def test_a_session_that_ran_beside_can_be_shown_and_continues(tmp_path) ->
         assert (await desk.prompt("again")).session == other
 
 
-async def test_a_failure_holds_nothing_of_the_session_beside(tmp_path) -> None:
+async def test_a_failure_holds_no_prompt_of_another_session(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         other = await desk.older("other")
         gate = asyncio.Event()

@@ -41,7 +41,7 @@ def test_whole_lines_are_the_same_change_and_every_end_is_counted_alike(
             assert line.isascii() or at == len(text)
 
 
-def test_what_is_between_two_edits_of_a_line_stays() -> None:
+def test_text_between_two_edits_of_a_line_stays() -> None:
     edits = (TextEdit(0, 1, ""), TextEdit(2, 2, "x"))
     assert applied("aé\n", whole_lines("aé\n", edits)) == "éx\n"
 

@@ -75,7 +75,7 @@ def test_the_parts_that_are_the_reason_are_named_and_none_of_a_command_that_is_o
     assert question_for("c1", RUN, many, "").risky[-2:] == ("rm 7", "and 22 more")
 
 
-def test_what_a_yes_allows_beyond_the_sandbox_is_reported_and_bound() -> None:
+def test_access_beyond_the_sandbox_is_named_in_the_question_and_bound_to_its_answer() -> None:
     push = msgspec.structs.replace(ASK, widening=Widening(hosts=("github.com",)))
     plain, wider = (question_for("c1", RUN, one, "", "sandboxed") for one in (ASK, push))
     assert plain.notes == ("Commands here: sandboxed",)
@@ -122,7 +122,9 @@ def test_a_name_with_line_ends_cannot_fake_a_second_line() -> None:
         ("\ue000\ud800\U000f0000", "\\ue000\\ud800\\U000f0000"),
     ],
 )  # fmt: skip
-def test_what_could_hide_or_reorder_is_shown_as_its_code_point(hidden: str, shown: str) -> None:
+def test_characters_that_hide_or_reorder_text_are_shown_as_code_points(
+    hidden: str, shown: str
+) -> None:
     assert visible(hidden) == shown
 
 

@@ -30,7 +30,7 @@ def run(command: str, **policy: object) -> str:
     ["rm -r build", "make && rm -r build", "npm ci", "curl https://example.org", "touch a; rm b"],
 )
 @pytest.mark.parametrize("confined", [True, False])
-def test_what_commands_may_do_with_a_yes_is_covered(command: str, confined: bool) -> None:  # noqa: FBT001
+def test_commands_that_a_yes_would_allow_are_covered(command: str, confined: bool) -> None:  # noqa: FBT001
     assert run(command, writes_confined=confined) == ""
 
 
@@ -48,7 +48,7 @@ def test_protected_files_and_secrets_are_not(command: str, confined: bool) -> No
     assert run(command, writes_confined=confined) != ""
 
 
-def test_what_would_leave_the_sandbox_is_not_but_where_there_is_none_nothing_leaves_it() -> None:
+def test_a_command_that_leaves_the_sandbox_is_covered_only_without_a_sandbox() -> None:
     outside = msgspec.structs.replace(ASK, widening=Widening(unconfined=True))
     assert why_uncovered(RUN, outside, is_held=True) == "it would run outside the sandbox"
     assert why_uncovered(RUN, outside, is_held=False) == ""
@@ -60,13 +60,13 @@ def test_git_taking_up_another_state_is_not_where_a_sandbox_keeps_protected_file
     assert why_uncovered(RUN, other, is_held=True) == "it could change protected files"
 
 
-def test_what_the_users_own_rules_ask_about_is_not() -> None:
+def test_a_command_that_the_users_rules_ask_about_is_not_covered() -> None:
     rules = PatternRules(ask=("git push",))
     assert "rule of the user's" in run("git push", rules=rules, writes_confined=True)
     assert "rule of the user's" in run("rm -r build; git push", rules=rules, writes_confined=True)
 
 
-def test_what_is_not_a_command_and_what_the_model_wants_is_not() -> None:
+def test_edits_reads_and_wider_access_for_the_model_are_not_covered() -> None:
     edit = CallFacts("write_file", "edit", ("AGENTS.md",))
     assert why_uncovered(edit, ASK, is_held=True) == "it is no command"
     read = CallFacts("read_file", "read", (".env",))
@@ -77,7 +77,7 @@ def test_what_is_not_a_command_and_what_the_model_wants_is_not() -> None:
     assert why_uncovered(RUN, shown, is_held=False) != ""
 
 
-def test_a_part_that_touches_a_protected_file_by_any_word_is_not() -> None:
+def test_a_command_with_a_protected_file_in_any_word_is_not_covered() -> None:
     part = CommandPart("foo .mcp.json", 0, 13, ("foo", ".mcp.json"), "ask", "unknown")
     ask = msgspec.structs.replace(ASK, risky=(part,))
     assert why_uncovered(RUN, ask, is_held=True) != ""

@@ -139,7 +139,7 @@ def test_a_deny_rule_wins_in_every_mode_over_every_grant(mode: Mode, effect: Eff
     assert word(decide(asked, policy)) == "deny"
 
 
-def test_what_the_model_claims_in_its_arguments_grants_nothing() -> None:
+def test_claims_of_the_model_in_its_arguments_grant_nothing() -> None:
     claims = '{"command":"x","with_escalated_permissions":true,"trust":true,"approved":"always"}'
     asked = CallFacts("bash", "run", command="x", cwd="/w", arguments=claims)
     assert word(decide(asked, Policy("auto"))) == "ask"

@@ -17,6 +17,6 @@ def test_sec_07_a_question_names_the_secret_that_a_command_holds() -> None:
     )
 
 
-def test_a_question_about_anything_else_says_nothing_of_secrets() -> None:
+def test_a_question_without_secrets_does_not_mention_secrets() -> None:
     asked = CallFacts(tool="bash", effect="run", command="curl https://a.example", cwd="/work")
     assert question_for("1", asked, Ask("why", "rule"), "").reason == "why"

@@ -62,7 +62,7 @@ def test_the_name_of_a_program_is_not_a_file_of_the_folder() -> None:
         assert isinstance(run(command, denied), Deny), command
 
 
-def test_what_is_taken_for_a_reader_may_write_nowhere_all_the_same() -> None:
+def test_a_command_classified_as_a_reader_may_write_nowhere() -> None:
     for policy in (HELD, msgspec.structs.replace(HELD, mode="ask", writes_confined=False)):
         found = run("cat a.py | head", policy)
         assert isinstance(found, Allow)
@@ -92,7 +92,7 @@ def test_a_pattern_for_all_of_it_covers_its_network() -> None:
     assert found.widening.hosts == ("github.com",)
 
 
-def test_what_may_replace_protected_files_needs_a_question_whatever_allows_it() -> None:
+def test_a_command_that_may_replace_protected_files_always_needs_a_question() -> None:
     asked = CallFacts("bash", "run", command="git switch feat", cwd="/w")
     policy = msgspec.structs.replace(HELD, rules=PatternRules(allow=("git switch *",)))
     found = decide(asked, policy)

@@ -78,7 +78,7 @@ def test_letters_beyond_ascii_are_compared_as_everywhere(path: str) -> None:
     assert matches_any(path, deny)
 
 
-def test_what_is_moved_away_is_obeyed_by_nothing() -> None:
+def test_no_program_obeys_a_file_that_was_moved_away() -> None:
     names = sorted({*LISTED.files, *LISTED.folders, "a.code-workspace"})
     assert len(names) > 600
     assert [name for name in names if is_protected(set_aside_name(name))] == []

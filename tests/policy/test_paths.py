@@ -82,7 +82,7 @@ def test_an_empty_path_is_nothing() -> None:
         ".env.", "conf\\.env", ".e\u200bnv", "./.env", ".gnupg/private-keys-v1.d/k",
     ],
 )  # fmt: skip
-def test_what_holds_keys_by_custom_is_denied(path: str) -> None:
+def test_files_that_usually_hold_keys_are_denied(path: str) -> None:
     assert matches_any(path, SECRETS)
 
 
@@ -117,7 +117,7 @@ def test_globs_are_meant_as_in_ignore_files(path: str, glob: str, matches: bool)
     assert matches_any(path, (glob,)) is matches
 
 
-def test_an_exception_counts_wherever_it_stands() -> None:
+def test_an_exception_counts_at_any_place_in_the_list() -> None:
     for globs in (("*.db", "!test.db"), ("!test.db", "*.db")):
         assert [matches_any(path, globs) for path in ("x.db", "a/test.db")] == [True, False]
 
@@ -145,16 +145,16 @@ def test_whatever_trust_lists_is_protected() -> None:
         *(".emacs.d/init.el", ".yarn/releases"),
     ],
 )
-def test_what_newer_tools_obey_is_protected(path) -> None:
+def test_configuration_files_of_newer_tools_are_protected(path) -> None:
     assert is_protected(path)
 
 
-def test_what_builds_write_beside_it_is_not() -> None:
+def test_files_that_builds_write_are_not_protected() -> None:
     for path in (".yarn/cache/x.zip", ".yarn/install-state.gz", ".config/app.toml", "lefthook.rs"):
         assert not is_protected(path)
 
 
-def test_what_only_looks_like_a_folder_is_in_none_where_a_yes_widens() -> None:
+def test_a_path_that_only_resembles_an_allowed_folder_is_outside_it() -> None:
     assert is_inside("/t/proj/a", ("/t/proj",), "linux")
     assert is_inside("/t/proj", ("/t/proj",), "linux")
     for path in ("/t/proj\\evil", "/t/PROJ/a", "/t/proj\u200b/a", "/t/project", "/t"):

@@ -78,7 +78,7 @@ def asked(path: str, **more: tuple[str, ...]) -> Ask | Allow:
 
 
 @pytest.mark.parametrize("path", WRITABLE_BEFORE.split())
-def test_what_tools_load_by_name_needs_a_question(path: str) -> None:
+def test_a_file_that_tools_load_by_name_needs_a_question(path: str) -> None:
     decision = asked(path)
     assert isinstance(decision, Ask)
     assert (decision.by, decision.rule) == ("protected", "")
@@ -146,12 +146,12 @@ def test_the_question_says_who_loads_the_file() -> None:
 
 
 @pytest.mark.parametrize("one", ["..", ".", "", "a", "../a", "/.a", "~/.a", "a/.b"])
-def test_what_is_not_a_dot_name_at_the_root(one: str) -> None:
+def test_ordinary_names_are_no_unknown_dot_names_at_the_root(one: str) -> None:
     assert not is_at_root_unknown(one)
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="/\\"), min_size=1, max_size=12))
-def test_each_dot_name_at_the_root_is_guarded_or_stands_as_harmless(name: str) -> None:
+def test_each_dot_name_at_the_root_is_guarded_or_listed_as_harmless(name: str) -> None:
     path = f".{name}"
     if is_unknown(path):
         assert is_guarded(path)
@@ -167,7 +167,7 @@ def entries() -> list[tuple[str, Sequence[str], str]]:
     return [(who, names, one) for who, names in every for one in names]
 
 
-def test_each_entry_has_one_who_loads_it_stands_once_and_is_in_lower_case() -> None:
+def test_each_entry_has_a_loader_and_is_unique_and_lower_case() -> None:
     names = [one for _, _, one in entries()]
     assert [one for one in names if names.count(one) > 1] == []
     assert [one for one in names if one != one.casefold()] == []
@@ -182,7 +182,7 @@ def test_no_harmless_name_is_a_protected_one() -> None:
     assert [one for one in harmless if is_unknown(one.replace("*", "x"))] == []
 
 
-def test_what_package_managers_install_is_distinguished_from_the_rest() -> None:
+def test_files_of_package_managers_are_distinguished_from_other_files() -> None:
     assert is_installed(".venv/bin/python")
     assert is_installed("web/node_modules/.bin")
     assert not is_installed("gradlew")

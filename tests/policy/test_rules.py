@@ -66,7 +66,7 @@ def test_a_rule_that_allows_edits_spares_the_question_of_the_mode_ask_and_of_no_
     assert decided(linked, rules) == "ask by other names"
 
 
-def test_what_holds_keys_by_custom_is_asked_for_and_what_the_user_named_is_denied() -> None:
+def test_files_that_usually_hold_keys_need_a_question_and_the_users_list_denies() -> None:
     key = CallFacts("read_file", "read", ("conf/server.pem",))
     assert decided(key, PatternRules()) == "ask by secret: *.pem"
     assert decided(key, PatternRules(allow=("read: *.pem",))) == "allow by allow: read: *.pem"

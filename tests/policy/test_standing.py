@@ -111,7 +111,7 @@ def test_the_scripts_that_a_command_runs(words: tuple[str, ...], files: tuple[st
         (("just", "ship"), "justfile"),
     ],
 )
-def test_what_a_command_may_run_or_obey_is_looked_for(words: tuple[str, ...], file: str) -> None:
+def test_files_that_a_command_may_run_or_obey_are_found(words: tuple[str, ...], file: str) -> None:
     assert f"/w/{file}" in bound_files([part(*words)], "/w", ("/w",)).names
 
 
@@ -120,7 +120,7 @@ def test_a_script_is_looked_for_where_its_command_runs() -> None:
     assert bound_files([moved], "/b", ("/w", "/b")) == Bound(("/b/sub/x.sh",))
 
 
-def test_what_is_removed_is_not_run() -> None:
+def test_a_removed_file_does_not_count_as_run() -> None:
     removing = msgspec.structs.replace(part("rm", "build.log"), rule="removes")
     assert bound_files([removing], "/w", ("/w",)) == Bound()
 
@@ -128,11 +128,11 @@ def test_what_is_removed_is_not_run() -> None:
 @pytest.mark.parametrize(
     "words", [("sh", f"x{STAR}.sh"), ("sh", UNKNOWN), ("sh", *map(str, range(3_000)))]
 )
-def test_what_only_a_run_can_tell_is_never_all(words: tuple[str, ...]) -> None:
+def test_files_known_only_at_run_time_make_the_list_incomplete(words: tuple[str, ...]) -> None:
     assert not bound_files([part(*words)], "/w", ("/w",)).is_all
 
 
-def test_no_answer_stands_where_not_all_is_known() -> None:
+def test_no_answer_is_kept_if_a_file_of_the_command_is_unknown() -> None:
     gone = msgspec.structs.replace(RUN, scripts=(("ship.sh", NO_FILE),))
     assert not may_stand(gone, NOTHING_MORE)
 

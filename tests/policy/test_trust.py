@@ -75,7 +75,7 @@ You are asked again when one of these files changes.\
 """)  # noqa: E501 - as it is shown
 
 
-def test_a_folder_with_nothing_in_it_is_asked_about_all_the_same() -> None:
+def test_an_empty_folder_needs_the_trust_question_too() -> None:
     words = question_words("/w", [], None)
     assert "as your mode and rules allow. It contains no such files so far.\n" in words
 
@@ -171,7 +171,7 @@ def test_l4_a_diff_is_made_in_time_whatever_the_lines_are() -> None:
     assert words.endswith("f:\n  (its lines are in another order)")
 
 
-def test_of_a_long_file_that_changed_each_new_line_is_shown() -> None:
+def test_each_new_line_of_a_long_changed_file_is_shown() -> None:
     old = [f"line {number}" for number in range(500)]
     new = [*old[:100], "evil", *old[102:]]
     words = question_words("/w", [file("f", "\n".join(new))], kept(file("f", "\n".join(old))))

@@ -124,7 +124,7 @@ def test_no_powershell_that_writes_runs_unasked(level: Level, mode: Mode) -> Non
 
 
 @pytest.mark.parametrize("level", get_args(Level))
-def test_what_runs_unasked_gets_the_bounds_that_its_level_has(level: Level) -> None:
+def test_a_command_without_a_question_gets_the_bounds_of_its_level(level: Level) -> None:
     held = Strength(level)
     bounds = confiner((Path("/w"),), Settings, held=lambda: held)
     read, build = (bounds(Widening(reads_only=one)) for one in (True, False))

@@ -39,7 +39,7 @@ def test_a_long_time_is_reported_in_round_numbers(passed: timedelta, about: str)
     ],
     ids=["never", "now", "just under an hour", "a clock set back", "another zone"],
 )
-def test_what_is_not_a_long_time_is_not_told(before: datetime | None) -> None:
+def test_a_short_pause_is_not_reported(before: datetime | None) -> None:
     assert elapsed_words(before, NOW) == ""
 
 

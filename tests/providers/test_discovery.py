@@ -15,7 +15,7 @@ from indwell.providers.catalogue import (
 )
 from indwell.providers.discovery import find_servers, local_rows
 from indwell.providers.endpoint import LocalServer
-from indwell.providers.models import OfferedModel
+from indwell.providers.offered_models import OfferedModel
 from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, raw
 from support.model_server import answering, listed
 
@@ -38,7 +38,7 @@ async def test_a_running_server_is_found_with_its_models() -> None:
     assert servers[0].is_ready
 
 
-async def test_what_is_not_a_model_server_is_not_offered() -> None:
+async def test_a_server_without_models_is_not_offered() -> None:
     for script in ([raw(200, "<html>hello")], [raw(200, '{"data": 1}')], [raw(404, "no")]):
         assert (await found(script))[1] == ()
 
@@ -93,7 +93,7 @@ async def test_a_server_that_hangs_does_not_keep_the_others_from_being_found() -
         assert time.monotonic() - began < 60
 
 
-async def test_what_a_slow_server_said_in_time_counts() -> None:
+async def test_the_timely_part_of_a_slow_servers_answer_counts() -> None:
     listing = listed("q", owned_by="library")
 
     def script(seen):
@@ -104,7 +104,7 @@ async def test_what_a_slow_server_said_in_time_counts() -> None:
     assert server.models == (OfferedModel("q"),)
 
 
-def test_the_catalogue_has_one_row_a_name_and_a_key_page_wherever_a_key_is_needed() -> None:
+def test_each_catalogue_row_has_a_unique_name_and_a_key_page_if_it_needs_a_key() -> None:
     assert len({row.name for row in CATALOGUE}) == len({row.base_url for row in CATALOGUE}) == 13
     for row in CATALOGUE:
         assert bool(row.key_page) == row.needs_key, row

@@ -21,7 +21,7 @@ def test_an_address_is_shown_without_secrets(url: str, address: str) -> None:
 @pytest.mark.parametrize(
     "url", ["127.0.0.1:11434", "ftp://host/v1", "http://", "http://host:port/v1", "http://[::1", ""]
 )
-def test_what_is_not_an_http_address_is_refused_with_an_example(url: str) -> None:
+def test_a_text_that_is_no_http_address_is_refused_with_an_example(url: str) -> None:
     sentence = (
         f"the endpoint {shown(url)!r} is not an http address; set OPENAI_BASE_URL to one such as"
     )

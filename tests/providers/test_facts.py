@@ -49,7 +49,7 @@ def test_a_model_of_the_same_name_elsewhere_is_another_model() -> None:
     assert (facts.known, facts.prices) == (False, None)
 
 
-def test_what_one_source_does_not_tell_the_other_does() -> None:
+def test_each_fact_comes_from_the_source_that_has_it() -> None:
     facts = facts_for("gemini-2.5-pro", GEMINI, now=NOW)
     assert (facts.window, facts.known, facts.output_limit) == (1_048_576, True, 65_536)
     assert (facts.tools, facts.images, facts.reasoning) == (True, True, True)

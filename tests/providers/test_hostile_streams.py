@@ -159,7 +159,7 @@ async def test_others_get_the_loop_while_noise_is_read() -> None:
     assert n_turns > 30  # it took some 500 ms of work, and comes in one network read
 
 
-async def test_a_compressed_reply_is_read_all_the_same() -> None:
+async def test_a_compressed_reply_is_read() -> None:
     assert (await ask(packed(GOOD)))[0].text == "good"
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from indwell.errors import BadReply, NotAuthorised, ProviderError, RequestRejected, Unreachable
 from indwell.providers.fetch import MOST_VALUES, decoded
 from indwell.providers.listing import list_models
-from indwell.providers.models import MAX_MODELS, TRAINED, OfferedModel
+from indwell.providers.offered_models import MAX_MODELS, TRAINED, OfferedModel
 from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, raw, refuse
 from support.model_server import answering, listed
 
@@ -51,7 +51,7 @@ async def test_lm_studio_and_llama_cpp_say_more_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("owner", ["library", "organization_owner", "llamacpp"])
-async def test_a_server_that_says_no_more_is_listed_all_the_same(owner) -> None:
+async def test_a_server_without_further_facts_is_still_listed(owner) -> None:
     models, _ = await offered(answering(listed("a", owned_by=owner)))
     assert models == (OfferedModel("a"),)
 
@@ -93,7 +93,7 @@ async def test_where_a_redirect_leads_is_reported_without_the_key() -> None:
         assert "canary" not in str(caught.value)
 
 
-async def test_of_a_very_long_list_the_first_models_are_shown() -> None:
+async def test_the_first_models_of_a_very_long_list_are_shown() -> None:
     listing = listed(*(f"m{number:05}" for number in range(MAX_MODELS + 500)), note="x" * 100)
     models, _ = await offered(answering(listing))
     assert [model.name for model in models] == [f"m{number:05}" for number in range(MAX_MODELS)]
@@ -109,7 +109,7 @@ def test_a_list_decoded_in_pieces_is_what_it_is_as_a_whole(content) -> None:
     assert decoded(json.dumps(content).encode()) == content
 
 
-def test_what_has_more_values_than_any_list_of_models_is_not_decoded() -> None:
+def test_an_answer_with_too_many_values_is_not_decoded() -> None:
     with pytest.raises(ValueError, match="too many values"):
         decoded(b"[" + b"1," * (MOST_VALUES + 1) + b"1]")
 

@@ -338,7 +338,7 @@ async def test_a_finish_reason_of_error_is_a_broken_reply() -> None:
         (raw(200, "hello"), "ADDRESS answered with nothing; try again"),
     ],
 )
-async def test_what_is_not_a_reply_is_reported_as_none(answer: Answer, sentence: str) -> None:
+async def test_an_answer_that_is_no_reply_is_reported_as_bad(answer: Answer, sentence: str) -> None:
     error, said = await fail(answer)
     assert (type(error), said) == (BadReply, sentence)
 

@@ -239,7 +239,7 @@ def test_an_endpoint_is_known_by_its_host_or_its_port_here(url: str | None, name
 @pytest.mark.parametrize(
     "url", ["https://notapi.openai.com.evil/v1", "https://model.example:11434/v1", "http://x:y/v1"]
 )
-def test_what_only_looks_like_one_is_none(url: str) -> None:
+def test_an_address_that_only_resembles_a_known_one_has_no_row(url: str) -> None:
     assert row_for(url) is None
 
 
@@ -273,7 +273,7 @@ def test_deepseek_gets_its_reasoning_back_and_others_do_not() -> None:
     assert "hm" not in json.dumps(chat_body(said, dialect_for(None, name="openai")))
 
 
-def test_gemini_gets_its_signature_back_or_the_word_that_stands_for_none() -> None:
+def test_gemini_gets_its_signature_back_or_the_word_for_a_missing_one() -> None:
     signed = ToolUse("a", "read_file", "{}", meta(), '{"google":{"thought_signature":"c2ln"}}')
     dialect = dialect_for(None, name="gemini")
     for used, signature in ((signed, "c2ln"), (use(id_="a"), "skip_thought_signature_validator")):

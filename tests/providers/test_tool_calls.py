@@ -141,7 +141,7 @@ def test_arguments_given_as_an_object_become_its_text() -> None:
     assert delta_of(sent) == piece(index=0, id="a", name="read", arguments='{"p":"é"}')
 
 
-def test_what_has_an_impossible_type_counts_as_left_out() -> None:
+def test_a_field_of_the_wrong_type_counts_as_missing() -> None:
     assert delta_of({"index": "x", "id": 7, "function": []}) == CallDelta()
     assert delta_of({"function": {"name": 3, "arguments": None}}) == CallDelta()
 

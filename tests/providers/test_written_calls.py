@@ -44,7 +44,7 @@ def test_a_reply_that_is_nothing_but_calls_is_read(case) -> None:
 
 
 @pytest.mark.parametrize("case", DATA["others"], ids=lambda case: case["source"])
-def test_what_only_looks_like_a_call_stays_text(case) -> None:
+def test_text_that_only_resembles_a_call_stays_text(case) -> None:
     assert read(case["text"]) == []
     assert is_attempt(case["text"], TOOLS) == case.get("attempt", False)
 

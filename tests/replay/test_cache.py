@@ -48,7 +48,7 @@ def test_all_of_the_last_request_is_served_and_what_is_new_is_written() -> None:
     assert served(PLAIN, request(*FIRST), longer) == [Served(0, 1_600), Served(1_600, 110)]
 
 
-def test_of_a_message_that_changed_its_equal_beginning_is_served() -> None:
+def test_the_cache_serves_the_equal_beginning_of_a_changed_message() -> None:
     changed = request(FIRST[0], ("b" * 20 + "x" * 20, 200), FIRST[2])
     _, second = served(PLAIN, request(*FIRST), changed)
     # Of {"role":"assistant","content":"bbbb…: 31 characters before the words, 20 equal, 2 behind.
@@ -91,7 +91,7 @@ def test_with_anchors_only_what_ends_at_a_mark_is_served() -> None:
     assert second == Served(1_300, 350)  # c and d
 
 
-def test_after_a_compaction_an_older_mark_serves_what_still_stands() -> None:
+def test_an_older_mark_serves_the_unchanged_prefix_after_a_compaction() -> None:
     rules = CacheRules(minimum=0, anchors=True)
     one = request(*FIRST, marks=(0, 1), system=True)
     cut = request(FIRST[0], ("short", 20), FIRST[2], marks=(1,), system=True)
@@ -134,7 +134,7 @@ def test_without_a_cache_everything_costs_as_input() -> None:
     assert figures.cost == figures.tokens
 
 
-def test_of_a_request_of_the_real_course_the_last_one_is_served_whole() -> None:
+def test_the_cache_serves_the_whole_previous_request_of_a_real_session() -> None:
     course: list[Point] = list(
         points(session(n=6).messages, ReplayRules(PRESETS["none"], 1_000_000))
     )

@@ -111,7 +111,7 @@ def test_a_name_is_kept_on_its_line_and_recoverable_by_the_mark_of_its_file(
         ("Earlier calls were left out; all of them: s/left-out-0d.txt", False, False),
     ],
 )
-def test_of_a_summary_a_statement_keeps_and_a_named_file_leads_back_but_no_transcript(
+def test_a_summary_keeps_facts_by_a_statement_or_a_named_file_but_no_transcript(
     words: str, *, is_kept: bool, is_recoverable: bool
 ) -> None:
     summary = inject("summary", words, turn=1, attributes={"range": "turn 1"})
@@ -152,7 +152,7 @@ def test_a_piece_is_charged_once_until_it_is_altered_again() -> None:
     assert charged == [1, 0, 1, 0]
 
 
-def test_what_is_shown_whole_again_is_not_a_pair_any_longer() -> None:
+def test_a_result_that_is_shown_whole_again_is_no_loss_any_longer() -> None:
     meter = LossMeter(Reader())
     source = result(SOURCE)
     meter.at(point((source,), said("I see."), (WORDS, READ, source)))

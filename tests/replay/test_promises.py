@@ -52,7 +52,7 @@ def test_words_that_are_nowhere_are_missing() -> None:
     assert second(FIRST, CLOSING) == Broken(words=True, task=True)
 
 
-def test_older_words_may_stand_in_a_file_that_the_request_names_the_task_may_not() -> None:
+def test_older_prompts_but_not_the_task_may_be_in_a_file_that_the_request_names() -> None:
     spill = (SpilledText("words-1a.txt", f"[turn 1]\n{FIRST.text}\n\n[turn 2]\n{SECOND.text}"),)
     pointer = inject("reminder", "Earlier words are in s/words-1a.txt", turn=2)
     assert second(pointer, CLOSING, SECOND, spills=spill) == Broken()

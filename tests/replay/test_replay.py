@@ -28,7 +28,7 @@ def test_without_compaction_all_but_the_newest_is_served_and_nothing_is_lost() -
     assert figures.cost == pytest.approx(largest * 1.25 + figures.cached * 0.1)
 
 
-def test_what_none_is_served_of_real_sessions_is_the_append_only_ideal() -> None:
+def test_the_preset_none_reaches_the_append_only_cache_share_on_real_sessions() -> None:
     for one in foreign_sessions("entire", every=40):
         figures = replayed(one, "none", 64_000)
         ideal = sum(figures.sizes[:-1]) / sum(figures.sizes)

@@ -94,7 +94,7 @@ async def room_in(folder: Path, **files: bytes) -> Room:
 
 
 @posix_only("modes")
-async def test_what_a_command_did_is_reviewed_and_goes_back_byte_for_byte(tmp_path) -> None:
+async def test_changes_by_a_command_are_reviewed_and_reverted_byte_for_byte(tmp_path) -> None:
     room = await room_in(
         tmp_path,
         a__txt=b"\xef\xbb\xbfone\r\ntwo\rthree",
@@ -209,7 +209,7 @@ async def test_the_bytes_of_secret_files_are_never_kept(tmp_path) -> None:
 
 
 @posix_only("symlinks")
-async def test_what_is_not_covered_is_reported_once(tmp_path) -> None:
+async def test_uncovered_changes_are_reported_once(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
     (room.root / "link").symlink_to("a.txt")
 
@@ -240,7 +240,7 @@ async def test_a_command_that_changes_many_files_is_not_reviewed_one_by_one(tmp_
     assert room.files == {}
 
 
-async def test_what_the_user_saves_or_types_meanwhile_is_not_the_agents(tmp_path) -> None:
+async def test_text_saved_or_typed_by_the_user_during_a_command_is_not_the_agents(tmp_path) -> None:
     room = await room_in(tmp_path, saved__txt=b"a\n", typed__txt=b"b\n", shown__txt=b"c\n")
     paths = {name: room.root / f"{name}.txt" for name in ("saved", "typed", "shown")}
 
@@ -267,7 +267,7 @@ async def test_what_the_user_saves_or_types_meanwhile_is_not_the_agents(tmp_path
     assert room.kinds() == {"shown.txt": ["change"]}
 
 
-async def test_what_an_editor_loads_again_while_the_command_runs_is_the_agents(tmp_path) -> None:
+async def test_text_that_an_editor_reloads_during_a_command_is_the_agents(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\nb\n")
     path = room.root / "a.txt"
     await room.run(lambda: room.put("a.txt", b"1\nb\n"), accepted=True)
@@ -300,7 +300,7 @@ async def test_an_open_file_that_a_command_removes_returns(tmp_path) -> None:
     assert room.files == {"a.txt": b"a\r\n"}
 
 
-async def test_a_stopped_command_is_covered_all_the_same(tmp_path) -> None:
+async def test_a_stopped_command_is_covered_too(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
     begun = asyncio.Event()
 
@@ -321,7 +321,7 @@ async def test_a_stopped_command_is_covered_all_the_same(tmp_path) -> None:
     assert room.kinds() == {"a.txt": ["change"]}
 
 
-async def test_a_command_that_fails_is_covered_all_the_same(tmp_path) -> None:
+async def test_a_failed_command_is_covered_too(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
 
     def command() -> None:
@@ -345,7 +345,7 @@ def test_a_change_within_one_tick_of_the_clock_is_seen(tmp_path) -> None:
     assert (change.before, change.after) == (b"old", b"new")
 
 
-def test_what_is_closed_keeps_no_bytes_and_no_file(tmp_path) -> None:
+def test_a_closed_store_keeps_no_bytes_and_no_file(tmp_path) -> None:
     bodies = Bodies()
     digest = bodies.put(b"text")
     assert digest is not None
@@ -416,7 +416,7 @@ def test_two_commands_at_once_each_have_their_own_before(tmp_path) -> None:
     assert (change.before, change.after) == (b"first", b"second")
 
 
-async def test_what_is_read_ahead_is_covered_when_a_command_comes(tmp_path) -> None:
+async def test_files_read_ahead_are_covered_when_a_command_comes(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
     before = room.files
     await room.coverage.look_ahead()
@@ -439,7 +439,7 @@ async def test_a_command_ends_the_look_ahead_and_none_follows_it(tmp_path) -> No
     assert listed == []
 
 
-def test_what_is_not_read_before_a_command_is_read_beside_it(tmp_path) -> None:
+def test_files_not_read_before_a_command_are_read_beside_it(tmp_path) -> None:
     """No command waits for the first look at a large folder, and what it changes is covered."""
     for number in range(20):
         (tmp_path / f"{number}.txt").write_bytes(b"old")
@@ -466,7 +466,7 @@ def test_reading_beside_a_command_ends_with_it(tmp_path) -> None:
     assert (read_in(look), look.waiting) == ([], ("a.txt",))
 
 
-def test_what_changed_just_now_is_read_before_the_command(tmp_path) -> None:
+def test_a_file_that_changed_just_now_is_read_before_the_command(tmp_path) -> None:
     """Beside it, a second change within a tick of the clock would look the same."""
     (tmp_path / "a.txt").write_bytes(b"old")
     just_now = (tmp_path / "a.txt").stat().st_ctime_ns + 1
@@ -474,7 +474,7 @@ def test_what_changed_just_now_is_read_before_the_command(tmp_path) -> None:
     assert (read_in(look), look.waiting) == (["a.txt"], ())
 
 
-def test_what_does_not_fit_is_not_kept_and_is_reported(tmp_path) -> None:
+def test_a_file_that_is_too_large_is_not_kept_and_is_reported(tmp_path) -> None:
     (tmp_path / "large.txt").write_bytes(b"x" * 100)
     (tmp_path / "small.txt").write_bytes(b"x")
     lookout = Lookout(tmp_path, Bodies(), lambda: (), most_file_b=10)

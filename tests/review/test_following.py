@@ -125,7 +125,7 @@ def test_rewritten_lines_of_the_agent_are_touched_and_stay() -> None:
     check("a b z", "a compute(b) z", "a compute(b,2) z", "2:b>compute(b,2)!", "a compute(b,2) z")
 
 
-def test_what_is_touched_goes_if_it_is_forced() -> None:
+def test_a_hunk_that_the_user_touched_is_rejected_only_by_force() -> None:
     ledger = PureLedger("a\nb\nz\n")
     ledger.agent(1, "a\ncompute(b)\nz\n")
     ledger.sync("a\ncompute(b, 2)\nmine\nz\n")

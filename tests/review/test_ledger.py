@@ -203,7 +203,7 @@ async def test_a_disk_that_is_full_costs_only_the_memory_of_it(tmp_path: Path) -
     assert any("cannot be stored" in one for one in ledger.take_notices())
 
 
-async def test_what_has_no_lines_or_too_many_is_one_opaque_hunk(tmp_path: Path) -> None:
+async def test_a_binary_or_too_large_change_is_one_opaque_hunk(tmp_path: Path) -> None:
     ledger = await ReviewLedger.open(tmp_path, [])
     big = "x" * LARGE + "\n"
     await edit(ledger, big + "y\n", before=big)

@@ -198,7 +198,7 @@ async def test_an_agent_elsewhere_that_writes_over_a_hunk_has_judged_nothing(tmp
     assert window.told == []
 
 
-async def test_a_log_that_leads_elsewhere_shows_nothing_of_that(tmp_path) -> None:
+async def test_a_path_outside_the_workspace_in_a_log_is_not_shown(tmp_path) -> None:
     ledger, path = await held(tmp_path)
     root = path.parent
     for odd in (root / ".." / "x.txt", root / ".git" / "hooks" / "pre-commit", tmp_path / "y"):

@@ -105,7 +105,7 @@ class _Typist(NotingDoor):
 
 
 @pytest.mark.parametrize(("typed", "reads"), [("MINE", "old\n"), ("MINE AND MORE", None)])
-async def test_a_consent_counts_for_what_stood_there_when_it_was_asked_for(
+async def test_a_consent_counts_only_for_the_text_at_the_time_of_the_question(
     tmp_path: Path, typed: str, reads: str | None
 ) -> None:
     root = tmp_path.resolve() / "work"

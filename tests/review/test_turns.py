@@ -20,7 +20,7 @@ def ids(ledger: PureLedger) -> list[str]:
     return [one.id for one in ledger.hunks()]
 
 
-def test_what_a_later_turn_changed_stays_unless_it_is_forced() -> None:
+def test_lines_changed_by_a_later_turn_are_rejected_only_by_force() -> None:
     ledger = entangled()
     (hunk,) = ledger.hunks()
     assert hunk.actors == (ONE, TWO)
@@ -43,7 +43,7 @@ def test_the_whole_hunk_gives_the_base_back() -> None:
     assert (ledger.text, ledger.hunks()) == ("a\nb\nz\n", ())
 
 
-def test_what_was_rejected_is_gone_for_good() -> None:
+def test_a_rejected_hunk_never_returns() -> None:
     ledger = PureLedger("a\nz\n")
     ledger.agent(1, "a\nnew\nz\n")
     ledger.reject(ids(ledger))
@@ -195,7 +195,7 @@ def test_an_edit_that_came_late_is_the_agents_if_it_is_exactly_that() -> None:
     assert [(one.old, one.new) for one in ledger.hunks()] == [(("b\n",), ("B\n",))]
 
 
-def test_what_an_editor_made_of_the_edit_is_the_users() -> None:
+def test_changes_that_an_editor_adds_to_an_edit_are_the_users() -> None:
     ledger = PureLedger("a\nb\n")
     name = ledger.begins(1, "a\nB\n")
     ledger.finishes(name, "a\nB\nmine\n")

@@ -81,7 +81,7 @@ async def test_an_accept_leaves_the_file_alone_and_a_verdict_is_given_once(room:
     assert room.reads() == AFTER
 
 
-async def test_what_the_user_rewrote_is_kept_unless_it_is_forced(room: Room) -> None:
+async def test_lines_that_the_user_rewrote_are_rejected_only_by_force(room: Room) -> None:
     room.path.write_bytes(room.reads().replace("TWO", "Two!").encode())
     done = await reject(room.ledger, room.workspace, Scope())
     assert [hunk.new for hunk in done.hunks] == [("FIVE",)]

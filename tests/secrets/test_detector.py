@@ -18,7 +18,7 @@ NAMES = sorted(made_secrets())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_form_is_found_wherever_it_stands(name: str) -> None:
+def test_each_form_is_found_in_any_surrounding_text(name: str) -> None:
     for seed in range(10):
         text, secret = made_secrets(seed)[name]
         for around in (text, f"x = 1\n{text}\ny = 2\n", f'{{"a": "{text}"}}', f"   12\t{text}"):
@@ -67,12 +67,12 @@ NO_SECRETS = [
 
 
 @pytest.mark.parametrize("text", NO_SECRETS)
-def test_what_is_not_a_secret_stays(text: str) -> None:
+def test_a_text_without_secrets_stays_unchanged(text: str) -> None:
     assert Hider().hide(text) is text
 
 
 @posix_only("slow")
-def test_no_source_of_ours_is_changed_by_it() -> None:
+def test_no_source_file_of_indwell_contains_a_false_alarm() -> None:
     """Code, pages and tests: hundreds of files without a single false alarm."""
     files = [path for folder in ("server", "docs", "tests") for path in (ROOT / folder).rglob("*")]
     found = {
@@ -84,7 +84,7 @@ def test_no_source_of_ours_is_changed_by_it() -> None:
 
 
 @given(st.text(), st.sampled_from([text for text, _ in made_secrets().values()]), st.text())
-def test_what_was_hidden_once_is_hidden_for_good(before: str, secret: str, after: str) -> None:
+def test_a_hidden_text_is_not_changed_again(before: str, secret: str, after: str) -> None:
     hidden = Hider().hide(f"{before} {secret} {after}")
     assert Hider().hide(hidden) == hidden
 

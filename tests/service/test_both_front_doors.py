@@ -42,7 +42,7 @@ async def test_the_same_session_continues_in_the_editor_the_terminal_and_the_edi
     assert [words in text for words, text in zip(WORDS, said, strict=True)] == [True] * 3
 
 
-async def test_what_the_editor_has_open_the_terminal_refuses(home) -> None:
+async def test_the_terminal_refuses_a_session_that_the_editor_has_open(home) -> None:
     async with (
         LoopbackEndpoint(strictly([say("Well.")])) as endpoint,
         editing(home, endpoint.base_url) as editor,

@@ -15,7 +15,7 @@ from indwell.agent.core.prompt import Prompt
 from indwell.agent.loop.turn import run_turn
 from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.errors import UserError
-from indwell.providers.models import OfferedModel
+from indwell.providers.offered_models import OfferedModel
 from indwell.service.endpoint.connecting import page, provider_table
 from indwell.service.service import Service
 from indwell.service.sessions.review_ledgers import open_ledger
@@ -77,7 +77,7 @@ async def test_logging_in_with_several_models_keeps_the_one_in_use(home) -> None
         assert (other.ok, other.model) == (True, "a")
 
 
-async def test_of_several_models_none_is_taken_and_all_are_named(home) -> None:
+async def test_several_models_are_all_named_and_none_is_chosen(home) -> None:
     async with LoopbackEndpoint(answering(listed("a", "b"))) as endpoint:
         outcome = await (await service_of(home)).endpoint.login("", None, endpoint.base_url)
         step = outcome.steps[-1]
@@ -91,7 +91,7 @@ async def test_of_several_models_none_is_taken_and_all_are_named(home) -> None:
     assert (again.ok, again.model, again.offered) == (True, "b", ())
 
 
-async def test_what_the_user_says_of_the_model_in_use_counts(home) -> None:
+async def test_the_users_settings_for_the_current_model_count(home) -> None:
     async with LoopbackEndpoint(answering(listed("a", "b", max_model_len=9_000))) as endpoint:
         home.configure(
             f'model = "b"\nbase_url = "{endpoint.base_url}"\nwindow = 50000\nprice_out = 2.5\n'
@@ -237,7 +237,7 @@ def test_the_documentation_holds_the_table_of_providers() -> None:
     assert provider_table() in (DOCS / "getting-started.md").read_text(encoding="utf-8")
 
 
-def test_a_server_that_begins_loads_nothing_of_the_first_minutes() -> None:
+def test_a_starting_server_loads_no_module_that_is_needed_later() -> None:
     """Keyring, TOML writer and HTTP client cost a third of a second, and few starts need them."""
     late = (
         "keyring",

@@ -64,7 +64,7 @@ def test_litellm_tells_window_limit_prices_and_abilities() -> None:
     assert model.cost(Usage(input=300_000)) == pytest.approx(1.8)  # the price of long prompts
 
 
-def test_of_several_deployments_the_smallest_window_and_the_highest_price_count() -> None:
+def test_the_smallest_window_and_highest_price_of_several_deployments_count() -> None:
     other = {**INFO, "max_input_tokens": 90_000, "input_cost_per_token": 1e-06}
     more = {"/v1/model/info": deployments(INFO, other, {"max_input_tokens": None})}
     with endpoint_in_thread(answering(listed("house-model"), more=more)) as gateway:
@@ -126,7 +126,7 @@ def test_a_window_that_a_model_was_trained_for_is_only_a_limit(trained, window) 
     assert f"{window:,} tokens are assumed" in model.notice
 
 
-def test_what_the_endpoint_tells_counts_more_than_a_guess_by_the_name() -> None:
+def test_facts_from_the_endpoint_win_over_a_guess_by_the_name() -> None:
     name = "anthropic/claude-sonnet-4-5"
     with endpoint_in_thread(through_proxy(listed(name, max_model_len=50_000))) as gateway:
         there = gateway_at("guesses.example", gateway.base_url, name)

@@ -60,7 +60,7 @@ def test_each_call_has_what_was_decided_and_what_came_of_it() -> None:
     ]
 
 
-def test_what_a_command_prints_is_not_how_it_ended() -> None:
+def test_printed_text_does_not_count_as_a_commands_exit_code() -> None:
     assert check(decided(1, "a"), result(1, "a", "exit code 0 is what I say")) == [
         ("a", "done", "")
     ]

@@ -97,7 +97,7 @@ async def test_a_clock_that_leaps_forward_sweeps_nothing_however_many_sessions_b
     assert record_of(tmp_path).doubted == ""
 
 
-async def test_after_a_long_pause_old_sessions_go_a_day_later(tmp_path) -> None:
+async def test_old_sessions_are_deleted_a_day_later_after_a_long_pause(tmp_path) -> None:
     old, _ = await session(tmp_path, 60)
     assert swept(tmp_path) == ()
     assert record_of(tmp_path).doubted == NOW.isoformat()
@@ -170,7 +170,7 @@ async def test_copies_of_the_users_files_go_by_age_and_last_for_room(tmp_path) -
     assert sorted(path.name for path in undo.iterdir()) == ["c.old", "live.undo"]
 
 
-async def test_what_was_swept_is_reported_once_and_stays_written_down(tmp_path) -> None:
+async def test_deleted_sessions_are_reported_once_and_stay_on_record(tmp_path) -> None:
     old, _ = await session(tmp_path, 31)
     await session(tmp_path, 0)
     assert swept(tmp_path) == (old,)
@@ -179,7 +179,7 @@ async def test_what_was_swept_is_reported_once_and_stays_written_down(tmp_path) 
     assert [one.sessions for one in record_of(tmp_path).gone] == [(old,)]
 
 
-async def test_what_was_only_about_to_go_is_not_told(tmp_path) -> None:
+async def test_a_session_that_was_not_deleted_after_all_is_not_reported(tmp_path) -> None:
     kept, _ = await session(tmp_path, 0)
     folder = tmp_path / FOLDER
     folder.mkdir()

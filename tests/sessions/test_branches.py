@@ -65,7 +65,7 @@ def test_a_turn_that_a_kill_ended_goes_up_to_what_there_is_of_it() -> None:
     assert past_of((*records, Rewound(1, "small", AT))).is_broken_off is False
 
 
-def test_what_was_spent_and_counted_stays_and_turns_keep_their_numbers() -> None:
+def test_a_rewind_keeps_the_cost_the_usage_and_the_turn_numbers() -> None:
     records = (*THREE, Rewound(2, "large", AT))
     past = past_of(records)
     assert (past.turns, past.cost, past.usage) == (3, 1.5, Usage(input=15, output=3))

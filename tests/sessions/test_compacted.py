@@ -53,7 +53,7 @@ TALK = (user("a"), model("b"), user("c"), model("d"), user("e"))
 SAID = tuple(MessageRecord(message, AT) for message in TALK)
 
 
-def test_a_compaction_is_folded_with_what_stood_there_before() -> None:
+def test_a_compaction_is_folded_with_the_messages_before_it() -> None:
     record = compacted(
         MessageSplice(0, 2, (user("sum"),)), MessageSplice(3, 4, (model("D"),)), live=5
     )

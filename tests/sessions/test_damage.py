@@ -135,7 +135,7 @@ def test_per_06_a_log_of_a_gigabyte_takes_little_memory(tmp_path, log) -> None:
     assert peak_mb < 400
 
 
-def test_damage_is_written_down_and_the_session_is_listed_all_the_same(tmp_path, log) -> None:
+def test_damage_is_recorded_and_the_session_is_still_listed(tmp_path, log) -> None:
     opened(tmp_path, log, WHOLE[:-40])
     (one,) = stored(tmp_path / "state")
     assert one.overview.turns == 2

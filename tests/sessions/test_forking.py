@@ -148,7 +148,7 @@ async def test_the_retention_keeps_what_a_younger_fork_names(tmp_path, store) ->
     assert not store.spill(origin).exists()
 
 
-async def test_what_a_fork_copies_is_counted_where_it_was_paid(store) -> None:
+async def test_copied_usage_counts_only_in_the_original_session_of_a_fork(store) -> None:
     origin = await session(store, 1, 2)
     fork = (await fork_session(store, origin, 2, now=LATER)).session
     data = log_of(store, fork).read_bytes()

@@ -58,7 +58,7 @@ def test_every_new_id_passes_the_check(now: datetime, random_bytes: bytes) -> No
         "a" * 65,
     ],
 )
-def test_what_could_leave_the_folder_or_hide_is_not_an_id(text: str) -> None:
+def test_a_text_that_could_leave_the_folder_or_hide_is_no_id(text: str) -> None:
     with pytest.raises(SessionError, match="is no session id"):
         check_id(text)
 

@@ -50,7 +50,7 @@ def test_lines_that_are_no_json_are_left_out_and_reported() -> None:
     assert len(one.notes) == 3
 
 
-def test_what_the_recording_tool_injected_is_not_the_users() -> None:
+def test_text_that_the_recording_tool_injected_is_not_the_users() -> None:
     events = [{"at": 1, "kind": "injected"}]
     one = recorded({"messages": WHOLE, "events": events})
     (block,) = one.messages[0].blocks

@@ -59,7 +59,7 @@ def test_a_read_is_known_from_its_end() -> None:
     check(ended(), told=(CARD, *done()))
 
 
-def test_what_was_asked_for_runs_until_it_has_ended() -> None:
+def test_an_approved_call_counts_as_running_until_it_ends() -> None:
     asked = wanted()
     check(asked, told=(CARD, *OPEN))
     check(asked, wanted(answer="once"), told=(CARD, *OPEN))
@@ -106,6 +106,6 @@ def test_the_audit_counts_no_call_twice() -> None:
     assert acts(with_ends) == acts([one for one in with_ends if not isinstance(one, CallEnded)])
 
 
-def test_of_a_failure_the_log_keeps_the_beginning_and_always_something() -> None:
+def test_the_log_keeps_the_beginning_of_a_failure_and_never_an_empty_text() -> None:
     assert kept_failure(" \n") == "failed"
     assert kept_failure("x" * 9_999) == "x" * FAILURE_CHARACTERS

@@ -79,7 +79,7 @@ async def test_a_log_that_grew_is_read_again(store) -> None:
 
 
 @pytest.mark.parametrize("change", ["size", "times", "other file"])
-async def test_what_was_kept_of_another_log_does_not_count(store, change) -> None:
+async def test_an_overview_of_another_log_does_not_count(store, change) -> None:
     name, other = await session(store, "hello"), await session(store, "other")
     log = log_of(store, name)
     assert store.overview(name).preview == "hello"
@@ -110,7 +110,7 @@ async def test_a_damaged_file_is_made_again(store, opened, data) -> None:
         assert counts == []
 
 
-async def test_what_another_indwell_kept_is_made_again(store) -> None:
+async def test_an_overview_by_another_version_is_rebuilt(store) -> None:
     name = await session(store)
     seen = store.overview(name)
     kept = log_of(store, name).with_name(NAME)

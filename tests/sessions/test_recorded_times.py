@@ -27,7 +27,7 @@ def session(*times: object, name: str = "timestamp") -> tuple[float, ...]:
     return one.times_s
 
 
-def test_what_one_side_says_in_a_row_has_the_time_of_its_last_entry() -> None:
+def test_messages_of_one_side_in_a_row_have_the_time_of_the_last_one() -> None:
     assert session(10, 11.5, 12, 13, 14) == (10, 11.5, 13, 14)
 
 
@@ -43,7 +43,7 @@ def test_seconds_milliseconds_and_iso_times_are_understood(name: str) -> None:
     "times",
     [(), (1, 2, 3), (1, 2, 3, "soon", 5), (5, 4, 3, 2, 1), (1, 2, 3, True, 5), (1, 2, 3, [], 5)],
 )
-def test_times_that_are_missing_or_no_order_are_none(times: tuple[object, ...]) -> None:
+def test_missing_or_unordered_times_are_ignored(times: tuple[object, ...]) -> None:
     assert session(*times) == ()
 
 

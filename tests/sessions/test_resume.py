@@ -93,7 +93,7 @@ def test_where_records_are_damaged_no_call_is_reported_not_to_have_begun() -> No
     assert all(one.begun for one in past.open_calls)
 
 
-def test_an_intent_of_an_earlier_round_says_nothing_of_a_call_with_the_same_id() -> None:
+def test_an_intent_of_an_earlier_round_does_not_count_for_a_call_with_the_same_id() -> None:
     records = (*KILLED_IN_A_CALL[:3], calls("bash"), intent("c1"), result("c1"), calls("bash"))
     assert past_of(records).open_calls == (OpenCall(ToolUse("c1", "bash", "{}", ITS), begun=False),)
 

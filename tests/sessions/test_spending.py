@@ -103,7 +103,7 @@ def test_processes_that_ask_at_once_hold_no_more_than_the_day_allows(tmp_path: P
     assert asyncio.run(ledger(tmp_path).today()) == pytest.approx(0.6)
 
 
-def test_what_was_held_when_a_process_was_killed_counts_until_the_day_is_over(
+def test_money_reserved_by_a_killed_process_counts_until_the_day_is_over(
     tmp_path: Path,
 ) -> None:
     command = [sys.executable, "-c", HOLDER, str(tmp_path), NOON.isoformat()]

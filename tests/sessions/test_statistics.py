@@ -111,7 +111,7 @@ def test_only_the_days_that_were_asked_for_count() -> None:
     assert statistics([a_session("a", *records, since="2026-11-22")]).sessions == ()
 
 
-def test_what_was_said_is_not_decoded_and_damage_is_reported() -> None:
+def test_messages_are_not_decoded_and_damage_is_reported() -> None:
     broken = b'{"type":"said","message":{"no such thing":1}}\n'  # passed over as it begins and ends
     torn = b'{"type":"spent","turn":1\n'
     log = encode(spent(20)) + broken + torn + encode(spent(20))

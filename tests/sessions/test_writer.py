@@ -82,7 +82,7 @@ async def test_committed_records_are_in_the_file(tmp_path: Path) -> None:
     assert read(path) == WHOLE_TURN
 
 
-async def test_what_was_only_appended_reaches_the_file_without_a_commit(tmp_path: Path) -> None:
+async def test_an_appended_record_reaches_the_file_without_a_commit(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     writer = LogWriter(AppendLog(path))
     for n_records, record in enumerate(WHOLE_TURN, start=1):
@@ -310,7 +310,7 @@ async def test_a_commit_that_nobody_waits_for_happens_beside_the_caller(tmp_path
     await writer.close()
 
 
-async def test_what_goes_wrong_in_it_is_reported_by_the_next_commit(
+async def test_a_failure_of_commit_soon_is_reported_by_the_next_commit(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     writer = LogWriter(DyingDisk(tmp_path / "log.jsonl"))
@@ -349,7 +349,7 @@ async def test_a_log_that_is_removed_while_it_is_open_is_written_again_whole(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows replaces no open file")
-async def test_a_log_in_whose_place_another_file_stands_is_reported_and_that_file_stays(
+async def test_a_log_that_another_file_replaced_is_reported_and_that_file_stays(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "log.jsonl"
@@ -381,7 +381,7 @@ class Crowded(ThreadPoolExecutor):
         return super().submit(fn, *args, **kwargs)
 
 
-async def test_where_no_thread_can_start_the_log_is_written_all_the_same(tmp_path: Path) -> None:
+async def test_the_log_is_written_even_if_no_thread_can_start(tmp_path: Path) -> None:
     path, machine = tmp_path / "log.jsonl", Crowded()
     writer = LogWriter(AppendLog(path), machine)
     first, *rest = WHOLE_TURN

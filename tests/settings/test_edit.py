@@ -68,7 +68,7 @@ def test_a_broken_file_is_reported_with_its_line_and_not_touched() -> None:
     model=st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=20),
     window=st.one_of(st.none(), st.integers(1, 10**9)),
 )
-def test_what_was_set_reads_back_and_the_rest_stays(model, window) -> None:
+def test_changed_settings_read_back_and_the_others_stay(model, window) -> None:
     new = change(FILE, model=model, window=window)
     values = dict(check(parse_toml(new, "x"), "x").values)
     before = dict(check(parse_toml(FILE, "x"), "x").values)

@@ -60,7 +60,7 @@ def test_a_model_at_a_named_endpoint_has_its_address_key_headers_and_fields() ->
 
 
 @pytest.mark.parametrize("model", ["gpt-5.4@work", "qwen@local"])
-def test_what_belongs_to_one_address_does_not_go_to_another(model) -> None:
+def test_settings_of_one_address_are_not_used_for_another(model) -> None:
     settings = in_force(loaded(TEAM="search"), model)
     assert settings.api_key is None
     assert "x-main" not in settings.headers
@@ -68,7 +68,7 @@ def test_what_belongs_to_one_address_does_not_go_to_another(model) -> None:
     assert settings.price_in is None
 
 
-def test_what_is_shared_counts_until_the_endpoint_says_otherwise() -> None:
+def test_shared_settings_count_unless_the_endpoint_overrides_them() -> None:
     settings = loaded(TEAM="search")
     assert in_force(settings).temperature == 0.7
     assert in_force(settings, "qwen@local").temperature == 0.1
@@ -101,7 +101,7 @@ def test_the_name_of_the_endpoint_is_what_follows_the_last_at_sign(model, parts)
 
 
 @pytest.mark.parametrize("endpoints", [{}, {"work": {}}])
-def test_a_model_of_the_editor_is_at_no_address_and_takes_nothing_of_one(endpoints) -> None:
+def test_a_model_of_the_editor_has_no_address_and_uses_no_settings_of_one(endpoints) -> None:
     assert split_name("copilot/a/b@vscode", endpoints) == ("copilot/a/b", "vscode")
     assert is_editors("copilot/gpt-5@vscode")
     assert not any(map(is_editors, ("gpt-5", "gpt-5@work", "@vscode", "vscode")))

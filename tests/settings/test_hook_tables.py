@@ -57,7 +57,7 @@ def test_a_workspaces_hooks_are_no_setting_of_the_users() -> None:
     assert loaded.notices == ()
 
 
-def test_what_is_wrong_with_a_workspaces_hooks_is_reported() -> None:
+def test_a_problem_in_a_workspaces_hooks_is_reported() -> None:
     loaded = load({}, workspace_file='mode = "plan"\n[[hooks]]\nevent = "turn_end"\n')
     assert loaded.settings.mode == "plan"
     (notice,) = loaded.notices

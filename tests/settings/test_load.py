@@ -67,7 +67,7 @@ def test_the_users_globs_come_on_top_of_the_defaults() -> None:
     )
 
 
-def test_what_a_rule_denies_to_read_is_denied_as_if_it_stood_in_deny() -> None:
+def test_a_read_rule_denies_a_file_like_an_entry_in_deny() -> None:
     loaded = load({}, '[rules]\ndeny = ["read: private/**", "git push *"]\nask = ["make *"]')
     assert loaded == Loaded(
         Settings(
@@ -207,7 +207,7 @@ def test_editor_options_that_are_no_table_are_reported(options: object) -> None:
         ),
     ],
 )
-def test_what_is_missing_is_one_sentence_with_the_next_step(
+def test_a_missing_setting_is_one_sentence_with_the_next_step(
     settings: Settings, sentence: str
 ) -> None:
     assert lacking(settings) == sentence

@@ -47,7 +47,7 @@ def test_each_scope_has_its_own(pages) -> None:
     assert (other.facts("workspace"), other.facts("user")) == ((), (about_me,))
 
 
-def test_what_people_write_by_hand_counts_at_once(pages) -> None:
+def test_a_fact_written_by_hand_counts_at_once(pages) -> None:
     pages.keep(FACT)
     path = pages.path("workspace")
     path.write_bytes(f"{path.read_text()}\nwords of mine\n- by hand\n".encode())

@@ -28,6 +28,6 @@ def test_an_origin_has_one_spelling(address, origin) -> None:
 @pytest.mark.parametrize(
     "address", ["host/v1", "ftp://host", "https://", "http://host:port", "//x"]
 )
-def test_what_is_not_an_address_has_no_origin(address) -> None:
+def test_a_text_that_is_no_address_has_no_origin(address) -> None:
     with pytest.raises(SettingsError, match="is not an address; write one such as"):
         origin_of(address)

@@ -40,7 +40,7 @@ async def test_a_damaged_file_grants_nothing_and_is_not_written_over(tmp_path, t
     assert (book.granted, path.read_bytes()) == (frozenset({"b"}), data)
 
 
-async def test_what_is_reverted_ends_at_once_in_servers_that_run(tmp_path) -> None:
+async def test_a_revoked_rule_ends_at_once_in_running_servers(tmp_path) -> None:
     path = tmp_path / "rules.json"
     running, other = RuleBook(path), RuleBook(path)
     for rule in ("a", "b", "c"):
@@ -52,7 +52,7 @@ async def test_what_is_reverted_ends_at_once_in_servers_that_run(tmp_path) -> No
     assert running.granted == frozenset()
 
 
-async def test_what_is_for_the_session_stays_in_memory_and_is_not_taken_back(tmp_path) -> None:
+async def test_a_rule_for_the_session_stays_in_memory_and_is_not_revoked(tmp_path) -> None:
     path = tmp_path / "rules.json"
     book = RuleBook(path)
     await book.grant("a", always=False)

@@ -47,7 +47,7 @@ def test_an_address_is_shown_without_what_may_be_a_key(url, shown) -> None:
         (KEY, "[secret]"),
     ],
 )
-def test_what_should_be_an_address_is_told_the_same_way(text, shown) -> None:
+def test_an_invalid_address_is_redacted_like_a_valid_one(text, shown) -> None:
     assert told_address(text) == shown
 
 

@@ -57,7 +57,7 @@ def test_skills_are_in_one_order_whatever_the_order_they_were_found_in():
     assert list(listed(ranked(skills).own)) == ["a", "b", "c"]
 
 
-def test_a_prompt_without_skills_says_nothing_of_them():
+def test_a_prompt_without_skills_does_not_mention_skills():
     assert catalogue(()) == ""
 
 
@@ -83,7 +83,7 @@ def test_a_prompt_without_its_catalogue_is_the_same_whatever_it_listed(behind):
     assert without_catalogue(one) == without_catalogue(two) == f"# Rules{behind}"
 
 
-def test_what_is_new_changed_and_gone_is_reported():
+def test_new_changed_and_removed_skills_are_reported():
     before = {"a": "- a: x", "b": "- b: x", "c": "- c: x"}
     now = {"a": "- a: x", "b": "- b: y", "d": "- d: x"}
 
@@ -91,7 +91,7 @@ def test_what_is_new_changed_and_gone_is_reported():
     assert difference(before, before) == ""
 
 
-def test_of_two_with_one_name_in_one_place_the_first_counts_and_the_user_is_told():
+def test_the_first_of_two_skills_with_one_name_counts_and_the_user_is_told():
     known = ranked([a_skill("a", "First.", folder="/1"), a_skill("a", "Second.", folder="/2")])
 
     assert known.by_name["a"].description == "First."

@@ -84,7 +84,7 @@ def test_a_number_is_asked_for_by_name():
 
 
 @pytest.mark.parametrize("word", ["-1", "1e9", "9999999999", "many"])
-def test_what_is_not_a_number_is_refused_by_name(word):
+def test_a_value_that_is_no_number_is_refused_by_name(word):
     with pytest.raises(BadFrontMatter, match="'rounds' has to be a whole number"):
         read_document(front(f"rounds: {word}")).number("rounds")
 
@@ -117,7 +117,7 @@ BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]"
         (front("? " * 4_000), "nested too deeply"),
     ],
 )
-def test_what_cannot_be_read_is_reported_in_plain_words(text, words):
+def test_unreadable_front_matter_is_reported_in_plain_words(text, words):
     with pytest.raises(BadFrontMatter, match=words):
         read_document(text)
 
@@ -125,7 +125,7 @@ def test_what_cannot_be_read_is_reported_in_plain_words(text, words):
 @given(st.text(alphabet="\\\"'U0Fxf%YAML1.:-?[]{},&*!|>#@ \t\nab\u2028", max_size=60))
 @example("%YAML 1." + "1" * 5_000)
 @example('a: "\\UFFFFFFFF"')
-def test_whatever_stands_there_it_is_read_or_refused(text):
+def test_any_front_matter_is_read_or_refused(text):
     with suppress(BadFrontMatter):
         assert isinstance(read_document(front(text)), MarkdownDocument)
 

@@ -126,7 +126,9 @@ def test_a_folder_to_run_in_is_refused_with_what_to_write_instead(tmp_path) -> N
         ("grep", {"pattern": "x", "-A": 9}, "<= 5"),
     ],
 )
-def test_what_is_meant_is_never_guessed(tool: str, given: Given, complaint: str) -> None:
+def test_the_meaning_of_wrong_arguments_is_never_guessed(
+    tool: str, given: Given, complaint: str
+) -> None:
     with pytest.raises(ToolError, match=f"bad arguments for {tool}: .*{complaint}.*; it takes"):
         TOOLS[tool].bind(json.dumps(given))
 
@@ -136,7 +138,7 @@ def test_our_own_names_stay_as_the_model_wrote_them(text: str) -> None:
     assert TOOLS["read_file"].bind(text).arguments == text
 
 
-def test_a_name_that_stands_twice_is_refused_also_in_another_agents_words() -> None:
+def test_a_repeated_argument_is_refused_also_under_another_agents_name() -> None:
     with pytest.raises(ToolError, match="'file_path' stands in it twice"):
         TOOLS["read_file"].bind('{"file_path": "a", "file_path": "a"}')
 

@@ -339,6 +339,8 @@ async def test_hosts_may_be_asked_for_as_the_proxy_reads_them(agent: Agent, host
     "host",
     ["*", "*.com", "*.*.org", "a.*.org", "1.1.1.1", "*.1.1.1", "-a.org", "a..org", "a.org:"],
 )
-async def test_what_the_proxy_could_not_read_is_asked_of_nobody(agent: Agent, host: str) -> None:
+async def test_a_host_that_the_proxy_cannot_read_is_refused_without_a_question(
+    agent: Agent, host: str
+) -> None:
     with pytest.raises(ToolError, match="is no name of a host"):
         agent.tools.bind("bash", f'{{"command": "true", "network": ["{host}"]}}')

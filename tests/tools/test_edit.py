@@ -299,7 +299,7 @@ class TestWriteFile:
         with pytest.raises(ToolError, match="is a folder"):
             await agent.call("write_file", path="sub", content="x")
 
-    async def test_what_cannot_be_read_is_not_replaced(self, tmp_path: Path) -> None:
+    async def test_a_file_that_cannot_be_read_is_not_replaced(self, tmp_path: Path) -> None:
         (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
         agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
         with pytest.raises(ToolError, match=r"is no text but a PNG image .* was not replaced"):

@@ -59,7 +59,7 @@ async def test_several_edits_follow_each_other_or_none_is_made(tmp_path: Path) -
     assert room.path.read_bytes() == b"2nd\n" + BODY + b"end"
 
 
-async def test_a_text_that_stands_there_more_than_once_is_reported_with_its_lines(
+async def test_a_text_that_appears_more_than_once_is_reported_with_its_lines(
     tmp_path: Path,
 ) -> None:
     room = Room(tmp_path, b"here\n" + BODY + b"here\nhere\n")

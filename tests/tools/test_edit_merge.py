@@ -298,7 +298,7 @@ async def test_the_number_of_places_and_how_they_were_found_is_reported(tmp_path
     )
 
 
-async def test_what_is_told_of_undecodable_text_is_json(tmp_path: Path) -> None:
+async def test_the_result_for_undecodable_text_is_valid_json(tmp_path: Path) -> None:
     agent = Agent(MemoryWorkspace({"a": "caf\udce9\ntwo\n"}), tmp_path / "spill")
     await agent.call("read_file", path="a")
     outcome = await agent.call("edit_file", path="a", edits=[{"old": "two", "new": "2"}])

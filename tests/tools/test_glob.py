@@ -161,7 +161,7 @@ async def test_nothing_found_is_reported(agent: Agent) -> None:
         ("{a,b}" * 20, ".", "too many alternatives"),
     ],
 )
-async def test_what_cannot_be_searched_is_reported(
+async def test_an_impossible_search_is_reported(
     agent: Agent, pattern: str, path: str, said: str
 ) -> None:
     with pytest.raises(ToolError, match=said):

@@ -138,7 +138,7 @@ async def test_a_long_line_is_cut(agent: Agent, root: Path) -> None:
 
 
 @pytest.mark.parametrize("indent", [150, 1_000, 3_000])
-async def test_of_a_long_line_the_part_around_its_first_match_is_shown(
+async def test_the_part_of_a_long_line_around_its_first_match_is_shown(
     agent: Agent, root: Path, indent: int
 ) -> None:
     for line in ("é" * (indent // 2) + "needle" + "x" * 5_000, " " * indent + "needle"):
@@ -196,7 +196,7 @@ async def test_binary_files_do_not_disturb(agent: Agent, root: Path) -> None:
     assert await found(agent, "needle", path="src/zip") == [nothing, f"[{BINARY}]"]
 
 
-async def test_what_an_encoding_hides_is_reported(agent: Agent, root: Path) -> None:
+async def test_text_that_an_encoding_hides_is_reported(agent: Agent, root: Path) -> None:
     (root / "old.txt").write_bytes("größe\n".encode("latin-1"))
     (said,) = await found(agent, "größe")
     assert said.endswith("; in files that are neither UTF-8 nor UTF-16 only ASCII is found")
@@ -207,7 +207,7 @@ async def test_a_name_with_a_line_feed_is_one_line(agent: Agent, root: Path) -> 
     assert await found(agent, "needle", glob="x*") == ["x\\n9: forged", "1: needle"]
 
 
-async def test_what_was_spilled_can_be_searched(agent: Agent) -> None:
+async def test_a_spilled_result_can_be_searched(agent: Agent) -> None:
     path = await agent.context.spill("bash", "one\nneedle\n")
     assert await found(agent, "needle", path=str(path)) == [str(path), "2: needle"]
 
@@ -226,7 +226,7 @@ async def test_a_pipe_is_not_searched(agent: Agent, root: Path) -> None:
         await agent.call("grep", pattern="x", path="pipe")
 
 
-async def test_of_very_many_200_are_shown_by_name_and_that_there_are_more(
+async def test_the_first_200_of_very_many_matches_are_shown_with_a_note(
     agent: Agent, root: Path
 ) -> None:
     for number in range(300):

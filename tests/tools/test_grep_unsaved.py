@@ -134,7 +134,7 @@ def test_buffers_that_are_too_large_are_named() -> None:
     assert [joined.place_of(line) for line in (1, 2, 3)] == [("a", 1), ("a", 2), ("d", 1)]
 
 
-async def test_what_a_rule_denies_is_found_neither_on_disk_nor_in_a_buffer(
+async def test_a_denied_file_is_found_neither_on_disk_nor_in_a_buffer(
     root: Path, tmp_path: Path
 ) -> None:
     for name in (".env", "0.env", "1.env", "2.env"):  # more than is taken of all

@@ -90,7 +90,7 @@ async def test_undecodable_bytes_are_shown_as_such(tmp_path: Path) -> None:
     )
 
 
-async def test_what_cannot_be_written_again_is_read_and_named(tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_written_back_is_read_with_a_note(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\xff\xfea\0\n")
     agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
     assert (await agent.call("read_file", path="a")).text == (
@@ -138,7 +138,7 @@ async def test_the_event_loop_is_not_held_while_a_long_file_is_shown(tmp_path: P
     assert sorted(delays)[-len(delays) // 20 - 1] < 0.01
 
 
-async def test_what_was_spilled_can_be_read_and_nothing_beside_it(tmp_path: Path) -> None:
+async def test_a_spilled_result_can_be_read_and_no_file_beside_it(tmp_path: Path) -> None:
     agent = over(tmp_path, {})
     path = await agent.context.spill("bash", "kept\n")
     assert (await agent.call("read_file", path=str(path))).text == "1\tkept"

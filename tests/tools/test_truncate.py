@@ -28,7 +28,7 @@ def test_a_limit_of_lines_keeps_both_ends() -> None:
 
 
 @given(st.text("ab\n", max_size=40_000), st.integers(0, 20))
-def test_what_is_kept_and_left_out_is_the_whole(text: str, max_lines: int) -> None:
+def test_kept_and_omitted_text_together_are_complete(text: str, max_lines: int) -> None:
     cut = cut_output(text, max_lines)
     if cut is not None:
         assert text.startswith(cut.head)

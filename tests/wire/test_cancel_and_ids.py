@@ -142,7 +142,7 @@ SETTINGS = {
 }
 
 
-async def test_lsp_24_an_editor_that_says_nothing_of_settings_gets_the_defaults(tmp_path) -> None:
+async def test_lsp_24_an_editor_that_sends_no_settings_gets_the_defaults(tmp_path) -> None:
     """All at once: the one that is never answered takes five seconds."""
 
     async def one(name: str, reply: object) -> tuple[str, int]:

@@ -40,7 +40,7 @@ def another_process(*command: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, close_fds=True)
 
 
-async def test_lsp_13_when_the_editor_hangs_up_nothing_of_a_turn_is_left(tmp_path) -> None:
+async def test_lsp_13_no_process_of_a_turn_is_left_when_the_editor_hangs_up(tmp_path) -> None:
     home, marker = Home(tmp_path), f"1000.{secrets.randbelow(10**9):09}"
     async with serving(home, [bash(f"echo started; sleep {marker}")]) as (client, _):
         client.ask("indwell/prompt", {"text": "sleep"})

@@ -66,7 +66,7 @@ def test_the_first_encoding_that_both_speak_is_taken(general, encoding) -> None:
     assert opening.opened.encoding == encoding
 
 
-def test_what_the_editor_said_is_kept() -> None:
+def test_the_initialize_parameters_of_the_editor_are_kept() -> None:
     opening, _ = opening_with(
         {
             "processId": 7,

@@ -26,14 +26,14 @@ from wire.test_tcp import TOKEN, hello
 @pytest.mark.parametrize(
     "begun", [b'"}', b"}Content-Le", b"Content-Length: 5\r\r", b"\xef\xbb\xbfContent", b"a b"]
 )
-def test_what_cannot_become_a_header_is_none_at_once(begun) -> None:
+def test_bytes_that_cannot_become_a_header_break_the_stream_at_once(begun) -> None:
     framer = Framer()
     assert framer.feed(begun) == []
     assert framer.broken
 
 
 @pytest.mark.parametrize("begun", [b"Con", b"Content-Length : 5\r", b"", b"\r", b"X-Any: a b: c"])
-def test_what_may_become_a_header_is_waited_for(begun) -> None:
+def test_bytes_that_may_become_a_header_are_waited_for(begun) -> None:
     framer = Framer()
     framer.feed(begun)
     assert framer.broken == ""
@@ -119,7 +119,7 @@ def test_whole_numbers_may_be_written_as_floats() -> None:
         ("yolo", Literal["ask", "plan"], r"must be one of \['ask', 'plan'\]"),
     ],
 )
-def test_what_is_wrong_is_reported_in_plain_words(value, type_, words) -> None:
+def test_wrong_parameters_are_reported_in_plain_words(value, type_, words) -> None:
     with pytest.raises(WrongParams, match=words):
         structure(value, type_)
 

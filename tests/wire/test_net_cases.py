@@ -142,7 +142,9 @@ async def test_net_02_nothing_that_a_web_page_can_send_reaches_a_handler(tmp_pat
     ],
 )
 @pytest.mark.asyncio(loop_scope="module")
-async def test_sec_04_an_error_has_no_traceback_and_no_path_of_ours(shared, method, params) -> None:
+async def test_sec_04_an_error_has_no_traceback_and_no_path_of_the_server(
+    shared, method, params
+) -> None:
     answer = await shared.request(method, params)
     said = json.dumps(answer.get("error", {}))
     for telling in ("Traceback", 'File \\"', "site-packages", "/server/indwell", ".py"):

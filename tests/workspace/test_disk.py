@@ -109,7 +109,7 @@ async def test_edt_13_writers_of_one_file_take_turns_and_the_second_finds_it_mov
         (b"\x89PNG\r\n\x1a\n", "no text but a PNG image of 8 bytes"),
     ],
 )
-async def test_what_is_not_text_is_reported(
+async def test_a_file_that_is_no_text_is_reported(
     workspace: DiskWorkspace, tmp_path: Path, data: bytes, said: str
 ) -> None:
     (tmp_path / "a").write_bytes(data)
@@ -186,7 +186,9 @@ async def test_per_13_a_write_that_was_cut_off_half_way_is_undone_when_the_file_
     assert (snapshot.text, path.read_bytes()) == ("old text\n", b"old text\n")
 
 
-async def test_what_a_project_holds_is_never_taken_for_an_unfinished_write(tmp_path: Path) -> None:
+async def test_a_file_of_the_project_is_never_mistaken_for_an_unfinished_write(
+    tmp_path: Path,
+) -> None:
     target, notes = tmp_path / "package.json", tmp_path / "notes.txt"
     target.write_bytes(b"{1}\n")
     notes.write_bytes(b"notes\n")

@@ -126,7 +126,7 @@ async def test_a_look_that_is_cancelled_ends_before_the_cancellation_continues(
         (b"\x7fELF\0", "is no text but a binary file of 9,000,000 bytes"),
     ],
 )
-async def test_what_has_no_lines_of_bytes_is_reported(
+async def test_a_large_file_without_byte_lines_is_reported(
     tmp_path: Path, head: bytes, said: str
 ) -> None:
     with (tmp_path / "b").open("wb") as file:

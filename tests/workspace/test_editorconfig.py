@@ -89,7 +89,7 @@ def test_no_pattern_takes_long(pattern: str) -> None:
     assert time.process_time() - begun < 2  # seconds; the old way took years
 
 
-def test_what_comes_after_too_much_text_is_not_looked_at() -> None:
+def test_files_after_too_much_text_are_not_read() -> None:
     outer = ("a/x.py", "[*]\ncharset = latin1\n")
     inner = ("x.py", "#" * (LIMIT_B - 100))
     assert charset_of([inner, outer]) == "latin1"

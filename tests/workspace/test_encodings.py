@@ -114,7 +114,7 @@ def test_utf_16_of_half_a_unit_is_for_reading_only() -> None:
 @pytest.mark.parametrize(
     "data", [b"\x7fELF\0", b"ab\0c", b"a\0", b"\0" * 64, b"\x89PNG\r\n\x1a\n", b"\1\0\2\0\3\0\4\0"]
 )
-def test_what_is_not_text_is_not_decoded(data: bytes) -> None:
+def test_bytes_that_are_no_text_are_not_decoded(data: bytes) -> None:
     assert decode(data) is None
 
 
@@ -129,7 +129,7 @@ def test_japanese_mail_is_read_though_all_its_bytes_are_ascii() -> None:
     assert read(b"a = '\x1b$'\n") == Decoded("a = '\x1b$'\n")
 
 
-def test_what_the_project_declares_counts_where_the_file_says_nothing() -> None:
+def test_the_declared_encoding_counts_if_the_file_does_not_show_its_own() -> None:
     asked = []
 
     def project() -> str:

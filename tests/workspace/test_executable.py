@@ -39,7 +39,7 @@ def folder(tmp_path) -> Folder:
     return Folder(tmp_path / "work")
 
 
-def test_an_ordinary_project_holds_nothing_of_this_kind(folder) -> None:
+def test_an_ordinary_project_contains_no_executed_files(folder) -> None:
     for name in ("README.md", "src/a.py", "Makefile", "package.json", ".git/HEAD", ".gitignore"):
         folder.write(name)
     folder.write(".git/config", "[core]\n\tbare = false\n")
@@ -67,7 +67,9 @@ def test_an_ordinary_project_holds_nothing_of_this_kind(folder) -> None:
         (".yarnrc.yml", "programs"),
     ],
 )
-def test_what_is_obeyed_or_run_is_found_and_known_by_its_content(folder, name, kind) -> None:
+def test_an_obeyed_or_executed_file_is_found_and_identified_by_its_content(
+    folder, name, kind
+) -> None:
     folder.write(name, "first\n")
     (found,) = executables(folder.root)
     assert (found.name, found.kind) == (name, kind)

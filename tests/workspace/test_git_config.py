@@ -66,7 +66,7 @@ def test_names_of_branches_and_other_remotes_change_nothing() -> None:
         ("[branch.x]\n\tremote = y", "branch.x.remote = y"),
     ],
 )
-def test_what_runs_or_is_not_understood_counts(text, line) -> None:
+def test_a_line_that_runs_a_program_or_is_unknown_counts(text, line) -> None:
     assert executing(CLONE + text).lines == (line,)
 
 
@@ -112,7 +112,7 @@ def test_a_section_with_a_comment_behind_it_is_the_one_that_counts() -> None:
     assert lines == ("[alias] # mine", "alias.description = !cmd", "[remote", "[.url = x")
 
 
-def test_what_tools_write_into_a_configuration_asks_nobody_again() -> None:
+def test_lines_that_tools_write_into_a_configuration_need_no_question() -> None:
     text = """
 [branch "x"]
 \tgithub-pr-owner-number = a#b#1

@@ -130,7 +130,7 @@ def test_a_place_in_a_long_line_is_seen_with_a_part_of_it() -> None:
 
 
 @pytest.mark.parametrize("tail", ["é", "日", "😀", "\udcff"])
-def test_the_last_character_is_in_the_window_of_a_place_before_it(tail: str) -> None:
+def test_the_window_around_a_late_match_includes_the_last_character(tail: str) -> None:
     data = f"1\nhere {tail}".encode("utf-8", "surrogateescape")
     large = over(data)
     (place,) = large.find(b"here", overlapping=False)
@@ -138,7 +138,7 @@ def test_the_last_character_is_in_the_window_of_a_place_before_it(tail: str) -> 
     assert large.around(range(len(data) - 1, len(data))) == range(len(data))
 
 
-def test_a_place_with_half_of_a_line_end_is_none() -> None:
+def test_a_match_of_half_a_line_end_does_not_count() -> None:
     for shift in range(4):
         large = over(b"x" * (PIECE - shift) + b"\r\nfoo\r\n")
         begin = PIECE - shift

@@ -61,7 +61,7 @@ def test_the_encoding_is_found_on_the_way(data, encoding, is_guess, n_stray) -> 
     assert (found.encoding, found.is_guess, found.n_stray) == (encoding, is_guess, n_stray)
 
 
-def test_what_the_project_declares_counts() -> None:
+def test_the_declared_encoding_counts() -> None:
     found = index("größe\n".encode("latin-1"), lambda: "iso-8859-15")
     assert (found.encoding, found.is_guess) == ("iso8859-15", False)
 

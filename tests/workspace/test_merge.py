@@ -104,7 +104,7 @@ def test_two_texts_put_in_at_one_place_collide() -> None:
     assert len(merge("a\nb\n", "a\nM\nb\n", "a\nT\nb\n").conflicts) == 1
 
 
-def test_where_the_sides_collide_theirs_stands_and_the_rest_is_merged() -> None:
+def test_a_conflict_keeps_the_other_side_and_the_rest_is_merged() -> None:
     merged = merge("1\n2\n3\n4\n5\n", "1\nM\n3\n4\nfive\n", "one\n2\nT\n4\n5\n")
     assert (merged.text, len(merged.conflicts)) == ("one\n2\nT\n4\nfive\n", 1)
 
@@ -129,7 +129,7 @@ def test_a_missing_last_newline_stays_missing() -> None:
 
 
 @given(TEXTS, TEXTS)
-def test_what_one_side_alone_changed_is_the_result(base: str, other: str) -> None:
+def test_a_change_of_one_side_alone_is_the_result(base: str, other: str) -> None:
     assert clean(base, other, base) == clean(base, base, other) == other
     assert clean(base, other, other) == other
 

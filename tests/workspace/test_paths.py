@@ -30,7 +30,7 @@ def test_a_path_means_one_place(written: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize("written", ["", " ", "a\0b", "~/x", "file:///work/a%00b", "http://host/x"])
-def test_what_is_not_a_path_of_this_machine_is_refused(written: str) -> None:
+def test_a_path_of_another_kind_of_machine_is_refused(written: str) -> None:
     with pytest.raises(ToolError):
         parse(written, BASE)
 

@@ -44,7 +44,7 @@ async def test_another_text_stays(room) -> None:
     assert path.read_bytes() == b"the user's\n"
 
 
-async def test_what_is_gone_is_reported(room) -> None:
+async def test_a_missing_file_is_reported(room) -> None:
     workspace, path, _ = room
     base = await workspace.read(path)
     path.unlink()

@@ -25,7 +25,7 @@ LINES = st.text("ab\r\n\x0b\x0c\x85\u2028", max_size=30)
 
 
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
-def test_what_is_decoded_gives_the_same_bytes_again(mark: bytes) -> None:
+def test_decoded_text_encodes_to_the_same_bytes(mark: bytes) -> None:
     data = mark + "a\r\nb\rc\n\u00e9".encode()
     decoded = decode_as(data, "utf-8", mark=mark)
     assert decoded == Decoded("a\r\nb\rc\n\u00e9", "utf-8", mark)
@@ -41,7 +41,7 @@ def test_what_is_decoded_gives_the_same_bytes_again(mark: bytes) -> None:
         (b"\x1b$B$\x22", "iso2022_jp"),
     ],
 )
-def test_what_would_not_give_the_same_bytes_is_refused(data: bytes, encoding: str) -> None:
+def test_bytes_that_would_not_round_trip_are_refused(data: bytes, encoding: str) -> None:
     with pytest.raises(UnicodeError):
         decode_as(data, encoding)
 
@@ -78,7 +78,7 @@ def test_a_character_on_the_border_of_two_pieces_is_whole(text: str) -> None:
         (b"BMW is a car", None),
     ],
 )
-def test_what_is_not_text_is_named(data: bytes, kind: str | None) -> None:
+def test_the_kind_of_a_binary_file_is_named(data: bytes, kind: str | None) -> None:
     assert binary_kind(data) == kind
 
 
@@ -87,14 +87,14 @@ def test_wide_encodings_are_known_by_their_mark() -> None:
     assert [wide_mark(mark) for mark in marks] == ["UTF-16", "UTF-16", "UTF-32", "UTF-32", None]
 
 
-def test_what_no_message_can_carry_is_spelled_out() -> None:
+def test_lone_surrogates_are_spelled_out() -> None:
     text = "caf\udce9 \ud83d \u00e9 \\xe9"
     assert shown(text) == "caf\\xe9 \\ud83d \u00e9 \\xe9"
     assert halves(text) == "\udce9\ud83d"
 
 
 @given(st.text(st.characters(codec=None), max_size=20))
-def test_what_is_shown_can_always_be_sent(text: str) -> None:
+def test_shown_text_can_always_be_encoded(text: str) -> None:
     assert shown(text).encode().decode() == shown(text)
 
 

@@ -25,7 +25,7 @@ from indwell.providers.endpoint import (
     LoginOutcome,
     failure,
 )
-from indwell.providers.models import MAX_MODELS, OfferedModel
+from indwell.providers.offered_models import MAX_MODELS, OfferedModel
 from indwell.service.endpoint.connect import (
     Endpoint,
     EndpointPlaces,

@@ -12,7 +12,7 @@ from indwell.errors import NotAuthorised, ProviderError
 from indwell.providers.catalogue import LOCAL, LOOPBACK, KnownModel
 from indwell.providers.endpoint import LocalServer
 from indwell.providers.fetch import Fetcher, fetching
-from indwell.providers.models import (
+from indwell.providers.offered_models import (
     OfferedModel,
     num_ctx,
     ollama_facts,

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from indwell.errors import SettingsError
-from indwell.providers.models import OfferedModel
+from indwell.providers.offered_models import OfferedModel
 from indwell.settings.credentials import plain_address
 
 OPENAI_URL = "https://api.openai.com/v1"

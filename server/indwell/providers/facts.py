@@ -29,7 +29,7 @@ from genai_prices.types import ModelInfo, ModelPrice, TieredPrices
 from indwell.errors import ToolError
 from indwell.files.private import read_own
 from indwell.providers.endpoint import OPENAI_URL, host_of
-from indwell.providers.models import LEAST_WINDOW, TRAINED, OfferedModel
+from indwell.providers.offered_models import LEAST_WINDOW, TRAINED, OfferedModel
 from indwell.providers.pricing import ModelPrices, Prices, Tier
 
 UNKNOWN_WINDOW = 32_000  # tokens; H65

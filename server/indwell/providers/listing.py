@@ -17,7 +17,7 @@ from indwell.providers.discovery import enriched
 from indwell.providers.endpoint import NO_EXTRAS, OPENAI_URL, Extras
 from indwell.providers.facts import facts_for
 from indwell.providers.fetch import Fetcher, fetching
-from indwell.providers.models import (
+from indwell.providers.offered_models import (
     OfferedModel,
     litellm_facts,
     owners,

@@ -14,7 +14,7 @@ import msgspec
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError, UserError
 from indwell.messages import Effort
-from indwell.providers.models import OfferedModel
+from indwell.providers.offered_models import OfferedModel
 from indwell.service.endpoint.model_list import offered_models
 from indwell.service.front_door import FrontDoor
 from indwell.service.user_settings import read_settings

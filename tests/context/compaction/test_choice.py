@@ -53,7 +53,7 @@ def test_a_line_read_lately_in_a_short_file_is_likelier_to_be_edited():
     assert edit_chance(lines_of("}")[0], 20, late, known) == 0
 
 
-def test_of_two_lines_with_the_same_names_only_the_first_is_worth_its_tokens():
+def test_only_the_first_of_two_lines_with_the_same_names_is_kept():
     lines = "uses cart_total and tax_rate\nuses cart_total and tax_rate again"
     kept = chosen([ReducibleText(lines)], 1_000, (), uses(written=dict.fromkeys(NAMES, 49)))
     assert len(kept[0]) == 1
@@ -119,7 +119,7 @@ def test_uses_are_followed_call_by_call():
     assert known.reads["c1"] == Read("shop/cart.py", 1)
 
 
-def test_of_a_huge_text_both_ends_are_looked_at_and_numbers_are_right():
+def test_both_ends_of_a_huge_text_are_read_with_correct_line_numbers():
     text = "\n".join(f"name_{number}" for number in range(200_000))
     lines = lines_of(text)
     assert len(lines) < 90_000

@@ -99,13 +99,13 @@ def test_the_goal_is_reached_and_the_newest_exchange_is_untouched():
     assert after.messages[-2:] == now.messages[-2:]
 
 
-def test_what_the_user_and_the_harness_said_stays_word_for_word():
+def test_messages_of_the_user_and_the_harness_stay_word_for_word():
     words = "Never touch the price list. " * 40
     now = filled(started(words), 14)
     assert words in shown(digested(now))
 
 
-def test_what_the_agent_said_beside_calls_that_went_moves_to_its_next_reply():
+def test_the_agents_text_beside_removed_calls_moves_to_its_next_reply():
     now = filled(with_call(started(), 1, FILLER, said="First I look around."), 13)
     after = digested(now)
     assert "First I look around." in shown(after)
@@ -139,7 +139,7 @@ def test_the_note_is_data_of_the_lowest_trust_and_cannot_be_forged():
     assert {one.meta.tier for part in after.messages for one in part.blocks if is_note(one)} == {3}
 
 
-def test_a_later_note_stands_alone_and_its_length_does_not_grow():
+def test_a_later_note_replaces_the_earlier_one_and_does_not_grow():
     now = started()
     lengths = []
     for times in range(1, 12):

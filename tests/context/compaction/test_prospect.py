@@ -122,7 +122,7 @@ def chat(share: float) -> Conversation:
     return filling(Conversation(Config("small", 1, 0), (), messages=CHAT), share)
 
 
-def test_what_was_refused_is_asked_again_only_when_the_prompt_has_grown() -> None:
+def test_a_refused_compaction_is_tried_again_only_after_the_prompt_has_grown() -> None:
     conversation = chat(0.7)
     assert not nothing_pays(conversation, DEFAULT, CompactionFacts())
     assert next_action(conversation, DEFAULT, CompactionFacts()) is None

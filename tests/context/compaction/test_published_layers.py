@@ -45,7 +45,7 @@ def test_micro_has_nothing_to_do_with_what_it_did() -> None:
     assert wanted(Micro(keep=3), taken(now, step)) is None
 
 
-def test_a_placeholder_longer_than_the_result_is_none() -> None:
+def test_a_result_shorter_than_its_placeholder_is_not_replaced() -> None:
     now = turned(empty(), 1, ["x y " * 26, "a", "b", "c"])
     assert wanted(Micro(keep=3), now) is None
 
@@ -76,7 +76,7 @@ def test_snip_leaves_what_the_model_has_not_seen() -> None:
     assert wanted(Snip(), turned(empty(), 1, ["short", LONG])) is None
 
 
-def test_what_is_cut_twice_is_spilled_as_the_tool_gave_it() -> None:
+def test_a_result_that_is_cut_twice_is_spilled_in_its_original_form() -> None:
     now = turned(empty(), 1, [LONG, "a", "b", "c"])
     snipped = wanted(Snip(), now)
     assert isinstance(snipped, CompactionStep)
@@ -87,7 +87,7 @@ def test_what_is_cut_twice_is_spilled_as_the_tool_gave_it() -> None:
     assert snipped.spills[0].name in results(taken(now, step).messages)[0]
 
 
-def test_a_result_that_names_its_own_file_is_written_all_the_same() -> None:
+def test_a_result_that_names_its_own_file_is_still_written() -> None:
     """In a fork the text names the file of another folder; and a tool can write such words."""
     for said in (Micro(keep=0), Snip()):
         now = turned(empty(), 1, [LONG], reply="Ok.")

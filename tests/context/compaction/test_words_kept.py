@@ -53,7 +53,7 @@ def test_words_that_a_summary_took_into_the_message_before_it_are_found_by_the_n
             assert users_words(summarised(now, plan).messages) == said, start
 
 
-def test_a_summary_of_as_many_messages_as_it_replaces_still_stands_for_all_of_them() -> None:
+def test_a_summary_as_long_as_its_originals_still_represents_all_of_them() -> None:
     now = empty(60_000)
     for turn in range(1, 5):
         now = turned(now, turn, [LONG], reply=f"Done {turn}.")
@@ -143,7 +143,7 @@ def test_words_that_join_what_a_summary_became_are_found_with_it() -> None:
     assert users_words(plan.source) == ["Do number 1.", "Do number 2.", "Do number 3."]
 
 
-def test_an_old_log_whose_splices_say_nothing_of_it_is_read_as_it_was() -> None:
+def test_an_old_log_without_the_whole_flag_is_read_unchanged() -> None:
     message = Message("user", (words("sum"),), 1)
     splice = MessageSplice(0, 2, (message,))
     record = CompactionRecord(1, "collapse", (splice,), 2, 1, (), "t", live=3)
@@ -154,7 +154,7 @@ def test_an_old_log_whose_splices_say_nothing_of_it_is_read_as_it_was() -> None:
     assert log_lines.decode(log_lines.encode(whole)).records == (whole,)
 
 
-def test_what_belongs_together_belongs_together_after_the_log_was_read_again() -> None:
+def test_joined_messages_stay_joined_after_the_log_is_read_again() -> None:
     now = empty(60_000)
     for turn in range(1, 5):
         now = turned(now, turn, [LONG], reply=f"Done {turn}.")

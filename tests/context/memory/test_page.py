@@ -101,7 +101,7 @@ def test_only_what_is_forgotten_goes() -> None:
 
 
 @given(st.lists(TEXTS.filter(bool), max_size=8, unique=True))
-def test_what_is_kept_is_read_again_and_can_be_forgotten(texts) -> None:
+def test_a_kept_fact_is_read_back_and_can_be_forgotten(texts) -> None:
     page = new_page("user")
     for text in texts:
         page = with_fact(page, Fact(text, "user", "2026-11-22", "01kx"))

@@ -71,7 +71,7 @@ def test_a_word_that_most_facts_have_tells_nothing() -> None:
     assert ranked(facts, MemoryQuery("what does Indwell do")) == ()
 
 
-def test_of_equal_facts_the_newer_comes_first() -> None:
+def test_the_newer_of_two_equal_facts_comes_first() -> None:
     facts = (Fact("tests are slow"), Fact("tests are green"))
     assert ranked(facts, MemoryQuery("tests")) == facts[::-1]
 

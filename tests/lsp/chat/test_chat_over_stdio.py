@@ -187,7 +187,7 @@ async def test_words_that_a_repository_brings_are_not_sent_unless_the_user_says_
         assert "rm -rf" not in texts_of(endpoint.seen[0].body["messages"])
 
 
-async def test_what_cannot_be_sent_stays_and_says_why(home) -> None:
+async def test_a_prompt_that_cannot_be_sent_stays_in_the_draft_with_the_reason(home) -> None:
     async with (
         LoopbackEndpoint([refuse(400, "no such model")]) as endpoint,
         editing(home, endpoint.base_url) as editor,

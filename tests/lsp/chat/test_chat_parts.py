@@ -79,7 +79,7 @@ def test_the_skills_complete_behind_the_commands() -> None:
     assert offered("/review-a-ch") == ["/review-a-change"]
 
 
-def test_what_completes_depends_on_what_is_before_the_cursor() -> None:
+def test_completions_depend_on_the_text_before_the_cursor() -> None:
     names = NameIndex(("a/shop.py", "my shop.txt", "z.py"))
 
     def labels(line: str, *, start: bool = False) -> list[str]:

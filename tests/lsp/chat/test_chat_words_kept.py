@@ -59,7 +59,7 @@ async def test_words_of_a_repository_go_out_neither_in_the_same_line_nor_as_a_co
         assert endpoint.seen == []
 
 
-async def test_what_the_disk_holds_again_is_asked_about_and_ones_own_saved_draft_is_not(
+async def test_text_reloaded_from_disk_needs_a_question_and_the_users_saved_draft_does_not(
     home,
 ) -> None:
     async with LoopbackEndpoint([say("One."), say("Two.")]) as endpoint:
@@ -166,7 +166,7 @@ async def test_files_that_are_not_attached_are_named_and_too_many_do_not_keep_wo
         assert "@ann is not" not in buffer.text
 
 
-def test_what_the_user_adds_to_waiting_words_is_kept() -> None:
+def test_text_that_the_user_adds_to_a_waiting_prompt_is_kept() -> None:
     text = "## You · waiting\n\nMore context.\n\nFourth.\n\n## You\n\nmy draft\n"
     back = edited(text, moving.withdrawn(text, "Fourth."))
     found = draft_of(back)

@@ -57,7 +57,7 @@ def test_a_turn_is_put_below_the_words_that_it_answers() -> None:
     assert now == END + "More.\n\n## Indwell · turn 2\n\nOk\n\n## You\n\n\n"
 
 
-def test_what_was_typed_since_is_the_next_draft() -> None:
+def test_text_typed_after_sending_is_the_next_draft() -> None:
     text = END + "More. And then"
     now = edited(text, moving.begun(text, "More.", "## Indwell · turn 2", "More."))
     assert draft(now) == "And then"
@@ -126,7 +126,7 @@ TEXTS = st.lists(PIECES, max_size=12).map("".join)
 @given(TEXTS, st.sampled_from(["words", "x", "other words"]))
 @example("## You\n\nwords\n", "words")
 @example("## You", "x")
-def test_whatever_the_document_is_nothing_of_it_is_lost(text, words) -> None:
+def test_no_text_of_any_document_is_lost(text, words) -> None:
     plans = [
         moving.begun(text, words, "## Indwell · turn 7\n\nanswer", words),
         moving.queued(text, words),

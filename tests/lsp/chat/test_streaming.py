@@ -50,7 +50,7 @@ async def test_an_answer_is_below_its_words_in_every_editor(tmp_path, kind) -> N
 
 @pytest.mark.parametrize("kind", [PLAIN, *CLIENTS], ids=["plain", *NAMES])
 @in_no_time
-async def test_what_is_typed_below_while_it_streams_stays_the_draft(tmp_path, kind) -> None:
+async def test_text_typed_below_a_streaming_answer_stays_the_draft(tmp_path, kind) -> None:
     desk = PaperDesk(tmp_path, kind)
     stream = desk.stream()
     going = asyncio.ensure_future(stream.run())
@@ -97,7 +97,7 @@ async def test_an_undone_piece_is_not_put_in_again_and_the_rest_comes_once_at_th
 
 
 @in_no_time
-async def test_what_is_undone_and_redone_continues_as_if_nothing_had_been(tmp_path) -> None:
+async def test_a_stream_continues_normally_after_an_undo_and_a_redo(tmp_path) -> None:
     desk = PaperDesk(tmp_path)
     stream = desk.stream()
     going = asyncio.ensure_future(stream.run())

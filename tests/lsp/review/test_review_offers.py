@@ -190,7 +190,7 @@ def test_nothing_is_ever_preferred() -> None:
         ("", 1, 0),
     ],
 )
-def test_deleted_lines_are_reached_at_a_line_that_there_is(text, line, reached) -> None:
+def test_deleted_lines_are_reached_at_an_existing_line(text, line, reached) -> None:
     n_lines = text.count("\n") + 1
     there = reachable(n_lines, ends_empty=not text or text.endswith("\n"))
     gone = hunk("a", line, old="x\n", new="")

@@ -31,9 +31,7 @@ def home(tmp_path) -> Home:
 
 
 @EACH
-async def test_each_client_judges_what_is_pending_also_after_a_restart_and_typing_stays(
-    home, kind
-) -> None:
+async def test_each_client_reviews_pending_changes_before_and_after_a_restart(home, kind) -> None:
     other = home.write("other.txt", BEFORE)
     script = [*turn(), *turn("other.txt", (2, 20)), *turn("work.txt", (9,))]
     async with (

@@ -243,7 +243,7 @@ async def test_a_command_is_answered_in_time_and_the_end_is_told_later(tmp_path)
     await court.ledger.close()
 
 
-async def test_what_a_later_turn_built_on_is_asked_for_as_well(court) -> None:
+async def test_rejecting_lines_that_a_later_turn_rewrote_needs_another_yes(court) -> None:
     path = await court.changed("a.txt", 3)
     before = path.read_text(encoding="utf-8")
     path.write_bytes(before.replace("new 3", "newer 3").encode())
@@ -297,7 +297,7 @@ async def test_created_and_deleted_files_are_judged_whole(court) -> None:
     assert gone.read_text(encoding="utf-8") == "was\n"
 
 
-async def test_what_was_done_survives_json(court) -> None:
+async def test_a_verdicts_result_survives_json(court) -> None:
     await court.changed("a.txt", 3)
     result = await court.judge("accept", all=True)
     assert msgspec.json.decode(msgspec.json.encode(result))["verdict"] == "accept"

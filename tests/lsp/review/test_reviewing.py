@@ -59,7 +59,7 @@ async def test_closed_files_are_marked_too_and_a_gone_one_at_its_first_line(desk
     assert [one.kind for one in desk.reviewing.shown(desk.documents.at(gone)).hunks] == ["delete"]
 
 
-async def test_what_was_shown_stays_while_the_agent_writes(desk) -> None:
+async def test_shown_hunks_stay_while_the_agent_writes(desk) -> None:
     path = desk.path("a.txt", BEFORE)
     desk.open(path, BEFORE)
     desk.reviewing.attach(desk.ledger)

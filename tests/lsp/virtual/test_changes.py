@@ -82,7 +82,7 @@ async def test_the_users_own_lines_are_on_both_sides(desk) -> None:
     assert "+mine" not in await desk.changes.diff(Diff())
 
 
-async def test_what_a_deny_rule_names_is_not_shown(desk) -> None:
+async def test_a_file_that_a_deny_rule_names_is_not_shown(desk) -> None:
     await desk.edit(".env", None, "KEY=1\n")
     assert await desk.changes.diff(Diff()) == "# .env: not shown, a deny rule names it\n"
     for document in (Base(desk.uri_path(".env")), Base(desk.uri_path("none"))):
@@ -101,7 +101,7 @@ async def test_no_link_leads_out_of_the_workspace(desk, tmp_path) -> None:
             await desk.changes.base(Base(desk.uri_path(name)))
 
 
-async def test_what_has_no_lines_is_named(desk) -> None:
+async def test_a_binary_change_is_named(desk) -> None:
     (desk.folder / "p.bin").write_bytes(b"\0\1\2")
     await desk.ledger.made(
         Actor(ONE, 1),

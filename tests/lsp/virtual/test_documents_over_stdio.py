@@ -125,7 +125,7 @@ async def test_elsewhere_a_read_only_file_is_shown(home) -> None:
     assert str(path) not in json.dumps(endpoint.seen[1].body)  # nobody works in it
 
 
-async def test_an_editor_that_shows_nothing_is_told_where_it_stands(home) -> None:
+async def test_an_editor_that_cannot_show_a_document_gets_its_path(home) -> None:
     async with editing(home, profile=SILENT) as editor:
         opened = await editor.execute("indwell.open", {"what": "request"})
         assert opened["shown"] is False
@@ -208,7 +208,7 @@ async def test_diff_and_base_follow_what_is_in_the_editor(home) -> None:
         assert await content(editor, "indwell-diff:all.diff") == "# Nothing is pending.\n"
 
 
-async def test_what_hides_in_a_change_is_shown_in_its_diff(home) -> None:
+async def test_hidden_characters_of_a_change_are_shown_in_its_diff(home) -> None:
     sly = ("write_file", json.dumps({"path": "sly.py", "content": "x = 1 # \u202e 2\n"}))
     answers = [say(calls=[sly], usage=USAGE), say("done", usage=USAGE)]
     async with (

@@ -39,7 +39,7 @@ def test_nothing_gets_out_of_a_fence(text) -> None:
     assert len(fence) > longest or longest < 3
 
 
-def test_what_hides_is_shown() -> None:
+def test_hidden_characters_are_shown() -> None:
     assert "\\u202e" in fenced("a\u202eb")
     assert inline("a|b\n<c>") == "a\\|b\\\\u000a\\<c>"
     assert folded("<b>\u202e", "x") == (
@@ -263,7 +263,7 @@ _2026-11-21 · failed, left behind_
     assert "Nothing was said yet" in transcript_markdown(seen, ())
 
 
-def test_of_a_session_without_end_the_newest_turns_are_shown() -> None:
+def test_the_newest_turns_of_an_endless_session_are_shown() -> None:
     said = events.TextAdded(1, "y" * 30_000)
     turns = [recorded_turn(number, "", said) for number in range(1, 201)]
     text = transcript_markdown(Overview("s"), turns)

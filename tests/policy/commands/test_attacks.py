@@ -212,12 +212,12 @@ def test_git_takes_no_other_state_up_by_halves(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["git checkout main", "git reset --hard", "git restore x"])
-def test_what_throws_work_away_does_so_in_full(command: str) -> None:
+def test_a_git_command_that_discards_work_may_write_protected_files(command: str) -> None:
     verdict = judge(command, CONFINED)
     assert (verdict.rule, verdict.widening.writes_protected) == ("removes", True)
 
 
-def test_what_installs_a_package_by_name_writes_package_json() -> None:
+def test_installing_a_package_by_name_writes_package_json() -> None:
     for command in (
         "npm install x",
         "yarn add x",
@@ -235,12 +235,12 @@ def test_what_installs_a_package_by_name_writes_package_json() -> None:
 
 
 @pytest.mark.parametrize("command", ["npm rebuild", "uv venv", "python3 -m venv .venv"])
-def test_what_makes_programs_that_editors_start_asks_and_may_make_them(command: str) -> None:
+def test_a_command_that_installs_programs_for_editors_needs_a_question(command: str) -> None:
     verdict = judge(command, CONFINED)
     assert (verdict.decision, verdict.widening.installs) == ("ask", True)
 
 
-def test_what_changes_no_file_of_git_runs_as_before() -> None:
+def test_git_commands_that_change_no_working_file_are_allowed() -> None:
     for command in (
         *("git add -A && git commit -m x", "git switch -c x", "git checkout -b x", "git reset x"),
         *("git restore --staged x", "git apply --check p", "git branch -d x", "git clean -n"),
@@ -320,7 +320,7 @@ def test_cmd_17_no_word_takes_long_to_judge(command: str) -> None:
         *("truncate -s0 f", "rm a", "rm /tmp/x a", "rm /tmp/../w/p/x", "git branch -D x"),
     ],
 )
-def test_what_loses_a_file_of_the_workspace_needs_a_question(command: str) -> None:
+def test_a_command_that_loses_a_file_of_the_workspace_needs_a_question(command: str) -> None:
     assert judge(command, CONFINED).rule == "removes"
 
 
@@ -404,13 +404,13 @@ def test_pol_11_a_pattern_gives_the_network_only_to_what_runs_where_the_whole_ru
         assert not confined(command, allow=allow).by_user, command
 
 
-def test_what_a_sandbox_has_for_itself_does_not_hold_the_workspace() -> None:
+def test_the_sandboxs_own_folders_do_not_cover_the_workspace() -> None:
     own = msgspec.structs.replace(CONFINED, cwd="/tmp/p", roots=("/tmp/p",))
     assert [decided(one, own) for one in ("rm -rf /tmp", "rm -rf /tmp/q")] == ["ask", "allow"]
     assert [decided(one, own) for one in ("mv a /tmp/q", "mv a /tmp/p/b")] == ["ask", "allow"]
 
 
-def test_what_writes_something_empties_nothing() -> None:
+def test_a_redirect_with_output_does_not_count_as_emptying_a_file() -> None:
     commands = ["(ls) > f", "{ ls; } > f", "for i in 1; do ls; done > f", "cat <<'E' > f\na\nE"]
     assert [decided(one) for one in [*commands, "cat > f <<E\na\nE"]] == ["allow"] * 5
     assert [decided(one) for one in ("ls; > f", "> f < g", "ls && > f")] == ["ask"] * 3

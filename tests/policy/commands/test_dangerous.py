@@ -218,7 +218,7 @@ def test_h49_what_ends_a_system_is_refused_in_any_spelling(command: str) -> None
 
 
 @pytest.mark.parametrize("command", HARMLESS)
-def test_h49_what_only_looks_like_it_is_not(command: str) -> None:
+def test_h49_a_command_that_only_looks_dangerous_is_not_dangerous(command: str) -> None:
     assert why_dangerous(command) == ""
 
 

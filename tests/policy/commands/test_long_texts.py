@@ -64,7 +64,7 @@ def test_a_long_text_needs_a_question_each_time(command: str) -> None:
     ],
     ids=lambda command: command[:24],
 )
-def test_what_is_long_for_anything_else_is_denied(command: str) -> None:
+def test_a_long_command_without_a_long_file_text_is_denied(command: str) -> None:
     assert isinstance(decided(command), Deny)
 
 

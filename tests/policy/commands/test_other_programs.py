@@ -39,5 +39,5 @@ def test_a_program_that_lists_processes_runs_without_a_question_if_the_sandbox_h
 
 
 @pytest.mark.parametrize("command", ["uptime", "id", "free -m", "who"])
-def test_what_tells_of_the_machine_alone_runs_as_before(command: str) -> None:
+def test_commands_that_only_report_on_the_machine_are_allowed(command: str) -> None:
     assert judge(command, Situation(cwd="/w", roots=("/w",))).decision == "allow"

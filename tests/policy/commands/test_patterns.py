@@ -98,7 +98,7 @@ def test_pol_13_denying_beats_asking_and_asking_beats_allowing(command: str) -> 
     assert judged(command, ask="git push *", allow="*|git push *", confined=True) == "ask"
 
 
-def test_what_might_be_denied_needs_a_question() -> None:
+def test_a_command_that_a_deny_pattern_might_match_needs_a_question() -> None:
     assert judged("git $x", deny="git push *", allow="*") == "ask"
     assert judged("$x push", deny="git push *", allow="*") == "ask"
     assert judged("npm run $x", deny="git push *", allow="npm *") == "allow"

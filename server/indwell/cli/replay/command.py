@@ -26,7 +26,7 @@ from indwell.replay.cache import CACHES, CacheRules
 from indwell.replay.course import PREFIX_TOKENS, Summarise
 from indwell.replay.loss import Reader
 from indwell.replay.measure import RequestSums, replayed, total
-from indwell.sandbox.workers import mapped
+from indwell.sandbox.worker_processes import mapped
 from indwell.sessions.imports import Recorded
 
 if TYPE_CHECKING:

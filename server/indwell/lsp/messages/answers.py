@@ -17,7 +17,7 @@ from indwell.lsp.messages import views
 from indwell.lsp.messages.views import PlanResult
 from indwell.messages import Usage
 from indwell.providers.endpoint import LoginOutcome
-from indwell.providers.models import OfferedModel
+from indwell.providers.offered_models import OfferedModel
 from indwell.service.sessions.recorded_turns import RecordedTurn, events_of
 from indwell.service.turns.queue import Queue, Ticket
 from indwell.sessions.branches import plan_of, todo_of

@@ -27,7 +27,7 @@ from indwell.providers.endpoint import (
     host_of,
     shown,
 )
-from indwell.providers.models import OfferedModel
+from indwell.providers.offered_models import OfferedModel
 from indwell.service.endpoint.connection_test import NAME_ONE, EndpointAnswer, look, talk
 from indwell.settings.credentials import Secret, name_or_nothing, origin_of, redacted
 from indwell.settings.endpoints import EDITOR, NAME

@@ -14,7 +14,7 @@ from indwell.files.spelling import quoted
 from indwell.messages import EFFORTS, Effort
 from indwell.providers.catalogue import CATALOGUE
 from indwell.providers.endpoint import EndpointStep, LocalServer, LoginOutcome
-from indwell.providers.models import OfferedModel
+from indwell.providers.offered_models import OfferedModel
 from indwell.service.endpoint.editor_models import WHOSE, EditorModels
 from indwell.service.endpoint.model_list import facts_of, offered_models
 from indwell.service.stored_keys import has_key, key_store, with_stored_key

@@ -26,7 +26,7 @@ from indwell.messages import BROKEN_OFF, Reply, Request, ToolSpec
 from indwell.providers.base import Provider
 from indwell.providers.catalogue import LOOPBACK, row_of, title_of
 from indwell.providers.endpoint import NO_EXTRAS, EndpointStep, Extras, host_of
-from indwell.providers.models import MAX_MODELS, OfferedModel
+from indwell.providers.offered_models import MAX_MODELS, OfferedModel
 from indwell.providers.wires.dialect import Dialect
 
 TALK_S = 60.0  # a local model may have to be loaded first

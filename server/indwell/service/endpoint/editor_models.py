@@ -13,7 +13,7 @@ import msgspec
 
 from indwell.errors import SettingsError
 from indwell.providers.base import EditorModel, ModelConnection
-from indwell.providers.models import OfferedModel
+from indwell.providers.offered_models import OfferedModel
 from indwell.settings.endpoints import split_name
 
 MOST_MODELS = 500  # nobody reads a longer list

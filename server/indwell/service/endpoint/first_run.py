@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from indwell.providers.endpoint import LocalServer, LoginOutcome, failure
-from indwell.providers.models import OfferedModel
+from indwell.providers.offered_models import OfferedModel
 from indwell.service.front_door import FrontDoor
 
 LOGIN_COMMAND = "indwell login"

@@ -22,7 +22,7 @@ from indwell.files.append_log import make_private_folder
 from indwell.files.private import read_own, replace_own
 from indwell.providers.catalogue import LOOPBACK
 from indwell.providers.endpoint import OPENAI_URL, host_of
-from indwell.providers.models import OfferedModel
+from indwell.providers.offered_models import OfferedModel
 from indwell.service.endpoint.editor_models import NO_EDITOR, EditorModels
 from indwell.service.stored_keys import extras_of, key_store, with_stored_key
 from indwell.settings.endpoints import EDITOR, in_force, is_editors, split_name

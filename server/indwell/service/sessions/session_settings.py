@@ -15,7 +15,7 @@ import msgspec
 
 from indwell.errors import UserError
 from indwell.messages import Effort
-from indwell.providers.models import OfferedModel
+from indwell.providers.offered_models import OfferedModel
 from indwell.service.configuration import Configuration
 from indwell.service.endpoint.first_run import ANSWER_S
 from indwell.service.front_door import FrontDoor

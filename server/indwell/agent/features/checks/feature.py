@@ -15,7 +15,7 @@ from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.session import Session
 from indwell.agent.features.checks.checking_commands import checks_in
 from indwell.agent.features.checks.gate import CheckGate
-from indwell.agent.features.checks.look_back import (
+from indwell.agent.features.checks.new_problems import (
     ASKED,
     errors_of,
     listed,

@@ -17,13 +17,13 @@ import pytest
 
 import indwell
 from indwell.errors import UserError
-from indwell.sandbox.workers import FEW, mapped
+from indwell.sandbox.worker_processes import FEW, mapped
 
 IN_THE_WORKSPACE = f"""
 import sys
 from math import sqrt
 from indwell.own_path import own_path
-from indwell.sandbox.workers import mapped
+from indwell.sandbox.worker_processes import mapped
 own_path.keep_out(sys.argv[1:])
 path = list(sys.path)
 print(len(list(mapped(sqrt, [4.0] * {FEW}, n_workers=2))), sys.path == path)

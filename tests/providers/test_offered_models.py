@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.providers.models import (
+from indwell.providers.offered_models import (
     TRAINED,
     OfferedModel,
     num_ctx,
@@ -58,7 +58,7 @@ def test_each_kind_of_list_is_read(kind) -> None:
     assert parse_models(answer) == (model,)
 
 
-def test_what_cannot_chat_is_left_out() -> None:
+def test_models_that_cannot_chat_are_left_out() -> None:
     answer = {
         "data": [
             {"id": "embed", "type": "embeddings"},
