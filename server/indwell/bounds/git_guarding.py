@@ -16,6 +16,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.reading import read_bytes
+from indwell.files.system import calls
 from indwell.files.watch.tree import FileStamp, FoundChanges, found_at, names_in
 from indwell.policy.guarded_paths import BARE, GIT_OBEYS
 from indwell.workspace.git.repository import is_bare, places_of
@@ -160,7 +161,7 @@ def _above_of(path: str) -> str:
 
 def _stat(path: str) -> tuple[int, int, int] | None:
     try:
-        now = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - twenty for each repository
+        now = calls.stat(path, follow_symlinks=False)
     except (OSError, ValueError):
         return None
     return (now.st_ino, now.st_mtime_ns, now.st_ctime_ns)

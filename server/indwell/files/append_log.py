@@ -181,6 +181,14 @@ class AppendLog:
         """
         calls.fdatasync(self._file)
 
+    def let_move(self) -> None:
+        """Let the log's folder be renamed: where an open file prevents that, close the log.
+
+        The rename then fails if anybody else has the log open, so nobody writes to it meanwhile.
+        """
+        if calls.OPEN_FILES_HOLD_FOLDERS:
+            self.close()
+
     def close(self) -> None:
         """Close the file and release its lock. May be called twice."""
         if self._is_open:

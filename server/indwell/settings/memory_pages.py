@@ -19,6 +19,7 @@ from indwell.files.locks import locked
 from indwell.files.private import write_private
 from indwell.files.reading import read_guarded
 from indwell.files.spelling import quoted
+from indwell.files.system import calls
 
 LOCK_TIMEOUT_S = 5.0  # for other processes that write the same page; each takes milliseconds
 
@@ -135,8 +136,8 @@ def _read(path: Path) -> bytes:
 def _mark(path: Path) -> _Mark:
     """Return stat values that change with the file or its permissions; takes some microseconds."""
     try:
-        kind = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - Path.stat makes a longer way
-        folder = os.stat(path.parent)  # noqa: PTH116 - as above
+        kind = calls.stat(path, follow_symlinks=False)
+        folder = calls.stat(path.parent)
     except OSError:
         return None
     whose = (kind.st_mode, kind.st_uid, folder.st_mode, folder.st_uid)

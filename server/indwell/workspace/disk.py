@@ -332,7 +332,8 @@ class LargeFiles:
             ToolError: As for ``within``, from ``change``, or the file cannot be written.
             Stopped: It was told to stop.
         """
-        with opened_beneath(path, self._roots, private=self._private) as opened:
+        with contextlib.ExitStack() as held:
+            opened = held.enter_context(opened_beneath(path, self._roots, private=self._private))
             made, result = change(self._large(opened, project, stopping))
 
             def write(target: int) -> None:
@@ -344,6 +345,7 @@ class LargeFiles:
                         _check(stopping)
                         size = min(_COPY_B, piece.stop - start)
                         copy_range(opened.descriptor, target, start, size)
+                held.close()  # some disks of Windows replace no open file
 
             place = replace_with(
                 path, self._roots, write, unchanged=opened.stat, private=self._private

@@ -10,6 +10,7 @@ from pathlib import Path
 from indwell.errors import TooLarge, ToolError
 from indwell.files.listing import FolderEntry, exists, list_folder
 from indwell.files.reading import read_bytes
+from indwell.files.system import calls
 from indwell.lazy_pattern import lazy_pattern
 from indwell.settings.credentials import redacted
 from indwell.settings.trusted_files import TrustedFile, digest_of, seen
@@ -268,7 +269,7 @@ def by_its_times(path: Path) -> TrustedFile:
     """Describe an unread file by its change times and place."""
     real = os.path.realpath(path)
     try:
-        found = path.stat()
+        found = calls.stat(path)
     except OSError:
         return elsewhere(path)
     facts = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -23,6 +23,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.reading import opened_beneath, read_bytes
+from indwell.files.system import calls
 from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.git.repository import repository_of
 
@@ -128,7 +129,7 @@ def _ref_files(folders: Sequence[Path]) -> Iterator[Path]:
 
 def _file_stamp(path: Path) -> FileStamp:
     try:
-        now = path.lstat()
+        now = calls.lstat(path)
     except (OSError, ValueError):
         return None
     return (now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns)
@@ -169,7 +170,7 @@ def store_of(
         files |= {path: one for path, one in known.files.items() if path not in special}
         return known if files == known.files else Store(there, files)
     for folder in there:
-        with os.scandir(folder) as entries:
+        with calls.scan(folder) as entries:
             for entry in entries:
                 if (now := _stamp(entry)) is not None and entry.is_file():
                     files[entry.path] = now
@@ -289,9 +290,9 @@ def _folders(store: str) -> Iterator[str]:
     yield from (f"{store}/{name}" for name in ("pack", "info", "info/commit-graphs"))
 
 
-def _stamp(path: str | os.DirEntry[str]) -> Stamp | None:
+def _stamp(path: str | calls.Entry) -> Stamp | None:
     try:
-        now = os.stat(path) if isinstance(path, str) else path.stat()  # noqa: PTH116 - many
+        now = calls.stat(path) if isinstance(path, str) else path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
     return (now.st_ino, now.st_ctime_ns)

@@ -104,6 +104,7 @@ if sys.platform == "win32":
         with scan(folder) as entries:
             return [one.name for one in entries]
 
+    OPEN_FILES_HOLD_FOLDERS = True  # a folder with an open file cannot be renamed
     FRESH_MODE = 0o666  # a replacement inherits its folder's access list, as the old file did
     fsync = fdatasync = os.fsync  # FlushFileBuffers
 
@@ -132,6 +133,7 @@ else:
     remove_tree = shutil.rmtree
     pread, pwrite, list_names = os.pread, os.pwrite, os.listdir
     Entry: TypeAlias = os.DirEntry[str]
+    OPEN_FILES_HOLD_FOLDERS = False
     FRESH_MODE = 0o600  # of a replacement, until it has the mode of the old file
     NOFOLLOW, DIRECTORY, CLOEXEC = os.O_NOFOLLOW, os.O_DIRECTORY, os.O_CLOEXEC
     NONBLOCK, NOCTTY = os.O_NONBLOCK, os.O_NOCTTY

@@ -174,7 +174,9 @@ class WindowsEntry:
 def entries_in(data: bytes, path: str, volume: int) -> Iterator[WindowsEntry]:
     """Yield the entries that one call returned."""
     at = 0
-    front = f"{path}\\" if path and not path.endswith(("/", "\\")) else path
+    front = path
+    if path and not path.endswith(("/", "\\")):
+        front += "/" if "/" in path else "\\"
     while True:
         found = _ENTRY.unpack_from(data, at)
         following, _, _, read, written, changed, size_b, _, attributes, length, extra = found[:11]

@@ -8,6 +8,7 @@ are also checked on request. Windows names a file by the spelling on the disk, t
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import threading
@@ -218,6 +219,8 @@ class FolderWatch:
                     continue
             place = _place(folder)
             try:
+                if place is None:  # Windows would notice only in the thread that watches
+                    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
                 watched = observer.schedule(Handler(folder), str(folder), event_filter=changes)
             except (OSError, RuntimeError) as error:
                 with self._lock:

@@ -110,7 +110,7 @@ def take_census(
 def is_gone(root: str, at: str) -> bool:
     """Tell whether a path below a folder is gone, as far as can be seen. Follows no link."""
     folder = f"{root}/{at}".rpartition("/")[0]
-    if os.path.realpath(folder) != folder:
+    if Path(os.path.realpath(folder)) != Path(folder):
         return True
     try:
         found = calls.stat(f"{root}/{at}", follow_symlinks=False)

@@ -211,7 +211,7 @@ def _taken(path: Path) -> tuple[Path, tuple[str, ...]]:
         words = _words(path)
     finally:
         log.close()
-    # Windows lacks such locks, but does not rename open files.
+    # Nobody else writes to the file of a process that ended; Windows renames no open file.
     if not path.name.startswith(_TAKEN):
         path = rename_own(path, _TAKEN + path.name)
     return path, words

@@ -205,6 +205,8 @@ def delete_unless(path: Path, is_changed: Callable[[], bool]) -> bool:
             remove_own(path / NAME)
             remove_own(path / _LOG)
         else:
+            if log is not None:
+                log.let_move()
             remove_own_tree(rename_own(path, _DELETED + path.name))
     except OSError as error:
         raise SessionError(
