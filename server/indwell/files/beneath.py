@@ -17,7 +17,7 @@ from indwell.errors import ToolError
 from indwell.files.disk_names import as_on_disk, folds_case, is_same_folder, real_path
 from indwell.files.spelling import HERE, components, quoted, slashed
 from indwell.files.system import calls
-from indwell.files.system.held_files import HeldOpen
+from indwell.files.system.held_files import HeldOpen, held_words, holders_of, is_shared_out
 
 NAME_LIMIT_B = 255  # limit of one name on every common file system
 PATH_LIMIT_B = 4_096  # PATH_MAX of Linux
@@ -227,6 +227,8 @@ def plain_os_error(error: OSError, path: Path) -> ToolError:
     """Describe an operating system error about ``path`` in plain words."""
     if isinstance(error, HeldOpen):
         return ToolError(f"{quoted(path)} {error.strerror}")
+    if is_shared_out(error):
+        return ToolError(f"{quoted(path)} {held_words(holders_of(path))}")
     words = _WORDS.get(error.errno or 0)
     return ToolError(f"{quoted(path)} {words or f'cannot be used: {error.strerror or error}'}")
 

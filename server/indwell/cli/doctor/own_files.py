@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +12,7 @@ from indwell.cli.doctor.check import DoctorFinding, Findings
 from indwell.errors import SettingsError
 from indwell.files.append_log import AppendLog, make_private_folder
 from indwell.files.private import remove_own
+from indwell.files.system.access import how_to_close, why_readable
 from indwell.providers.endpoint import State
 from indwell.service.sessions.stored_sessions import MB, gone_words, recent, size_words
 from indwell.service.stored_keys import with_stored_key
@@ -28,7 +27,6 @@ from indwell.settings.paths import state_folder, trusted_folders, user_file
 
 LITTLE_SPACE_B = 200 << 20  # a long session with its stored tool results has about ten megabytes
 NO_SPACE_B = 5 << 20
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def settings(environment: Mapping[str, str]) -> Findings:
@@ -163,13 +161,13 @@ def _where(
 def _readable_by_others(path: Path) -> Findings:
     """A file that may hold a key is for its owner only."""
     try:
-        mode = stat.S_IMODE(path.stat().st_mode)
+        why = why_readable(path)
     except OSError:
         return ()
-    if sys.platform == "win32" or not mode & _OTHERS or not _holds_key(path):
+    if not why or not _holds_key(path):
         return ()
-    sentence = f"{path} holds a key, and others on this machine may read it (mode {mode:o})"
-    return (DoctorFinding("permissions", "fail", sentence, f"chmod 600 {path}"),)
+    sentence = f"{path} holds a key, and {why}"
+    return (DoctorFinding("permissions", "fail", sentence, how_to_close(path)),)
 
 
 def _holds_key(path: Path) -> bool:

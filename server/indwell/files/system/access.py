@@ -35,15 +35,18 @@ WRITE = 0x2 | 0x4 | 0x40 | 0x10000 | 0x40000 | 0x80000 | 0x40000000 | 0x10000000
 
 _ALLOWS = frozenset({0, 5, 9, 11})  # plainly, for an object, on a condition, both
 _INHERIT_ONLY = 0x8
+_INHERITED = 0x10
+SYSTEM = "S-1-5-18"
 _TRUSTED = frozenset(
     {
-        "S-1-5-18",  # SYSTEM
+        SYSTEM,
         "S-1-5-32-544",  # Administrators
         "S-1-3-4",  # whoever owns it, who is looked at as well
         "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464",  # TrustedInstaller
     }
 )
 EVERYONE = "S-1-1-0"
+_AUTHENTICATED = "S-1-5-11"  # every account with a password
 
 
 def others_among(aces: Iterable[Ace] | None, user: str, rights: int) -> tuple[str, ...]:
@@ -62,6 +65,13 @@ def others_among(aces: Iterable[Ace] | None, user: str, rights: int) -> tuple[st
     return tuple(dict.fromkeys(sid for sid in found if sid != user and sid not in _TRUSTED))
 
 
+def without_default(aces: Sequence[Ace] | None) -> Sequence[Ace] | None:
+    """Leave out what a folder inherits from a drive on which everybody may create folders."""
+    if aces is None:
+        return None
+    return [one for one in aces if not (one.sid == _AUTHENTICATED and one.flags & _INHERITED)]
+
+
 def why_foreign(path: Path) -> str:
     """Explain who else may have written or replaced a file; empty if nobody could.
 
@@ -69,7 +79,7 @@ def why_foreign(path: Path) -> str:
     """
     try:
         real = path.resolve(strict=True)
-        return why_writable(real) or why_writable(real.parent)
+        return why_planted(real) or why_planted(real.parent)
     except OSError as error:
         return f"{quoted(path)} cannot be looked at ({error.strerror})"
 
@@ -83,21 +93,36 @@ if sys.platform == "win32":
         Raises:
             OSError: Its access list cannot be read.
         """
+        return _why_writable(path, *_list_of(path))
+
+    def why_planted(path: Path) -> str:
+        """Explain who else may write to a project's file or folder; empty if nobody may.
+
+        Windows lets every account with a password write to new folders outside the user's own. What
+        a folder inherits so says nothing of the project, whose trust depends on its content.
+        """
         owner, aces = _list_of(path)
+        return _why_writable(path, owner, without_default(aces))
+
+    def _why_writable(path: Path, owner: str, aces: Sequence[Ace] | None) -> str:
         user = windows.user_sid()
         if owner != user and owner not in _TRUSTED:
             return f"{quoted(path)} belongs to another user ({_names((owner,))})"
         others = others_among(aces, user, WRITE)
-        return f"{_names(others)} can write {quoted(path)}; {_cut(path)}" if others else ""
+        if not others:
+            return ""
+        return f"{_names(others)} can write {quoted(path)}; run `{how_to_close(path)}`"
 
     def why_readable(path: Path) -> str:
         """Explain who else may read a file; empty if nobody may."""
         others = others_among(_list_of(path)[1], windows.user_sid(), READ)
-        return f"{_names(others)} may read it" if others else ""
+        return f"others on this machine may read it ({_names(others)})" if others else ""
 
-    def make_unreadable_words(path: Path) -> str:
-        """Return the command that leaves the file to its owner."""
-        return _cut(path).removeprefix("run ").strip("`")
+    def how_to_close(path: Path) -> str:
+        """Return the command that leaves a file or folder to its owner alone."""
+        rights = "(OI)(CI)F" if path.is_dir() else "F"
+        grants = (f'/grant:r "*{one}:{rights}"' for one in (windows.user_sid(), SYSTEM))
+        return f'icacls "{path}" /inheritance:r {" ".join(grants)}'
 
     def check_guarded(descriptor: int, path: Path) -> None:
         """Check that nobody else can have written an open file of our own, or its folder.
@@ -157,10 +182,6 @@ if sys.platform == "win32":
                 found.append(f"{domain}\\{name}" if domain else name)
         return ", ".join(found)
 
-    def _cut(path: Path) -> str:
-        rights = "(OI)(CI)F" if path.is_dir() else "F"
-        return f'run `icacls "{path}" /inheritance:r /grant:r "*{windows.user_sid()}:{rights}"`'
-
 else:
 
     def why_writable(path: Path) -> str:
@@ -181,6 +202,8 @@ else:
             return f"others can write {quoted(path)}; run `chmod go-w {quote(str(path))}`"
         return ""
 
+    why_planted = why_writable
+
     def why_readable(path: Path) -> str:
         """Explain who else may read or use a file; empty if nobody may."""
         mode = stat.S_IMODE(path.stat().st_mode)
@@ -188,8 +211,8 @@ else:
             return ""
         return f"others on this machine may read it (mode {mode:o})"
 
-    def make_unreadable_words(path: Path) -> str:
-        """Return the command that leaves the file to its owner."""
+    def how_to_close(path: Path) -> str:
+        """Return the command that leaves a file to its owner alone."""
         return f"chmod 600 {path}"
 
     def is_alone(path: Path) -> bool:

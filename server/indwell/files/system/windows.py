@@ -29,10 +29,9 @@ NOFOLLOW, DIRECTORY, PATH = 1 << 24, 1 << 25, 1 << 26  # bits that the C library
 
 _READ_DATA, _WRITE_DATA, _APPEND, _TRAVERSE = 0x1, 0x2, 0x4, 0x20  # winnt.h
 _READ_FACTS, _WRITE_FACTS, _DELETE, _SYNCHRONIZE = 0x80, 0x100, 0x10000, 0x100000
-_SHARE_ALL = 0x7
+_SHARE_ALL, _ANY_CASE = 0x7, 0x40
 _OPEN, _CREATE, _OPEN_IF, _OVERWRITE, _OVERWRITE_IF = 1, 2, 3, 4, 5  # ntddk.h, as are the next
 _IS_FOLDER, _SYNCHRONOUS, _NO_FOLDER, _LINK_ITSELF = 0x1, 0x20, 0x40, 0x200000
-_ANY_CASE = 0x40
 _RENAME, _DISPOSITION, _DISPOSITION_EX, _RENAME_EX = 10, 13, 64, 65
 _NO_SUCH_CLASS = frozenset({0xC0000003, 0xC0000002, 0xC000000D, 0xC00000BB})
 _BASIC, _STREAMS, _TAG, _ENTRIES, _ENTRIES_AGAIN = 0, 7, 9, 10, 11
@@ -238,7 +237,7 @@ if sys.platform == "win32":
         top, found = (_final_path(msvcrt.get_osfhandle(one)) for one in (root, descriptor))
         wanted = "\\".join((top.rstrip("\\"), *(part for part in parts if part != ".")))
         if os.path.normcase(found.rstrip("\\")) != os.path.normcase(wanted):
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), "/".join(parts))
+            raise OSError(errno.ELOOP, facts.LINK_WORDS, "/".join(parts))
 
     class _Entries:
         """The entries of a folder, as ``os.scandir`` gives them; also a context."""
@@ -340,7 +339,7 @@ if sys.platform == "win32":
 
     def _refuse_if(path: Name, *, is_elsewhere: bool) -> None:
         if is_elsewhere:
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+            raise OSError(errno.ELOOP, facts.LINK_WORDS, str(path))
 
     def _create(  # noqa: PLR0917 - the arguments of the system's call
         path: Name,
@@ -418,7 +417,8 @@ if sys.platform == "win32":
             return
         known = facts.ERRNOS.get(code)
         if known is not None:
-            raise OSError(known, os.strerror(known), str(path))
+            words = facts.LINK_WORDS if known == errno.ELOOP else os.strerror(known)
+            raise OSError(known, words, str(path))
         error = _nt.RtlNtStatusToDosError(code)
         raise OSError(None, ctypes.FormatError(error).rstrip(". "), str(path), error)
 

@@ -22,6 +22,7 @@ _FORBIDDEN = frozenset('<>:"/\\|?*') | {chr(number) for number in range(32)}
 _PORTS = ("COM", "LPT")
 _DEVICES = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
 _DEVICES |= {port + digit for port in _PORTS for digit in "123456789¹²³"}
+LINK_WORDS = "a link is on the way"  # Windows has no words of its own for ELOOP
 ERRNOS = {
     0xC000050B: errno.ELOOP,  # a link was met
     0xC0000056: errno.ENOENT,  # deleted, but still open somewhere
