@@ -41,7 +41,8 @@ def test_bytes_that_may_become_a_header_are_waited_for(begun) -> None:
 
 def pipe() -> tuple[int, int]:
     reading, writing = os.pipe()
-    os.set_blocking(writing, False)
+    if sys.platform != "win32":
+        os.set_blocking(writing, False)
     return reading, writing
 
 
