@@ -69,6 +69,8 @@ def _caller(frame: FrameType | None) -> str | None:
         file = frame.f_code.co_filename
         if "importlib" in file or file.endswith("linecache.py"):
             return None  # an import opens files, whoever imports; a traceback shows their lines
+        if frame.f_code.co_name == "socketpair":
+            return None  # Windows has none, so an event loop connects to itself
         if file.startswith(PACKAGE):
             return file[len(PACKAGE) :].replace(os.sep, "/")
         if not file.startswith(STDLIB) or file.startswith(LIBRARIES):

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import ToolError
-from indwell.sandbox import CommandLimits, Finished, run_program
+from indwell.sandbox import BACKGROUND, CommandLimits, Finished, run_program, spawn
 from indwell.sandbox.environment import program_in
 from indwell.sandbox.leftovers import Pause, is_alive
 
@@ -221,3 +221,36 @@ def test_a_library_finds_no_program_in_the_current_folder(tmp_path) -> None:
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=True
     )
     assert done.stdout.split() == [b"False", b"not", b"found"]
+
+
+async def test_a_background_command_runs_on_until_it_is_stopped(tmp_path) -> None:
+    stop, begun = asyncio.Event(), asyncio.Event()
+    said: list[bytes] = []
+
+    def hear(data: bytes) -> None:
+        said.append(data)
+        begun.set()
+
+    (tmp_path / "serve.py").write_text(
+        f"{SLEEPER.replace('subprocess.Popen', '_ = subprocess.Popen', 1)}\n"
+        "import time; print(_.pid, flush=True); time.sleep(600)\n",
+        encoding="utf-8",
+    )
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    task = asyncio.create_task(
+        spawn(
+            "python serve.py",
+            cwd=tmp_path,
+            timeout_s=None,
+            env={"PATH": path},
+            on_chunk=hear,
+            pool=BACKGROUND,
+            stop=stop,
+        )
+    )
+    await begun.wait()
+    assert not task.done()
+    stop.set()
+    finished = await task
+    assert (finished.timed_out, finished.may_run_on) == (False, False)
+    assert ends(int(b"".join(said)))
