@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from typing import get_args
@@ -22,6 +23,7 @@ from indwell.sandbox.confine.cages import (
     scratch_descriptor,
     strength_of,
 )
+from indwell.sandbox.confine.confined_run import in_cage
 from indwell.sandbox.confine.restricted_token import (
     are_open_to_containers,
     container_here,
@@ -38,6 +40,7 @@ from indwell.sandbox.confine.trial import (
     python_script,
     shell_script,
 )
+from indwell.sandbox.confinement import Confinement
 
 ALL = frozenset(ALL_HELD)
 FREE = Effects(started=True, is_usable=True, done=ALL)
@@ -185,8 +188,31 @@ async def test_nothing_starts_unconfined_where_a_token_was_wanted(tmp_path: Path
             )
 
 
+@pytest.mark.parametrize(
+    ("bounds", "cage"),
+    [
+        (Confinement(writable=()), None),
+        (Confinement(writable=("/w",)), "restricted"),
+        (Confinement(writable=(), hosts=("example.org",)), "low"),
+    ],
+)
+async def test_a_command_that_may_do_more_than_its_cage_holds_does_not_run(
+    bounds: Confinement, cage: Cage | None
+) -> None:
+    with pytest.raises(ToolError, match="Windows confines only commands that write nothing"):
+        async with in_cage(bounds, cage):
+            pass
+
+
+async def test_a_reader_gets_a_folder_of_its_own_which_is_gone_afterwards() -> None:
+    async with in_cage(Confinement(writable=(), environment={"A": "b"}), "low") as how:
+        assert isinstance(how.start, functools.partial)
+        scratch = how.start.keywords["scratch"]
+        assert (scratch.is_dir(), how.has_ui, how.environment) == (True, False, {"A": "b"})
+    assert not scratch.exists()
+
+
 if sys.platform == "win32":
-    import functools
     import os
 
     from indwell.files.private import remove_own_tree, scratch_folder

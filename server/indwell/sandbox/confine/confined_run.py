@@ -28,6 +28,7 @@ from indwell.files.quarantine import error_reason
 from indwell.files.stub_folders import hold_stub, make_stub, remove_stub
 from indwell.sandbox.confine import seatbelt
 from indwell.sandbox.confine.bubblewrap import ENVIRONMENT, arguments, bound_places, fitting
+from indwell.sandbox.confine.cages import Cage
 from indwell.sandbox.confine.landlock import start_held
 from indwell.sandbox.confine.restricted_token import start_caged
 from indwell.sandbox.confine.seccomp import filter_pipe
@@ -193,6 +194,17 @@ async def _by_landlock(bounds: Confinement) -> AsyncIterator[ConfinedStart]:
 @contextlib.asynccontextmanager
 async def _by_token(bounds: Confinement, cwd: Path) -> AsyncIterator[ConfinedStart]:
     cage = await asyncio.to_thread(cage_for, (*bounds.readable, str(cwd)))
+    async with in_cage(bounds, cage) as how:
+        yield how
+
+
+@contextlib.asynccontextmanager
+async def in_cage(bounds: Confinement, cage: Cage | None) -> AsyncIterator[ConfinedStart]:
+    """Prepare a command of Windows that can write only its own temporary files.
+
+    Raises:
+        ToolError: Nothing holds it, or it may do more than that.
+    """
     if cage is None or bounds.writable or bounds.hosts:
         raise ToolError(
             "nothing was run: Windows confines only commands that write nothing and need no "
