@@ -435,9 +435,9 @@ def _running(name: str, known: Cmdlet, words: Words) -> Use:
     except _Unclear:
         bound = None
     if name == "Invoke-Expression" and bound and len(bound.given) == 1 and not bound.rest:
-        (text,) = bound.words(["Command"]) or (Word("", (UNKNOWN,)),)
-        if text.is_literal:
-            return Use("reads", texts=(text.text,), takes_any=True)
+        texts = bound.words(["Command"])
+        if len(texts) == 1 and texts[0].is_literal:
+            return Use("reads", texts=(texts[0].text,), takes_any=True)
     if name == "Invoke-Command" and bound and not bound.rest:
         blocks = bound.words(["ScriptBlock", "Command"])
         if blocks and all(word.source.startswith("{") for word in blocks):
