@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from indwell.files.locks import locked
+from support.platforms import posix_only
 
 COUNT = """
 import sys
@@ -68,6 +69,7 @@ def test_who_holds_it_may_take_it_again(tmp_path) -> None:
         pass
 
 
+@posix_only("signals")
 def test_a_lock_that_another_process_holds_ends_with_that_process(tmp_path) -> None:
     lock = tmp_path / "lock"
     command = [sys.executable, "-c", HOLD, str(lock)]
@@ -85,6 +87,7 @@ def test_a_lock_that_another_process_holds_ends_with_that_process(tmp_path) -> N
             pass
 
 
+@posix_only("symlinks")
 def test_a_link_in_the_place_of_the_lock_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic"), locked(tmp_path / "lock", timeout_s=0):

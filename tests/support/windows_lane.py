@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import faulthandler
 import functools
+import importlib
 import inspect
 import sys
 import threading
@@ -19,6 +20,11 @@ TESTS = Path(__file__).parents[1]
 FAILURES = TESTS / "windows_failures.txt"
 SOFT = 0.6  # a test that awaits is cancelled after this part of its time, and has a traceback
 _timers: dict[str, threading.Timer] = {}
+
+
+def pytest_collection_finish() -> None:
+    """Import now what takes seconds under Wine, so that no test's time pays for it."""
+    importlib.import_module("indwell.providers.client")
 
 
 @pytest.hookimpl(trylast=True)
@@ -40,7 +46,7 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool:
 
     ``os._exit``, which pytest-timeout calls, may wait for ever for a thread.
     """
-    timer = threading.Timer(settings.timeout, _end, (item.nodeid,))
+    timer = threading.Timer(settings.timeout, _end, (item,))
     timer.daemon = True
     _timers[item.nodeid] = timer
     timer.start()
@@ -76,10 +82,11 @@ def _bounded(
     return bounded
 
 
-def _end(name: str) -> None:
-    stderr = sys.__stderr__
-    assert stderr is not None
-    print(f"\n{name} hangs:", file=stderr, flush=True)
-    faulthandler.dump_traceback(stderr)
+def _end(item: pytest.Item) -> None:
+    if (capture := item.config.pluginmanager.getplugin("capturemanager")) is not None:
+        capture.suspend_global_capture()
+    sys.stderr.write(f"\n{item.nodeid} hangs:\n")
+    sys.stderr.flush()
+    faulthandler.dump_traceback(sys.stderr)
     if sys.platform == "win32":
         ctypes.windll.kernel32.TerminateProcess(ctypes.c_void_p(-1), 1)

@@ -13,6 +13,7 @@ from indwell.tools.base import Outcome
 from indwell.tools.searching.patterns import path_matcher
 from indwell.workspace.disk import DiskWorkspace
 from support.memory_workspace import MemoryWorkspace
+from support.platforms import posix_only
 from tools.calling import Agent
 from tools.programs import programs, seen_running
 from tools.shared_data import shared_cases
@@ -122,6 +123,7 @@ async def test_ignored_files_and_git_itself_are_left_out(agent: Agent, root: Pat
     assert await found(agent, "*.py") == ["src/a.py"]
 
 
+@posix_only("symlinks")
 async def test_links_are_not_followed(agent: Agent, root: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "z.zz").write_bytes(b"x")
@@ -168,6 +170,7 @@ async def test_an_impossible_search_is_reported(
         await agent.call("glob", pattern=pattern, path=path)
 
 
+@posix_only("names")
 async def test_a_name_with_a_line_feed_is_one_line(agent: Agent, root: Path) -> None:
     (root / "a\nfake.zz").write_bytes(b"x")
     assert await found(agent, "*.zz") == ["a\\nfake.zz"]
@@ -256,6 +259,7 @@ async def test_fs_03_a_folder_of_the_pattern_may_not_be_a_link(
         assert "there is no folder" in (await found(agent, pattern))[0]
 
 
+@posix_only("names")
 async def test_fs_14_no_name_can_pass_for_another_line(agent: Agent, root: Path) -> None:
     names = ["a\nb.zz", "\x1b[31mred.zz", "\u202egnp.zz", "[the newest 100 of 9 files].zz"]
     for number, name in enumerate(names):

@@ -13,6 +13,7 @@ from indwell.tools.searching.patterns import LINE_CHARS
 from indwell.tools.searching.ripgrep import Hits
 from indwell.workspace.disk import DiskWorkspace
 from support.memory_workspace import MemoryWorkspace
+from support.platforms import posix_only
 from tools.calling import Agent
 from tools.programs import programs, seen_running
 
@@ -167,6 +168,7 @@ async def test_fs_13_a_pattern_that_ruins_others_takes_no_time(agent: Agent, roo
     assert time.monotonic() - began < 60
 
 
+@posix_only("symlinks")
 async def test_fs_03_links_are_not_followed(agent: Agent, root: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "x").write_bytes(b"needle\n")
@@ -202,6 +204,7 @@ async def test_text_that_an_encoding_hides_is_reported(agent: Agent, root: Path)
     assert said.endswith("; in files that are neither UTF-8 nor UTF-16 only ASCII is found")
 
 
+@posix_only("names")
 async def test_a_name_with_a_line_feed_is_one_line(agent: Agent, root: Path) -> None:
     (root / "x\n9: forged").write_bytes(b"needle\n")
     assert await found(agent, "needle", glob="x*") == ["x\\n9: forged", "1: needle"]
