@@ -14,6 +14,7 @@ import pytest
 from indwell.errors import EditRefused, TextMoved
 from indwell.files.atomic import write_atomic
 from indwell.files.locks import one_writer
+from support.platforms import posix_only
 
 ADD = """
 import sys
@@ -85,6 +86,7 @@ def test_edt_13_of_threads_that_edit_one_file_none_loses_anothers_edit(tmp_path:
     assert path.read_bytes() == b"x" * 80
 
 
+@posix_only("descriptors")
 def test_a_folder_that_another_process_holds_is_waited_for_and_not_for_ever(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
     folder = os.open(tmp_path, os.O_RDONLY)
@@ -107,6 +109,7 @@ NO_LOCKS = 1_000_000
 """No open descriptor, so it has no locks, as a folder of some network drives."""
 
 
+@posix_only("descriptors")
 def test_without_locks_the_threads_of_the_process_still_keep_apart() -> None:
     inside: list[int] = []
 

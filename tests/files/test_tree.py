@@ -158,6 +158,7 @@ def test_a_link_is_restored_only_if_its_name_is_free(tmp_path: Path) -> None:
     assert (tmp_path / "link").readlink() == Path("there")
 
 
+@posix_only("descriptors")
 def test_a_stub_is_known_again_and_removed_only_if_it_is_one(tmp_path: Path) -> None:
     stub, own = tmp_path / "stub", tmp_path / "own"
     own.mkdir()
@@ -174,6 +175,7 @@ def test_a_stub_is_known_again_and_removed_only_if_it_is_one(tmp_path: Path) -> 
     assert make_stub(tmp_path / "gone" / "stub") is False
 
 
+@posix_only("descriptors")
 def test_a_stub_that_another_process_holds_is_not_removed(tmp_path: Path) -> None:
     stub = tmp_path / "stub"
     assert make_stub(stub)

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 NEEDS = {
+    "bytes": "Windows has no names that are bytes",
     "case": "Windows ignores the case of names",
     "descriptors": "Windows opens no folder as a file",
     "diff": "Windows has no program `diff`",

@@ -273,6 +273,7 @@ async def test_fs_14_no_name_can_pass_for_another_line(agent: Agent, root: Path)
     ]
 
 
+@posix_only("kernel")
 async def test_a_cancelled_listing_leaves_no_program_behind(agent: Agent, root: Path) -> None:
     for number in range(2_000):
         (root / f"{number}.txt").write_bytes(b"")

@@ -223,6 +223,7 @@ async def test_the_users_ripgrep_settings_do_not_count(
     assert await found(agent, "needle", path="src/c.ts") == ["src/c.ts", "1: needle"]
 
 
+@posix_only("mkfifo")
 async def test_a_pipe_is_not_searched(agent: Agent, root: Path) -> None:
     os.mkfifo(root / "pipe")
     with pytest.raises(ToolError, match="cannot be searched"):
@@ -303,6 +304,7 @@ async def test_without_a_path_every_root_is_searched(root: Path, tmp_path: Path)
     ]
 
 
+@posix_only("names")
 async def test_fs_14_neither_a_name_nor_a_text_can_pass_for_another_line(
     agent: Agent, root: Path
 ) -> None:
@@ -317,6 +319,7 @@ async def test_fs_14_neither_a_name_nor_a_text_can_pass_for_another_line(
     ]
 
 
+@posix_only("names")
 async def test_fs_14_a_name_with_ripgreps_own_words_stays_a_name(agent: Agent, root: Path) -> None:
     name = 'a\nbinary file matches (found "x")\nsrc'
     (root / name).mkdir()
@@ -338,6 +341,7 @@ def test_a_name_with_ripgreps_own_words_hides_no_denied_file() -> None:
     assert hits.lines == {"b": [(1, b"x", True)], "c": [(1, b"y", True)]}
 
 
+@posix_only("kernel")
 async def test_a_cancelled_search_ends_ripgrep_at_once(agent: Agent, root: Path) -> None:
     (root / "large").write_bytes(b"\n".join([b"abcdefghij" * 8] * 500_000))
     search = {"pattern": "[a-j]{40}[0-9]", "path": "large"}
