@@ -9,6 +9,7 @@ from indwell.errors import ToolError
 from indwell.tools.base import Outcome
 from indwell.workspace.disk import DiskWorkspace
 from support.memory_workspace import MemoryWorkspace
+from support.platforms import posix_only
 from tools.calling import Agent
 
 
@@ -123,6 +124,7 @@ async def test_a_large_spilled_text_is_read_in_pages_too(tmp_path: Path) -> None
     assert told == "800000\tsome words\n[a file of 8,800,000 bytes]"
 
 
+@posix_only("slow")
 async def test_the_event_loop_is_not_held_while_a_long_file_is_shown(tmp_path: Path) -> None:
     text = "".join(f"def function_{i}(x): return x\n" for i in range(100_000))
     agent = over(tmp_path, {"a": text})
