@@ -20,6 +20,7 @@ from indwell.files.spelling import (
     quoted,
     relative,
     slashed,
+    slashed_glob,
 )
 from indwell.policy.paths import (
     could_be_beneath,
@@ -425,6 +426,8 @@ def test_a_path_has_one_form_for_the_rules_and_for_people() -> None:
     assert slashed(r"a\b", "linux") == r"a\b"
     assert quoted(r"C:\Users\x", "win32") == "'C:/Users/x'"
     assert quoted("a\nb", "win32") == r"'a\nb'"
+    assert slashed_glob(r"src\**\*.py", "win32") == "src/**/*.py"
+    assert slashed_glob(r"\[x]", "linux") == r"\[x]"
     assert compared(r"c:\W\.ENV", "win32") == compared("C:/w/.env", "win32")
     assert compared("/W/.ENV", "linux") == "/W/.ENV"
 

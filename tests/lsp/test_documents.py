@@ -14,7 +14,7 @@ from indwell.workspace.base import TextStamp, digest
 from indwell.workspace.text import document_lines
 from support.editor_texts import ENCODINGS, changed, ranges, texts
 
-URI = "file:///w/a.py"
+URI = "file:///work/a.py"
 
 
 def document_of(text: str) -> Document:
@@ -182,12 +182,12 @@ def test_edt_16_a_text_saved_that_we_did_not_know_is_taken_over() -> None:
 def test_a_file_is_found_by_its_path_and_the_document_opened_last_counts() -> None:
     documents = Documents()
     first = documents.open(item(URI, "a"))
-    second = documents.open(item("file:///w/./a.py", "b"))
-    assert documents.at(Path("/w/a.py")) is second
-    documents.close("file:///w/./a.py")
-    assert documents.at(Path("/w/a.py")) is first
+    second = documents.open(item("file:///work/./a.py", "b"))
+    assert documents.at(Path("/work/a.py")) is second
+    documents.close("file:///work/./a.py")
+    assert documents.at(Path("/work/a.py")) is first
     documents.close(URI)
-    assert documents.at(Path("/w/a.py")) is None
+    assert documents.at(Path("/work/a.py")) is None
 
 
 def test_half_a_character_from_an_editor_is_kept_and_digested() -> None:
@@ -213,9 +213,9 @@ def test_the_newest_document_is_a_file_or_untitled_and_never_a_peek() -> None:
 
 def test_after_a_close_the_one_opened_last_is_the_newest_again() -> None:
     documents = Documents()
-    for uri in (URI, "file:///w/b.py", URI, "file:///w/c.py"):
+    for uri in (URI, "file:///work/b.py", URI, "file:///work/c.py"):
         documents.open(item(uri))
-    documents.close("file:///w/c.py")
+    documents.close("file:///work/c.py")
     assert documents.newest == URI
 
 
@@ -232,8 +232,8 @@ async def test_whoever_waits_for_a_change_learns_of_the_next_one_only() -> None:
 @pytest.mark.parametrize(
     ("uri", "path"),
     [
-        ("file:///w/a%20b.py", Path("/w/a b.py")),
-        ("file:///w/x/../%C3%A9.py", Path("/w/é.py")),
+        ("file:///work/a%20b.py", Path("/work/a b.py")),
+        ("file:///work/x/../%C3%A9.py", Path("/work/é.py")),
         ("untitled:Untitled-1", None),
         ("git:/w/a.py?HEAD", None),
     ],
@@ -245,8 +245,8 @@ def test_only_file_addresses_have_a_path(uri, path) -> None:
 @pytest.mark.parametrize(
     ("uri", "path"),
     [
-        ("vscode-notebook-cell:/w/a%20b.ipynb#W0sZmlsZQ%3D%3D", Path("/w/a b.ipynb")),
-        ("file:///w/a.ipynb", None),
+        ("vscode-notebook-cell:/work/a%20b.ipynb#W0sZmlsZQ%3D%3D", Path("/work/a b.ipynb")),
+        ("file:///work/a.ipynb", None),
         ("untitled:Untitled-1", None),
     ],
 )

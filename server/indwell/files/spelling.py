@@ -319,6 +319,11 @@ def slashed(path: str, system: System = HERE) -> str:
     return plain[0].upper() + plain[1:] if _DRIVE.match(plain) else plain
 
 
+def slashed_glob(pattern: str, system: System = HERE) -> str:
+    """Return a glob with ``/`` between names; on Windows a backslash is no escape."""
+    return pattern.replace("\\", "/") if system == "win32" else pattern
+
+
 def without_drive(path: str, system: System = HERE) -> str:
     """Return a path as if there were one drive, for what holds for each: ``C:/x`` is ``/x``."""
     plain = slashed(path, system)

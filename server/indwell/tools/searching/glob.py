@@ -12,7 +12,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.listing import Newest, exists
-from indwell.files.spelling import quoted
+from indwell.files.spelling import is_absolute, quoted, relative, slashed_glob
 from indwell.sandbox import Finished
 from indwell.tools.arguments import of_struct, renaming
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
@@ -168,6 +168,9 @@ def _nothing(
 
 def _relative(pattern: str, folder: Path) -> str:
     """Return a pattern relative to ``folder``, if it was written from a folder above."""
+    pattern = slashed_glob(pattern)
+    if not pattern.startswith("/") and is_absolute(pattern):
+        pattern = relative(pattern, folder.as_posix()) or pattern
     prefix = folder.as_posix().rstrip("/") + "/"
     return pattern.removeprefix(prefix).removeprefix("./")
 

@@ -15,6 +15,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.listing import exists
+from indwell.files.spelling import slashed_glob
 from indwell.sandbox import Finished
 from indwell.tools.arguments import Given, of_struct, renamed
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
@@ -84,7 +85,7 @@ async def _run(arguments: Grep, context: ToolContext) -> Outcome:
         raise ToolError(f"{arguments.pattern!r} is no pattern to search for")
     query = GrepQuery(
         pattern=arguments.pattern,
-        glob=arguments.glob.removeprefix("./"),
+        glob=slashed_glob(arguments.glob).removeprefix("./"),
         mode=arguments.mode,
         beside=arguments.context if arguments.mode == "lines" else 0,
         ignore_case=arguments.ignore_case,

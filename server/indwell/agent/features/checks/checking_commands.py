@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
+from indwell.policy.shell.items import joined
 from indwell.policy.shell.parse import bash_parser
 from indwell.policy.shell.words import (
     HOME,
@@ -206,12 +207,9 @@ class _CheckReader:
 
     def _go(self, words: Sequence[str]) -> None:
         target = next((one for one in words if one and not one.startswith("-")), HOME)
-        is_known = self._folder is not None and not {HOME, STAR, UNKNOWN} & set(target)
-        self._folder = (
-            Path(posixpath.normpath(f"{self._folder}/{target}" if target[0] != "/" else target))
-            if is_known
-            else None
-        )
+        folder, is_known = self._folder, not {HOME, STAR, UNKNOWN} & set(target)
+        is_known = is_known and folder is not None
+        self._folder = Path(joined(str(folder), target)) if is_known else None
 
     def _look_for_upsets(self, node: Node) -> None:
         """Note what a loop or condition may have set, because what ran in it is unknown."""
