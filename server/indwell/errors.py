@@ -40,7 +40,7 @@ _NO_ROOM = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 
 
 def bug_words(bug: BaseException) -> str:
-    """Return what the user reads of an unforeseen error; never empty."""
+    """Return the message for an unforeseen error; never empty."""
     if is_no_room(bug):
         return (
             f"the system has no room for another thread, process or file ({_reason(bug)}); end "

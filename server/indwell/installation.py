@@ -1,4 +1,4 @@
-"""Tells whether an update has replaced Indwell's files on disk since this process started.
+"""Checks whether an update has replaced Indwell's files on disk since this process started.
 
 Modules that a server imports after an update do not match the loaded ones, or are missing.
 """
@@ -20,7 +20,7 @@ class Installation:
     """One file of the package, as it was when the process began.
 
     Args:
-        file: A file of the package; every kind of installation writes it anew.
+        file: A file of the package; every kind of installation writes it again.
     """
 
     def __init__(self, file: str) -> None:
@@ -40,7 +40,7 @@ class Installation:
         return UPDATED
 
     def fault_words(self, fault: BaseException) -> str:
-        """Return what the user reads of a fault of ours: an update is the likely reason."""
+        """Return the message for a fault of Indwell: an update is the likely reason."""
         return UPDATED if self.is_replaced() else bug_words(fault)
 
     def _now(self) -> tuple[int, int, int] | None:

@@ -97,7 +97,7 @@ own_path = OwnPath()
 def lies_in(path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]]) -> bool:
     """Is the path in one of the folders: as written, by its folder, or by its links' targets?
 
-    Names are compared, and also what the system says of the folders above, because some systems
+    Names are compared, and also the system's facts about the folders above, because some systems
     ignore case.
     """
     every = {name for one in folders for name in (os.fspath(one), os.path.realpath(one))}

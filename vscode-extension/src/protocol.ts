@@ -25,7 +25,7 @@ export interface AskResult {
   readonly chosen?: number | null;
 }
 
-/** Context that went to the model with a message; told only when a session is read back. */
+/** Context that went to the model with a message; sent only when a session is read back. */
 export interface Attached {
   readonly type: "attached";
   readonly turn: number;
@@ -250,7 +250,7 @@ export interface CompleteParams {
 
 /** The end of a reply, after its last piece. */
 export interface CompleteResult {
-  /** The editor's name of the error; empty if there is none. */
+  /** The editor's name of the error; empty if missing. */
   readonly code?: string;
   /** Its message; both are empty if the reply is complete. */
   readonly message?: string;
@@ -691,7 +691,7 @@ export interface NewSessionArguments {
   readonly inherit?: string;
 }
 
-/** Something the user should know; the turn goes on. */
+/** Something the user should know; the turn continues. */
 export interface Notice {
   readonly type: "notice";
   readonly turn: number;
@@ -813,9 +813,9 @@ export interface PlanChanged {
   readonly turn: number;
   /** The state of the plan. */
   readonly state: "approved" | "done" | "none" | "proposed" | "rejected";
-  /** Markdown, as the model wrote it or the user edited it; empty if there is none. */
+  /** Markdown, as the model wrote it or the user edited it; empty if missing. */
   readonly text: string;
-  /** The document in which the user may edit it; empty if there is none. */
+  /** The document in which the user may edit it; empty if missing. */
   readonly path: string;
   readonly agent: string;
 }
@@ -842,9 +842,9 @@ export interface PlanParams {
 export interface PlanResult {
   /** `none` if the model has proposed none. */
   readonly state: "none" | "proposed" | "approved" | "rejected" | "done";
-  /** Markdown; empty if there is none. */
+  /** Markdown; empty if missing. */
   readonly text: string;
-  /** The document in which the user may edit it; empty if there is none. */
+  /** The document in which the user may edit it; empty if missing. */
   readonly path: string;
 }
 
@@ -1159,7 +1159,7 @@ export type StatusParams = Readonly<Record<string, never>>;
 export interface StatusResult {
   /** The current session; null before the first prompt. */
   readonly session: string | null;
-  /** Its title; empty if there is none. */
+  /** Its title; empty if missing. */
   readonly title: string;
   /** The mode from the next turn on. */
   readonly mode: "ask" | "review" | "auto" | "plan";
@@ -1376,7 +1376,7 @@ export interface TurnFinished {
  * How a turn ended; `draft` returns words that never reached the model.
  *
  * A prompt that was removed from the queue ends as `cancelled`, with turn 0 and no session. `verified` says how
- * the changes are verified; it is empty if there are none.
+ * the changes are verified; it is empty if missing.
  */
 export interface TurnResult {
   readonly session: string | null;

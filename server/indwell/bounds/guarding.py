@@ -408,7 +408,7 @@ def _tell(hear: Hear, look: Callable[[], tuple[str, ...]]) -> None:
 
 
 def _new_ones(look: GuardedLook, paths: Iterable[str]) -> tuple[str, ...]:
-    """Return new paths whose name alone is conclusive; new repositories are examined."""
+    """Return new paths that are guarded by name alone; new repositories need an examination."""
     return tuple(
         one
         for one in paths

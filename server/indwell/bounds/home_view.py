@@ -227,7 +227,7 @@ def _of_path(entry: Path, home: Path) -> Iterator[Path]:
 
 
 def _base_of(environment: Path) -> Iterator[Path]:
-    """Return the Python from which a virtual environment was made, if it surely is one."""
+    """Return the Python from which a virtual environment was made, if that is certain."""
     for line in _text(environment / "pyvenv.cfg").splitlines():
         name, _, value = line.partition("=")
         if name.strip() == "home" and Path(value.strip()).is_absolute():

@@ -77,7 +77,7 @@ def models(*, as_json: bool) -> int:
 
 
 def _why_lean(settings: Settings, offered: OfferedModel) -> str:
-    """Why a session with an offered model tells it as little as possible; empty if not."""
+    """Why an offered model gets a short prompt; empty if it gets the full one."""
     if settings.provider == "scripted":
         return ""
     return why_lean(in_force(settings, offered.name), offered.window, offered.size)
@@ -98,7 +98,7 @@ def model_table(
 ) -> None:
     """Print models as a table; unknown cells stay blank.
 
-    ``lean`` says by name why a session tells the model as little as possible.
+    ``lean`` says by name why a model gets a short prompt.
     """
     is_lean = {name for name, why in (lean or {}).items() if why}
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -294,7 +294,7 @@ def with_input(
 
     Args:
         conversation: The conversation before.
-        words: The prompt; None if the agent goes on by itself.
+        words: The prompt; None if the agent continues by itself.
         turn: The number of the turn.
         steered: What the user said while the turn ran, in order; it comes last.
         along: What the user attached to the words; left out without words.

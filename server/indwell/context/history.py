@@ -1,6 +1,6 @@
 """The history of a compacted conversation, how messages are rewritten, and where to cut. Pure.
 
-``Conversation.messages`` is what is sent. The first messages may stand for more: ``History`` keeps
+``Conversation.messages`` is what is sent. The first ones may represent more: ``History`` keeps
 the originals, so that a summary is never made of a summary. ``spliced`` is the only way to rewrite
 messages (H26, H31).
 
@@ -238,7 +238,7 @@ def tail_start(messages: Sequence[Message], *, turns: int, tokens: int, window: 
 
 
 def last_exchange(messages: Sequence[Message]) -> int:
-    """Return the index of the first message of the newest exchange; 0 if there is none."""
+    """Return the index of the first message of the newest exchange; 0 if missing."""
     return snapped(messages, len(messages) - 1) if messages else 0
 
 

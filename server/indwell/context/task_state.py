@@ -44,7 +44,7 @@ TodoState: TypeAlias = Literal["open", "doing", "done"]
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A plan with its state; ``path`` of its document is empty if there is none."""
+    """A plan with its state; ``path`` of its document is empty if missing."""
 
     state: PlanState = "none"
     text: str = ""

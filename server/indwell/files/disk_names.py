@@ -79,7 +79,7 @@ def as_on_disk(folder: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _own_name(folder: str, name: str) -> str | None:
-    """Return the name of an entry as its folder lists it; None if there is none."""
+    """Return the name of an entry as its folder lists it; None if missing."""
     try:
         os.lstat(f"{folder}/{name}")
         listed = _listed(folder)

@@ -253,7 +253,7 @@ def new_journal(private: Path | None, path: Path) -> Journal:
 
 
 def left_journal(private: Path, path: Path, *, wait_s: float) -> Journal | None:
-    """Lock the undo file that a dead process left for ``path``; None if there is none.
+    """Lock the undo file that a dead process left for ``path``; None if missing.
 
     Raises:
         EditRefused: A living process holds it for longer than ``wait_s``.
@@ -374,7 +374,7 @@ def settle(path: Path, name: str, folder: int, private: Path, *, wait_s: float =
 
 @contextlib.contextmanager
 def _opened(name: str, folder: int) -> Iterator[int | None]:
-    """Open the regular file of that name for reading and writing; None if there is none."""
+    """Open the regular file of that name for reading and writing; None if missing."""
     try:
         kind = calls.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

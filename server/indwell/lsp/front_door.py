@@ -27,7 +27,7 @@ from indwell.policy.approvals import Answer, Approver, Chosen, Question, Reply, 
 from indwell.settings.model import DAY_S, Settings
 
 EventListener: TypeAlias = tuple[type | tuple[type, ...], Callable[[str, Event], None]]
-"""The kinds of events, and a function that hears them with the id of their session."""
+"""The kinds of events, and a function that receives them with the id of their session."""
 
 NO = "No"
 YES = "Yes"
@@ -231,7 +231,7 @@ class EditorDoor:
 
     Attributes:
         model_connection: The connection to the client's own models.
-        listeners: Each hears events of its kinds.
+        listeners: Each receives events of its kinds.
     """
 
     trust_hint = "In the editor: the command `indwell.trust`."
@@ -282,7 +282,7 @@ class EditorDoor:
         await progress.begin(title)
 
     def event(self, session: str, seq: int, event: Event) -> None:
-        """Send the event, and show the step, warning or end of the turn that it tells of."""
+        """Send the event, and show the step, warning or end of the turn in it."""
         try:
             self._client.event(session, seq, event)
         finally:

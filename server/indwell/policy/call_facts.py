@@ -201,7 +201,7 @@ def may_stand(asked: CallFacts, widening: Widening) -> bool:
 def is_granted(
     asked: CallFacts, granted: frozenset[str], widening: Widening, *, confined: bool
 ) -> str:
-    """Return the standing approval that allows this call; empty if there is none.
+    """Return the standing approval that allows this call; empty if missing.
 
     An approval given without a sandbox also applies inside one, but not the reverse.
     """

@@ -88,7 +88,7 @@ def tool_rule(tool: str, patterns: Iterable[str]) -> str:
 
 
 def aimless(rules: PatternRules, tools: Iterable[str]) -> str:
-    """Return a warning about rules that name no existing tool; empty if there are none."""
+    """Return a warning about rules that name no existing tool; empty if missing."""
     names = tuple(tools)
     patterns = dict.fromkeys(globs_of("tool", (*rules.allow, *rules.ask, *rules.deny)))
     lost = [

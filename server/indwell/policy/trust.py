@@ -76,7 +76,7 @@ class TrustStanding(msgspec.Struct, frozen=True):
 
 
 def nearest(folder: str, answers: Mapping[str, FolderAnswer]) -> str | None:
-    """Return this folder or its closest parent that has an answer; None if there is none."""
+    """Return this folder or its closest parent that has an answer; None if missing."""
     parts = exact_parts(folder)
     above = [one for one in answers if parts[: len(exact_parts(one))] == exact_parts(one)]
     return max(above, key=lambda one: len(exact_parts(one)), default=None)

@@ -164,7 +164,7 @@ LOCAL: tuple[KnownModel, ...] = tuple(
 
 
 def row_of(base_url: str) -> KnownModel | None:
-    """Return the row with an address's host (on this machine: port); None if there is none."""
+    """Return the row with an address's host (on this machine: port); None if missing."""
     parts = urlsplit(base_url)
     for row in CATALOGUE:
         known = urlsplit(row.base_url)
@@ -183,7 +183,7 @@ _LEAST_M = 50  # a smaller number before an `m` is no size: `1m` is a window
 
 
 def size_in_name(model: str) -> float | None:
-    """Return the billion parameters that a model's name tells; None if it tells none.
+    """Return the billion parameters in a model's name; None without such a number.
 
     Of several sizes the largest counts: `30b-a3b` has 30, of which 3 work on each token.
     """

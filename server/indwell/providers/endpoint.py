@@ -28,7 +28,7 @@ def is_anthropic(url: str) -> bool:
 
 
 def host_of(url: str) -> str:
-    """Return the host in lower case; empty if there is none."""
+    """Return the host in lower case; empty if missing."""
     return urlsplit(url).hostname or ""
 
 
@@ -59,7 +59,7 @@ def origin_shown(url: str) -> str:
 
 
 def sendable_key(key: str | None) -> str:
-    """Return the key without the line break of a paste; empty if there is none.
+    """Return the key without the line break of a paste; empty if missing.
 
     Raises:
         SettingsError: A header cannot carry it. The message does not hold the key.

@@ -355,7 +355,7 @@ class _Models(msgspec.Struct, frozen=True):
 
 
 def bundled_model(model: str, provider_url: str) -> BundledModel | None:
-    """Return the entry of ``model`` at the endpoint ``provider_url``; None if there is none.
+    """Return the entry of ``model`` at the endpoint ``provider_url``; None if missing.
 
     A server on this machine is not in the data, whatever port it uses.
     """

@@ -44,7 +44,7 @@ class Fetcher:
     Args:
         client: The HTTP client, which follows no redirects.
         base_url: The address of the API.
-        key: The key for that origin; empty if there is none.
+        key: The key for that origin; empty if missing.
         timeout_s: Seconds for one request, up to the last byte.
         extras: Headers and parameters of the user's own.
     """

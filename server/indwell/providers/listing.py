@@ -72,7 +72,7 @@ async def told_of(
     timeout_s: float,
     extras: Extras = NO_EXTRAS,
 ) -> OfferedModel:
-    """Return what the endpoint says of one model; empty besides the name if it says nothing.
+    """Return the endpoint's facts about one model; only the name if it has none.
 
     The list of models is asked for first, then what the kind of server has besides, in up to three
     requests. A known provider on the network has nothing besides.
@@ -111,7 +111,7 @@ async def _as_ollama_runs_it(fetcher: Fetcher, model: OfferedModel) -> OfferedMo
 
 
 async def _page(fetcher: Fetcher, path: str, *, at_root: bool = False) -> object:
-    """Return a page that only one kind of server has; None if there is none."""
+    """Return a page that only one kind of server has; None if missing."""
     try:
         return await fetcher.get(path, at_root=at_root)
     except ProviderError:

@@ -223,9 +223,10 @@ def row_for(base_url: str | None) -> Row | None:
 def dialect_for(base_url: str | None, model: str = "", *, name: str = "") -> Dialect:
     """Return the dialect of an address, or of the row called ``name``; else the common core.
 
-    OpenAI's reasoning models use responses, also at Azure. OpenRouter passes ``cache_control`` on
-    to Anthropic's models. For Mistral's models, it needs Mistral's order of roles and call ids. The
-    path of a gateway or a cloud shows whether it speaks Anthropic's messages.
+    OpenAI's reasoning models use the Responses API, also at Azure. OpenRouter passes
+    ``cache_control`` on to Anthropic's models. For Mistral's models, it needs their order of
+    roles and call ids. The path of a gateway or a cloud shows whether it speaks Anthropic's
+    messages.
 
     Raises:
         SettingsError: There is no row of that name.

@@ -195,7 +195,7 @@ def demo_reply(request: Request) -> Reply:
     """The next reply of the demo's model, which acts on what the tools return, as a model would.
 
     It reads the file and the tests, runs the check, tries the most likely repair, runs the check
-    again, and goes on until the check passes. Everything it knows comes from the request. Pure.
+    again, and continues until the check passes. Everything it knows comes from the request. Pure.
     """
     turn = request.messages[-1].turn
     words = _last(request, turn, "user")
@@ -338,7 +338,7 @@ def _exchanges(messages: tuple[Message, ...], turn: int) -> list[_Exchange]:
 
 
 def _last(request: Request, turn: int, source: str) -> str:
-    """Return the newest text of a source in this turn; empty if there is none."""
+    """Return the newest text of a source in this turn; empty if missing."""
     texts = [
         block.text
         for message in request.messages

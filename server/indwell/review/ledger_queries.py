@@ -197,7 +197,7 @@ class Looking:
 
 
 def _bytes_back(weave: Weave, after: Weave) -> Opaque | None:
-    """Combine the undone changes without lines into one; None if there are none."""
+    """Combine the undone changes without lines into one; None if missing."""
     gone = [blob for blob in weave.opaque if blob not in after.opaque]
     if not gone:
         return None

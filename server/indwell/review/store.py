@@ -175,7 +175,7 @@ class ReviewStore:
         return _taken(reading, records)
 
     def _first(self) -> str:
-        """Return the id of the log now on disk; empty if there is none."""
+        """Return the id of the log now on disk; empty if missing."""
         head = read_from(self._log, 0, 1_000).lstrip(b"\n").partition(b"\n")[0]
         try:
             record = decoded(head)

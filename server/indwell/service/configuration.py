@@ -89,7 +89,7 @@ class Configuration:
     Attributes:
         settings: The settings in force.
         users: The user's own settings, not tightened, and without later choices.
-        followers: Hear of each change; kept as long as somebody else uses them.
+        followers: Called after each change; kept as long as somebody else uses them.
     """
 
     def __init__(

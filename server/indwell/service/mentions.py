@@ -96,7 +96,7 @@ FOLDER = (".indwell", "chats")
 
 IGNORE = ".gitignore"
 IGNORED = b"*\n"
-"""What stands in ``IGNORE``: chats are nobody's but the user's."""
+"""The content of ``IGNORE``: chats are nobody's but the user's."""
 
 
 def is_chat(uri: str) -> bool:
@@ -121,7 +121,7 @@ async def files_below(place: str, root: Path, roots: Sequence[Path], *, enough: 
     Args:
         place: A folder in ``root``, as ripgrep takes it.
         root: The folder in which ripgrep runs.
-        roots: The folders of the workspace; no program in them is taken for ripgrep.
+        roots: The folders of the workspace; no program in them is used as ripgrep.
         enough: The number of names after which ripgrep is stopped; a few more may come.
 
     Raises:

@@ -70,8 +70,8 @@ class Service:
         commands: The user's commands for whole sessions.
         plans: The user's decisions on proposed plans.
         review: The ledger of the agent's changes in the workspace.
-        on_session: Each hears of the session of a turn that begins.
-        after_turn: Each hears of every prompt that has ended.
+        on_session: Each is called with the session of a turn that begins.
+        after_turn: Each is called with every prompt that has ended.
     """
 
     def __init__(
@@ -285,7 +285,7 @@ class Service:
         """Continue the current conversation after Indwell's end stopped it, in a turn of its own.
 
         Raises:
-            UserError: There is none.
+            UserError: There is no conversation.
         """
         self.check_usable()
         if self.sessions.current is None:

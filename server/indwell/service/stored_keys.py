@@ -27,7 +27,7 @@ _HELD = HeldKeys()  # for the whole process, like the environment they come from
 
 
 def hold_keys(environment: Mapping[str, str]) -> str:
-    """Take keys that the client passed in the environment; return what was wrong with them."""
+    """Take keys that the client passed in the environment; return their problems."""
     keys, problem = parsed_keys(environment.get(VARIABLE, ""))
     _HELD.hold(keys)
     return problem

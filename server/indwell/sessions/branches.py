@@ -112,19 +112,19 @@ def up_to(records: Sequence[Record], turn: int) -> Sequence[Record]:
 
 
 def last_ended(records: Sequence[Record]) -> int:
-    """Return the newest finished turn of the conversation; 0 if there is none."""
+    """Return the newest finished turn of the conversation; 0 if missing."""
     ended = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnEndRecord))
     return next(ended, 0)
 
 
 def last_begun(records: Sequence[Record]) -> int:
-    """Return the newest turn of the conversation; 0 if there is none."""
+    """Return the newest turn of the conversation; 0 if missing."""
     begun = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnStartRecord))
     return next(begun, 0)
 
 
 def todo_of(records: Sequence[Record]) -> tuple[TodoItem, ...]:
-    """Return the model's newest to-do list; empty if there is none."""
+    """Return the model's newest to-do list; empty if missing."""
     for record in reversed(lived(records)):
         if isinstance(record, TodoSet):
             return record.items

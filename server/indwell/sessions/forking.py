@@ -165,7 +165,7 @@ def _planned(origin: str, records: Sequence[Record], turn: int | None) -> _ForkP
 
 
 def _first_words(records: Sequence[Record], turn: int) -> str:
-    """Return the user's message of the first turn after ``turn``; empty if there is none."""
+    """Return the user's message of the first turn after ``turn``; empty if missing."""
     later = (
         one.words for one in lived(records) if isinstance(one, TurnStartRecord) and one.turn > turn
     )

@@ -43,7 +43,7 @@ class Recorded(msgspec.Struct, frozen=True):
     Attributes:
         id: The recorded id, or the line number in the file.
         messages: Roles alternate and every call has its result (H24).
-        system: The recorded system prompt; empty if there is none. Never used as the system prompt
+        system: The recorded system prompt; empty if missing. Never used as the system prompt
             of a session.
         notes: A sentence about each repair or omission.
         times_s: Unix time of each of ``messages``, in seconds; empty if unknown.
@@ -318,7 +318,7 @@ def _split(message: Message) -> tuple[Message | None, Message]:
 
 
 def _words(message: Message) -> str:
-    """Return the user's text in a message; empty if there is none."""
+    """Return the user's text in a message; empty if missing."""
     if message.role != "user":
         return ""
     return "\n\n".join(

@@ -218,7 +218,7 @@ def statistics(sessions: Iterable[SessionFigures]) -> Statistics:
 
 
 def by_turn(session: SessionFigures) -> Mapping[int, UsageFigures]:
-    """Return the sums of each turn, in order; 0 stands for work between turns."""
+    """Return the sums of each turn, in order; 0 means work between turns."""
     return dict(sorted(_grouped(session.parts.items(), lambda part: part.turn).items()))
 
 

@@ -106,7 +106,7 @@ class PlanSet(msgspec.Struct, frozen=True, tag="planSet"):
         state: Such as ``proposed`` or ``approved``.
         text: The whole plan.
         at: Time.
-        path: Path of the plan's document; empty if there is none.
+        path: Path of the plan's document; empty if missing.
     """
 
     turn: int
@@ -433,7 +433,7 @@ def was_interrupted(record: TurnEndRecord) -> bool:
 
 
 class Rewound(msgspec.Struct, frozen=True, tag="rewound"):
-    """A rewind: the conversation goes on from the end of an earlier turn, without the later turns.
+    """A rewind: the conversation continues from an earlier turn, without the later turns.
 
     Concerns only the conversation: files stay as they are.
 

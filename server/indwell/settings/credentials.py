@@ -99,7 +99,7 @@ def _plain_part(part: str) -> str:
 
 OPENAI_URL = "https://api.openai.com/v1"
 EDITOR_URL = "vscode:"
-"""Stands where the address of the editor's own models would be: nothing can be sent to it."""
+"""The placeholder for the address of the editor's own models: nothing can be sent to it."""
 _PORTS = {"http": 80, "https": 443}
 
 

@@ -36,7 +36,7 @@ class Ring(Protocol):
     """The system's keyring for Indwell; each method may raise ``KeyringUnusable``."""
 
     def get(self, origin: str) -> str | None:
-        """Return the key of an origin; None if there is none."""
+        """Return the key of an origin; None if missing."""
         ...
 
     def set(self, origin: str, key: str) -> None:
@@ -110,7 +110,7 @@ class KeyStore:
         return {origin: entry.where for origin, entry in self._entries().items()} | held
 
     def get(self, origin: str) -> StoredKey | None:
-        """Return the key of an origin, from the client or stored; None if there is none.
+        """Return the key of an origin, from the client or stored; None if missing.
 
         Raises:
             SettingsError: As for ``stored``.
@@ -119,7 +119,7 @@ class KeyStore:
         return self.stored(origin) if held is None else StoredKey("client", held)
 
     def stored(self, origin: str) -> StoredKey | None:
-        """Return the stored key of an origin; None if there is none.
+        """Return the stored key of an origin; None if missing.
 
         Raises:
             SettingsError: The key file, or the keyring that holds the key, cannot be read.

@@ -34,7 +34,7 @@ LOCK_S = 60.0  # a hundred writers at once finish in a second
 
 
 class Answers(msgspec.Struct, frozen=True):
-    """All answers by the folder's real path; ``problem`` says why there are none."""
+    """All answers by the folder's real path; ``problem`` says why no answer could be read."""
 
     folders: Mapping[str, FolderAnswer] = {}
     problem: str = ""

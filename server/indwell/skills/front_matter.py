@@ -32,7 +32,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
     """A parsed Markdown file.
 
     Attributes:
-        values: The front matter; empty if there is none.
+        values: The front matter; empty if missing.
         body: The Markdown after it.
     """
 

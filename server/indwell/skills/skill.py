@@ -191,7 +191,7 @@ def listed(skills: Sequence[Skill]) -> Mapping[str, str]:
 
 
 def catalogue(skills: Sequence[Skill]) -> str:
-    """Format the skills for the prompt; empty if there are none."""
+    """Format the skills for the prompt; empty if missing."""
     lines = listed(skills).values()
     return "\n".join((HEADING, _OPENING, *lines)) if lines else ""
 

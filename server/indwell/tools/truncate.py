@@ -71,7 +71,7 @@ def cut_diff(diff: str) -> str:
 
 
 def untorn(head: str) -> str:
-    """The beginning of a text that goes on, without the long word with digits that is torn there.
+    """The beginning of a longer text, without a cut word at its end that is long and has digits.
 
     Half a secret has no form, so nothing would hide it.
     """
@@ -88,7 +88,7 @@ def without_escapes(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A terminal's output as it would stand on the screen: no escapes, no overwritten progress."""
+    """A terminal's output as the screen would show it: no escapes, no overwritten progress."""
     text = without_escapes(text).replace("\r\n", "\n")
     if "\r" not in text:
         return text

@@ -218,7 +218,7 @@ def make_session(
     """Create the parts of a session with an empty conversation.
 
     Without ``trust`` the folders are examined here, and nobody is asked about them. Without
-    ``skills`` they are read here. Without ``lean`` the model says whether it is told little.
+    ``skills`` they are read here. Without ``lean`` the model decides whether its prompt is short.
     """
     lean = bool(model.lean) if lean is None else lean
     now_settings = settings()

@@ -62,7 +62,7 @@ def first_conversation(
         model: The model that is called.
         tools: All tools that the model can call.
         own_words: The user's standing instructions.
-        shelf: The skills that the model is told about.
+        shelf: The skills that the model knows of.
     """
     prompt = system_prompt(
         this_machine(), own_words, catalogue(shelf.known.own), lean=tools.is_lean
@@ -139,7 +139,7 @@ def session_model(model: Model) -> SessionModel:
 
 
 async def _fall_back(model: Model, session: Session, why: str) -> FellBack:
-    """Let the fallback go on with the turn of a session, and return to ``model`` at its end."""
+    """Let the fallback continue the turn of a session, and return to ``model`` at its end."""
     assert model.fallback is not None, "there is no fallback"
     conversation = session.conversation
     from indwell.providers.http.faults import without_advice

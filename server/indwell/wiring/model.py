@@ -67,7 +67,7 @@ class Model(NamedTuple):
     ``notice`` tells the user what is not known. ``hang_up`` closes the connections. ``pictures``
     says whether the model takes pictures. ``rates`` are its prices, or their usual ratios.
     ``small`` may write summaries, ``secrets`` are sent to the endpoints, and ``other`` returns
-    another model by its name. ``fallback`` makes the model that goes on if this one is down.
+    another model by its name. ``fallback`` makes the model that continues if this one is down.
     ``effort`` and ``verbosity`` are as in the settings. ``lean`` says why the model is told as
     little as possible; it is empty for a model that is told everything. ``cache_life`` is that of
     the settings if the endpoint can be told how long its cache keeps a prefix.
@@ -186,7 +186,7 @@ LEAN_BELOW = 16_000  # tokens of a window
 
 
 def why_lean(settings: Settings, window: int | None, size: float | None = None) -> str:
-    """Why a new session tells the model as little as possible; empty if it tells everything.
+    """Why the model gets a short prompt in a new session; empty if it gets the full one.
 
     Args:
         settings: The settings of the model's endpoint.
@@ -213,7 +213,7 @@ def _others(endpoints: _Endpoints, main: Settings) -> Iterator[Settings]:
 
 
 def _fallback(settings: Settings, name: str, editor: EditorModels) -> Model:
-    """Make the model that goes on in the place of another; it has no fallback of its own.
+    """Make the model that continues in place of another; it has no fallback of its own.
 
     Raises:
         SettingsError: Its endpoint is not known, or its key cannot be read.
@@ -424,7 +424,7 @@ def _other_model(endpoints: _Endpoints, main: Settings, name: str) -> OtherModel
     """Another model: at the same endpoint and through the same connections, or at a named one.
 
     Raises:
-        SettingsError: Its endpoint is not known, or the key there cannot be read.
+        SettingsError: The model's endpoint is unknown, or the endpoint's key cannot be read.
     """
     from indwell.providers.pricing import cost
 
@@ -450,7 +450,7 @@ def _settings_of_other(endpoints: _Endpoints, main: Settings, name: str) -> Sett
     """Return the settings for another model, without what the user says of the main one only.
 
     Raises:
-        SettingsError: Its endpoint is not known, or the key there cannot be read.
+        SettingsError: The model's endpoint is unknown, or the endpoint's key cannot be read.
     """
     settings = endpoints.settings_of(name)
     if endpoint_of(settings) != endpoint_of(main) or is_editors(name):

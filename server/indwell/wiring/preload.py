@@ -160,7 +160,7 @@ class WarmModels:
         self._load_rest()
 
     def _load_rest(self) -> None:
-        """Runs beside the first prompt, which needs nothing of it."""
+        """Runs beside the first prompt, which does not need it."""
         if self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(_load_rest_logged))
 

@@ -152,7 +152,7 @@ async def _taken_again(session: Session, store: SessionStore, origin: str) -> st
 
 
 def _but_skills(system: tuple[str, ...]) -> tuple[str, ...]:
-    """The system prompt without its list of skills; the next request tells their changes."""
+    """The system prompt without its list of skills; the next request reports their changes."""
     return tuple(map(without_catalogue, system))
 
 
@@ -196,7 +196,7 @@ def _is_lean(past: Past) -> bool | None:
 def _has_our_tools(past: Past, table: ToolTable) -> bool:
     """Whether the session's requests had the fixed tools as they are now, so that they can go on.
 
-    Late tools may differ: the next request tells the model what has come and gone.
+    Late tools may differ: the next request reports new and missing tools to the model.
     """
     if past.prefix is None:
         return False

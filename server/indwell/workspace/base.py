@@ -1,6 +1,6 @@
 """The interface to the user's files and open buffers, file watches, and locks for writers.
 
-A watch only tells where to look; a text has changed if its digest has.
+A watch only says where to look; a text has changed if its digest has.
 """
 
 from __future__ import annotations

@@ -313,7 +313,7 @@ class LargeFiles:
 
         Raises:
             ToolError: Missing, unreadable, or not a text with lines.
-            Stopped: It was told to stop.
+            Stopped: The caller has stopped it.
         """
         with opened_beneath(path, self._roots, private=self._private) as opened:
             return look(self._large(opened, project, stopping))
@@ -330,7 +330,7 @@ class LargeFiles:
         Raises:
             TextMoved: The file changed after ``change`` read it; nothing was written.
             ToolError: As for ``within``, from ``change``, or the file cannot be written.
-            Stopped: It was told to stop.
+            Stopped: The caller has stopped it.
         """
         with contextlib.ExitStack() as held:
             opened = held.enter_context(opened_beneath(path, self._roots, private=self._private))

@@ -75,7 +75,7 @@ def missing(
     Args:
         path: The missing path, as people see it.
         name: Its last name.
-        neighbours: Names in its folder; those that resemble ``name`` are told.
+        neighbours: Names in its folder; those that resemble ``name`` are listed.
         elsewhere: Paths of the same name.
     """
     near = difflib.get_close_matches(name, list(neighbours)[:2_000], n=3, cutoff=0.6)

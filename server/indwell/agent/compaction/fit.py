@@ -194,7 +194,7 @@ async def _taken(
 
 
 async def _keep(session: Session, step: CompactionStep) -> None:
-    """Write the cut texts of a step to disk; a repeated name stands for one text.
+    """Write the cut texts of a step to disk; a repeated name means the same text.
 
     Raises:
         SessionError: The disk does not take a text.

@@ -1,4 +1,4 @@
-"""Tells each event to those who listen, and keeps the newest ones for clients that missed some.
+"""Reports each event to its listeners, and keeps the newest ones for clients that missed some.
 
 Numbers go from 1 without gaps. Runs of text, reasoning or output are kept as one entry, and given
 back from the piece that was asked for. Bounded by size, oldest first out. This module knows no
@@ -132,8 +132,8 @@ class EventLog:
         kept: Characters kept for each session.
 
     Attributes:
-        listeners: Kinds of events, and a function that hears them, with their session and number.
-            An event is told in this order. If a listener fails, the others still hear the event.
+        listeners: Kinds of events, and a function called with each event, its session and number.
+            Listeners get an event in this order. If one fails, the others still get the event.
     """
 
     def __init__(self, kept: int = KEPT_CHARACTERS) -> None:

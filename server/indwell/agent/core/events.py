@@ -92,7 +92,7 @@ class TurnStarted(OfAgent, frozen=True):
 
 
 class Attached(OfAgent, frozen=True):
-    """Context that went to the model with a message; told only when a session is read back.
+    """Context that went to the model with a message; sent only when a session is read back.
 
     Attributes:
         source: Where it comes from, such as ``environment``.
@@ -282,7 +282,7 @@ class Compacted(OfAgent, frozen=True):
 
 
 class Notice(OfAgent, frozen=True):
-    """Something the user should know; the turn goes on."""
+    """Something the user should know; the turn continues."""
 
     level: Literal["info", "warning", "error"]
     message: str
@@ -307,8 +307,8 @@ class PlanChanged(OfAgent, frozen=True):
 
     Attributes:
         state: The state of the plan.
-        text: Markdown, as the model wrote it or the user edited it; empty if there is none.
-        path: The document in which the user may edit it; empty if there is none.
+        text: Markdown, as the model wrote it or the user edited it; empty if missing.
+        path: The document in which the user may edit it; empty if missing.
     """
 
     state: PlanState

@@ -59,7 +59,7 @@ class DurableState(Generic[StateT]):
     """How the state of a feature survives a restart and continues in a new session.
 
     Attributes:
-        read: The state that a log describes: from the records the conversation goes on from, and
+        read: The state that a log describes: from the records where the conversation continues, and
             from all records. Pure; it runs in a thread.
         now: The state as it is.
         restore: Continue with a state that was read from the session's own log.
@@ -97,7 +97,7 @@ class SteeredSlot(Protocol):
     """See ``Feature.steered``."""
 
     def __call__(self, words: str, *, numbered: bool) -> bool:
-        """Hear the words; True if they go no further."""
+        """Receive the prompt; True if nobody else gets it."""
         ...
 
 
@@ -121,7 +121,7 @@ class Feature(Generic[SessionT]):
         check_words: May the words go to the model? Asked before anything is queued.
         check_steering: May what the user said to the running turn go to the model? Raises
             ``UserError`` if not, which ends the turn.
-        begin: A turn begins: look at what may have changed since the last one.
+        begin: A turn begins: look for changes since the last one.
         prompt_blocks: Blocks that are sent with the user's words.
         remind: Blocks for the next request, in requests and in previews of them.
         before_tool: Runs before the permission question; raises ``ToolError`` to stop the call.
@@ -140,7 +140,7 @@ class Feature(Generic[SessionT]):
         steered: The user says something to the running turn; True if the feature takes the words,
             so that they do not go to the model. ``numbered`` as in ``Session.steer``.
         ends_turn: The user is next, so the turn with this number ends after these results: its
-            answer, if the model gave none. None: it goes on.
+            answer, if the model gave none. None: the turn continues.
         end: The rounds of a turn have ended, unless they were cancelled or failed by a fault.
         changed: Files that the turn with this number has changed. A command that runs on them
             keeps marks of how they were.

@@ -3,7 +3,7 @@
 A fault in a feature costs the session that feature, not the turn: the fault is logged, the user
 reads one notice, and the feature is muted. The slots that guard (``refuse_words``, ``check_words``,
 ``check_steering``, ``before_tool``) fail closed: a fault there is a no with its reason, and a muted
-feature goes on guarding.
+feature keeps guarding.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class Features(Generic[SessionT]):
         return ""
 
     async def begin(self, moment: Moment[SessionT]) -> None:
-        """Let each feature look at what may have changed since the last turn."""
+        """Let each feature look for changes since the last turn."""
         await self._await_each(self._heard, lambda one: one.begin, moment)
         self._tell_faults(moment)
 
@@ -204,7 +204,7 @@ class Features(Generic[SessionT]):
         return outcome
 
     async def tell(self, moment: Moment[SessionT]) -> None:
-        """Let each feature write down and tell what has changed in it."""
+        """Let each feature record and report its changes."""
         await self._await_each(self._heard, lambda one: one.tell, moment)
         self._tell_faults(moment)
 
@@ -242,7 +242,7 @@ class Features(Generic[SessionT]):
         return any(self._each(lambda one: one.steered, words, numbered=numbered).values())
 
     def ends_turn(self, turn: int) -> str | None:
-        """The answer of a turn that a feature ends here; None if the turn goes on."""
+        """The answer of a turn that a feature ends here; None if the turn continues."""
         answers = self._each(lambda one: one.ends_turn, turn).values()
         return next((one for one in answers if one is not None), None)
 

@@ -151,9 +151,9 @@ class SessionModel:
         cost: US dollars of a usage, None if the price is unknown.
         rates: Prices of the model, or their usual ratios.
         small: A cheaper model for summaries, if there is one.
-        other: Finds another model of the endpoint by name; None if there is none.
+        other: Finds another model of the endpoint by name; None if missing.
         hang_up: Closes the provider's connections at the session's end.
-        fall_back: Lets another model go on with the turn of a session, because this one cannot be
+        fall_back: Lets another model continue the turn of a session, because this one cannot be
             reached, and says so, or why it cannot.
         step_back: Returns from such a model to the session's own at the end of the turn.
     """
@@ -169,7 +169,7 @@ class SessionModel:
 
     @property
     def is_stand_in(self) -> bool:
-        """Whether it goes on with a turn in the place of the session's own model."""
+        """Whether it continues a turn in place of the session's own model."""
         return self.step_back is not stands_in_for_none
 
 

@@ -148,7 +148,7 @@ class Instructions:
     """The instructions of one session.
 
     Args:
-        own: Returns those of the project itself; empty if there are none.
+        own: Returns those of the project itself; empty if missing.
         of_folders: Returns those of the folders with these files, given the instruction files that
             the conversation already shows.
     """

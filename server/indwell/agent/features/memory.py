@@ -147,7 +147,7 @@ def fact_of(arguments: MemoryToolArguments, hide: Callable[[str], str]) -> str:
 
 
 def replaced(pages: Pages, text: str, scope: Scope) -> str:
-    """Return the fact that this one replaces; empty if there is none. Blocks.
+    """Return the fact that this one replaces; empty if missing. Blocks.
 
     Raises:
         ToolError: It is known already, or the page cannot be read.

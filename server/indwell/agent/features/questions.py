@@ -23,7 +23,7 @@ from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 
 class UserQuestion(msgspec.Struct, frozen=True):
-    """A question of the model as people may see it; it never stands for a permission.
+    """A question of the model as people may see it; it never counts as a permission.
 
     Attributes:
         id: The id of the call that asks.

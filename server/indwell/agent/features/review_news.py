@@ -1,8 +1,8 @@
-"""Tells the user which changes await review, and the model what became of the files it knows.
+"""Tells the user which changes await review, and the model how its known files changed.
 
 The model is told once about each rejected change, and about files that were undone, reformatted,
-changed or deleted. A verdict counts as told when the model has answered a request that carries it;
-a server that ends before tells it again. Files are compared before each model call, and only those
+changed or deleted. A verdict counts as reported when the model has answered a request with it;
+a server that ends before reports it again. Files are compared before each model call, only those
 that a watch reports as changed.
 """
 
@@ -80,7 +80,7 @@ class Aftermath:
 
         Once it is told, a file whose diff is shown whole counts as read again. Files that a newer
         deny rule hides (``hidden``) are left out, and ``hide`` removes secrets from the others.
-        ``others`` are the files that another reminder tells of, with the marks of their contents.
+        ``others`` are the files that another reminder reports, with the marks of their contents.
         """
         watch, known = workspace.watch, seen.paths()
         for path in known[self._n_followed :]:
@@ -305,7 +305,7 @@ def in_force(verdicts: Sequence[Verdict], reads: str) -> tuple[Verdict, ...] | N
         reads: The digest of its present text.
 
     Returns:
-        None if the verdicts do not lead to this text, so that it cannot be told from them alone.
+        None if the verdicts do not lead to this text, so that the verdicts alone cannot explain it.
     """
     for n in range(len(verdicts), 0, -1):
         if verdicts[n - 1].became == reads:
@@ -413,7 +413,7 @@ class ReviewNews:
             await self._aftermath.made(change)
 
     async def _answered(self, moment: Moment[Session]) -> None:
-        """Forget verdicts that the answered request carried, so that they are told once."""
+        """Forget verdicts that the answered request carried, so that they are reported once."""
         review = moment.session.parts.changes.ledger
         if review is not None and self._verdicts:
             verdicts, self._verdicts = self._verdicts, ()

@@ -56,7 +56,7 @@ _ABOUT_PICTURES = lazy_pattern(r"image|picture|vision|media|multimodal", re.IGNO
 async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple[Ending, str]:
     """Alternate model calls and tool calls until the model stops or a limit is reached.
 
-    If the user steers the turn meanwhile, it goes on.
+    If the user steers the turn meanwhile, the turn continues.
     """
     words: str | None = turn.words
     limit = session.parts.limits.rounds

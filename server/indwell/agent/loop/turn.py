@@ -1,4 +1,4 @@
-"""Runs one turn: records the user's words, adds context, runs the rounds and tells the ending.
+"""Runs one turn: records the user's words, adds context, runs the rounds and reports the ending.
 
 Every exception ends here: a bug ends the turn, is logged, and leaves the session valid.
 """

@@ -192,7 +192,7 @@ async def still_allowed(session: Session, permit: Permit) -> Permitted:
     Call this also right before the request starts: while the rules are the same, it is quick.
 
     Returns:
-        The permit to go on with, whose bounds are those of the current rules, or the refusal.
+        The permit for the call, with the bounds of the current rules, or the refusal.
         Nobody is asked: what needs a new question is refused.
     """
     before, requester = permit.evaluated, permit.requester

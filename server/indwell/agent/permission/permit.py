@@ -100,7 +100,7 @@ class ToolCallRequest:
         self.facts, self.arguments = self.call.facts, self.call.arguments
 
     def settled(self, evaluated: EvaluatedPolicy) -> Decision:
-        """The policy's decision; a call has no standing of its own."""
+        """The policy's decision; the call itself grants nothing."""
         return evaluated.by_policy
 
     def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:

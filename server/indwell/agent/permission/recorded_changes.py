@@ -77,7 +77,7 @@ def command_turn(
         session: Whose command it is.
         turn: Of the session.
         permit: Of the command.
-        emit: Hears that the command waits.
+        emit: Receives the event that the command waits.
     """
     coverage = session.parts.changes.coverage
     if coverage is None or permit.requester.facts.effect != "run" or permit.surely_reads:

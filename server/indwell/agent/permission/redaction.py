@@ -26,7 +26,7 @@ async def kept_back(session: Session, outcome: Outcome) -> Outcome:
 
 
 async def hidden(session: Session, text: str) -> str:
-    """The text with secrets removed; the same object if there are none."""
+    """The text with secrets removed; the same object if it has none."""
     hide = session.parts.secrets.hide
     return hide(text) if len(text) <= AT_ONCE else await asyncio.to_thread(hide, text)
 

@@ -41,7 +41,7 @@ class GitEntry(msgspec.Struct, frozen=True):
     Attributes:
         kind: A protected ``file``; a ``replacement`` that git reads in place of an object;
             ``unread`` data; a file of the ``store`` that does not hold what git believes; or a
-            damaged ``note`` of ours.
+            damaged ``note``.
         path: The path of a protected file, relative to the workspace's folder or absolute.
         blob: Git's name of its content; for the store, the file.
         where: ``the index``, or a commit; for other kinds the whole sentence.
@@ -143,7 +143,7 @@ class GitNote:
         return kept
 
     def keep(self, kept: KeptFile) -> None:
-        """Write the note; a failure is logged, because this process knows it all the same."""
+        """Write the note; a failure is logged, because this process still knows the content."""
         if self._folder is None or (self._is_stuck and self.damaged):
             return
         try:

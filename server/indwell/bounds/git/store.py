@@ -256,7 +256,7 @@ def _digest(name: str) -> Any:  # noqa: ANN401 - hashlib gives its type no publi
 
 
 def _stores(folders: Sequence[Path], roots: Sequence[Path]) -> list[str]:
-    """Return the folders of objects, and those in the workspace that they name in turn."""
+    """Return the object folders, and the alternates in the workspace that they name."""
     found = [str(folder / "objects") for folder in folders]
     for store in found:  # grows during the loop
         for line in _redirects(f"{store}/{_REDIRECTS[0]}"):

@@ -86,7 +86,7 @@ def {name}(amount, limit=50):
         ("mean_grade", "average_of", "middle_mark"),
         '''\
 def {name}(grades):
-    """Return the mean of all grades, or None if there are none."""
+    """Return the mean of all grades, or None if missing."""
     if not grades:
         return None
     return sum(grades) / len(grades)

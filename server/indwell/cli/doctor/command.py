@@ -387,7 +387,7 @@ class PromptSizes(msgspec.Struct, frozen=True):
         system: Of the system prompt, without the user's instructions.
         own: The user's instructions.
         tools: Of each tool.
-        lean: Why the model is told as little as possible; empty if it is told everything.
+        lean: Why the model gets a short prompt; empty if it gets the full one.
     """
 
     system: int
@@ -407,7 +407,7 @@ class PromptSizes(msgspec.Struct, frozen=True):
 
 
 class Beginning(NamedTuple):
-    """The start of a session: the conversation, its settings, and why the model is told little."""
+    """The start of a session: conversation, settings, and why the model gets a short prompt."""
 
     conversation: Conversation
     settings: Settings
@@ -440,7 +440,7 @@ async def beginning(environment: Mapping[str, str], folder: Path) -> Beginning:
 
 
 def _why_lean(settings: Settings) -> str:
-    """Why the user's model is told as little as possible; takes a third of a second."""
+    """Why the user's model gets a short prompt; takes a third of a second."""
     if settings.provider == "scripted" or (not settings.model and settings.profile == "auto"):
         return ""
     here = in_force(settings)

@@ -319,7 +319,7 @@ def _read(given: str) -> tuple[str, LogReading]:
     """A session of any folder by its id; the newest one of this folder if none is given.
 
     Raises:
-        SessionError: There is none, or it cannot be read.
+        SessionError: The session is missing, or it cannot be read.
     """
     state = state_folder(os.environ)
     folder = None if given else folder_name(Path.cwd().resolve())

@@ -219,7 +219,7 @@ VSCODE = (
 
 
 How = Literal["own file", "marked", "toml", "json"]
-"""A file of ours; between marks in the user's; merged into TOML or JSON."""
+"""A file of Indwell's own; between marks in the user's file; merged into TOML or JSON."""
 
 
 class SetupTarget(msgspec.Struct, frozen=True):

@@ -166,7 +166,7 @@ def _within(before: str, after: str, at: int) -> Iterator[tuple[int, int]]:
 
 
 def _one(before: str, after: str, at: int) -> list[tuple[int, int]] | None:
-    """The only place where ``after`` is longer; None if there is not exactly one."""
+    """The only place where ``after`` is longer; None unless there is exactly one."""
     if len(after) < len(before):
         return None
     head = _alike(before, after)
@@ -227,9 +227,9 @@ def _put_toml(before: str, text: str) -> str:
         after = tomlkit.dumps(document)
         is_right = tomllib.loads(after) == wanted
     except _ODD as error:  # tomlkit cannot change some forms
-        raise CannotMerge("setup cannot add to the form in which it lists languages") from error
+        raise CannotMerge("setup cannot add to a list of languages in this form") from error
     if not is_right:
-        raise CannotMerge("setup cannot add to the form in which it lists languages")
+        raise CannotMerge("setup cannot add to a list of languages in this form")
     return after
 
 

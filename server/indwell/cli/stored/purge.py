@@ -46,7 +46,7 @@ def purge(*, is_sure: bool, as_json: bool) -> int:
     """List, ask and delete; 0 done or nothing to do, 1 not done, 2 if no terminal can ask.
 
     Raises:
-        UserError: What is stored cannot be listed.
+        UserError: The stored files cannot be listed.
     """
     store = key_store()
     items = tuple(_items(store))
@@ -95,13 +95,13 @@ def _paths() -> Iterator[Path]:
 def places(
     state: Path, others: Sequence[Path], settings: Path, *, is_named: bool
 ) -> tuple[Path, ...]:
-    """The paths to delete: whole folders of ours, or only our names in shared folders. Pure.
+    """The paths to delete: whole folders of Indwell, or only its names in shared folders. Pure.
 
     On macOS and Windows, settings, state and data share one folder; the settings stay.
 
     Args:
         state: The state folder.
-        others: Other folders of ours.
+        others: Other folders of Indwell.
         settings: The user's settings file.
         is_named: The user chose the state folder, so it may hold other files.
     """

@@ -153,7 +153,7 @@ class _Keyboard:
     """The only reading thread; a read cannot be stopped, so it serves the next question.
 
     Attributes:
-        hear: Receives the line for the current question; None without a question.
+        receive: Receives the line for the current question; None without a question.
         since: When the question was asked, in seconds.
         is_read: Is the thread waiting for a line?
     """

@@ -51,8 +51,8 @@ class BlockFacts(msgspec.Struct, frozen=True):
         anchor: Whether a cache mark follows it.
         state: Whether it was sent before.
         altered: Whether compaction changed it.
-        first: The first message of the transcript that it stands for; -1 for tools and system.
-        last: The last message of the transcript that it stands for.
+        first: The first message of the transcript that it represents; -1 for tools and system.
+        last: The last message of the transcript that it represents.
         why: The reason for its presence and state, in one sentence.
         excerpt: Its beginning.
     """

@@ -272,7 +272,7 @@ class NewNames:
         return hits, True
 
     def _read(self) -> bytes:
-        """Read some events; empty if there are none."""
+        """Read some events; empty if missing."""
         try:
             return os.read(self._fd, _READ_B) if self._fd >= 0 else b""
         except (BlockingIOError, InterruptedError):

@@ -20,7 +20,7 @@ Kind: TypeAlias = Literal["you", "waiting", "turn"]
 
 
 class Heading(NamedTuple):
-    """A heading of ours, from ``start`` up to ``end``, which is behind its line break."""
+    """A heading of the chat, from ``start`` up to ``end``, which is behind its line break."""
 
     kind: Kind
     turn: int
@@ -78,7 +78,7 @@ def session_of(text: str) -> str:
 
 
 def headings(text: str) -> Iterator[Heading]:
-    """Return all headings of ours, in order."""
+    """Return all headings of the chat, in order."""
     at = 0 if text.startswith("## ") else text.find("\n## ") + 1
     while at or text.startswith("## "):
         found = _heading(text, at)
@@ -90,7 +90,7 @@ def headings(text: str) -> Iterator[Heading]:
 
 
 def backwards(text: str) -> Iterator[Heading]:
-    """Yield all headings of ours, the last one first."""
+    """Yield all headings of the chat, the last one first."""
     stop = len(text)
     while (at := text.rfind("\n## ", 0, stop)) >= 0:
         found = _heading(text, at + 1)
@@ -187,7 +187,7 @@ def bound(text: str, session: str) -> tuple[TextSplice, ...]:
 
 
 def noted(text: str, note: str) -> tuple[TextSplice, ...]:
-    """Return the splices that insert a paragraph of ours above the draft."""
+    """Return the splices that insert a note above the draft."""
     draft = draft_of(text)
     if draft is None:
         return (TextSplice(len(text), len(text), f"\n\n{note}\n\n{YOU}\n\n"),)
@@ -204,7 +204,7 @@ def content_end(text: str, heading: Heading) -> int:
 
 
 def next_heading(text: str, start: int) -> Heading | None:
-    """Return the first heading of ours from an offset on."""
+    """Return the first heading of the chat from an offset on."""
     at = start if text.startswith("## ", start) else text.find("\n## ", max(0, start - 1)) + 1
     while at > 0 or text.startswith("## ", at):
         found = _heading(text, at)
@@ -245,7 +245,7 @@ def begun(text: str, words: str, section: str, shown: str) -> tuple[TextSplice, 
         text: The text of the document.
         words: The words as they were in the document when they were sent.
         section: The heading and the present text of the turn.
-        shown: The words as they are inserted, without any line like a heading of ours.
+        shown: The words as inserted, without any line that looks like a heading of the chat.
     """
     waiting = _waiting(text, words)
     if waiting is not None:

@@ -130,7 +130,7 @@ def plain(text: str) -> str:
 
 
 def inert(text: str) -> str:
-    """Return text for a fence, in which no line is a heading of ours."""
+    """Return text for a fence, in which no line is a heading of the chat."""
     return _OURS.sub(" ", plain(text))
 
 

@@ -276,7 +276,7 @@ async def _is_there(workspace: Workspace, name: str) -> bool:
 
 
 async def _note(chats: Chats, document: Document, words: str) -> None:
-    """Insert a paragraph of ours above the draft, unless it is the last one there."""
+    """Insert a note above the draft, unless it is the last one there."""
     note = quoted(words)
 
     def plan(text: str) -> Sequence[TextSplice]:

@@ -4,7 +4,7 @@ Some editors block until a command is answered, and a key may be meant for a fil
 
 Emacs (eglot) waits up to ten seconds for the answer, reports no changes meanwhile, and drops an
 open question when the answer comes. So a command is answered after a moment, done or not, and
-always before a question. The work goes on, and a message tells its outcome. A client that sets
+always before a question. The work continues, and a message reports its outcome. A client that sets
 ``wait``, or declares ``events`` and so does not block, receives the result as the answer.
 """
 
@@ -29,7 +29,7 @@ class Answering:
 
     Args:
         client: Its questions wait until all commands are answered.
-        chores: Owns the work that goes on.
+        chores: Owns the work that continues.
     """
 
     def __init__(self, client: Client, chores: Chores) -> None:

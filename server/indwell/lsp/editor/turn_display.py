@@ -135,7 +135,7 @@ class TurnDisplay:
             ticket: The ticket of the turn.
             turns: The turns and their queue.
             again: Sends the same words in the same session.
-            anew: Sends the words in a new session, with the task of an outgrown one (H29).
+            anew: Sends the prompt in a new session, with the task of an outgrown one (H29).
         """
         if self._is_rich:
             return

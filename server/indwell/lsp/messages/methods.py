@@ -198,7 +198,7 @@ class TurnResult(Value, frozen=True):
     """How a turn ended; ``draft`` returns words that never reached the model.
 
     A prompt that was removed from the queue ends as ``cancelled``, with turn 0 and no session.
-    ``verified`` says how the changes are verified; it is empty if there are none.
+    ``verified`` says how the changes are verified; it is empty if missing.
     """
 
     session: str | None

@@ -64,7 +64,7 @@ class StatusResult(Value, frozen=True):
 
     Attributes:
         session: The current session; null before the first prompt.
-        title: Its title; empty if there is none.
+        title: Its title; empty if missing.
         mode: The mode from the next turn on.
         modes: The modes that may be chosen here.
         model: The chosen model; empty if none is.
@@ -249,7 +249,7 @@ class CompleteResult(Value, frozen=True):
     """The end of a reply, after its last piece.
 
     Attributes:
-        code: The editor's name of the error; empty if there is none.
+        code: The editor's name of the error; empty if missing.
         message: Its message; both are empty if the reply is complete.
     """
 

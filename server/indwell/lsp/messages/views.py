@@ -33,8 +33,8 @@ class PlanResult(Value, frozen=True):
 
     Attributes:
         state: ``none`` if the model has proposed none.
-        text: Markdown; empty if there is none.
-        path: The document in which the user may edit it; empty if there is none.
+        text: Markdown; empty if missing.
+        path: The document in which the user may edit it; empty if missing.
     """
 
     state: PlanState

@@ -174,7 +174,7 @@ class Verdicts:
         self._under_way: dict[str, asyncio.Event] = {}
 
     async def judge(self, verb: Verb, arguments: VerdictArguments) -> VerdictResult:
-        """Carry out a verdict; a long one is answered in time and goes on in the background.
+        """Carry out a verdict; a long one is answered in time and continues in the background.
 
         Raises:
             UserError: The arguments are unclear, or the ledger has not been read yet.

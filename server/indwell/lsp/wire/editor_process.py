@@ -1,4 +1,4 @@
-"""What the system tells the server: the editor's process has ended, or the server is to end.
+"""Signals from the system: the editor's process has ended, or the server must end.
 
 A process that is not visible, as from inside a container, is not watched: the end of stdin has to
 suffice.
@@ -48,7 +48,7 @@ if sys.platform == "win32":
 
         def close(event: int) -> bool:
             if event in {win32con.CTRL_C_EVENT, win32con.CTRL_BREAK_EVENT}:
-                return False  # the interpreter hears it, too
+                return False  # the interpreter gets the event, too
             tell()
             threading.Event().wait(_STOP_S)  # the process ends when this function returns
             return True

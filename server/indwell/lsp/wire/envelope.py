@@ -40,7 +40,7 @@ class Notification(msgspec.Struct, frozen=True):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """The answer to a request of ours; ``error`` is None on success."""
+    """The answer to a request of the server; ``error`` is None on success."""
 
     id: Id | None
     result: msgspec.Raw
@@ -60,7 +60,7 @@ class RequestError(Exception):
 
     Attributes:
         code: Of JSON-RPC or LSP.
-        data: Further JSON data; None if there is none.
+        data: Further JSON data; None if missing.
     """
 
     def __init__(self, message: str, code: int, data: object = None) -> None:

@@ -1,4 +1,4 @@
-"""The registry of handlers: finds a message's handler, makes its params, sends requests of ours.
+"""The registry of handlers: finds them, makes their params, sends the server's own requests.
 
 Params of most messages are lsprotocol's types. lsprotocol and pygls' converter for it are imported
 with the first message that needs them; the messages of an editor's start need neither.
@@ -48,7 +48,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
 class Server:
-    """The handlers of the editor's messages, and the requests of ours that wait for an answer.
+    """The handlers of the editor's messages, and the server's own requests that wait for an answer.
 
     Attributes:
         send: Sends the body of a message; set once the connection is open.
@@ -73,7 +73,7 @@ class Server:
         return partial(_registered, self._commands, name)
 
     def call_of(self, method: str, raw: msgspec.Raw) -> Callable[[], Any] | None:
-        """Return the handler of ``method`` with its params; None if there is none.
+        """Return the handler of ``method`` with its params; None if missing.
 
         Raises:
             WrongParams: The params are of the wrong type.

@@ -147,7 +147,7 @@ class ConfigurationParams(msgspec.Struct, frozen=True):
 
 
 PLAIN_RESULTS = {"client/registerCapability", "workspace/configuration"}
-"""Requests of ours whose answers stay plain JSON."""
+"""Requests of the server whose answers stay plain JSON."""
 
 PARAMS: Mapping[str, type[msgspec.Struct]] = {
     "textDocument/didOpen": DidOpen,

@@ -344,7 +344,7 @@ class FileCreation:
         try:
             text.encode()
         except UnicodeEncodeError:
-            return False  # writing to the disk gives the reason
+            return False  # the later write to the disk reports the reason
         # Some editors do not create folders.
         return await asyncio.to_thread(lambda: path.parent.is_dir() and not exists(path))
 

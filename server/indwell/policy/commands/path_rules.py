@@ -123,7 +123,7 @@ class PathRules:
         return ""
 
     def is_scratch(self, word: Word, folders: tuple[str, ...]) -> bool:
-        """Does a word surely name no file, or one of the sandbox's own beneath ``/tmp``?"""
+        """Is it certain that a word names no file, or one of the sandbox's own beneath ``/tmp``?"""
         paths = [
             path
             for text in _path_texts(word)
@@ -336,7 +336,7 @@ def secret_by_name(path: str, globs: tuple[str, ...]) -> bool:
         return matches_any(plain, globs)
     name = posixpath.basename(plain)
     if not name.strip(STAR + UNKNOWN):
-        return False  # it means all files, so what is known of the folder counts
+        return False  # the pattern means all files, so the rules for the folder count
     wanted = [one for one in globs if not one.startswith("!") and "/" not in one]
     return len(name) > _LONGEST or any(_overlap(name.casefold(), one.casefold()) for one in wanted)
 
@@ -385,8 +385,8 @@ def matches(pattern: str, text: str, *, many: str = "*", one: str = "?") -> bool
     Args:
         pattern: The pattern.
         text: The text.
-        many: Characters of the pattern that stand for any text.
-        one: Characters of the pattern that stand for one character.
+        many: Characters of the pattern that match any text.
+        one: Characters of the pattern that match one character.
     """
     at = begin = 0
     star = -1
@@ -406,7 +406,7 @@ def matches(pattern: str, text: str, *, many: str = "*", one: str = "?") -> bool
 
 
 def covers(patterns: Sequence[str], words: Sequence[str]) -> bool:
-    """Do patterns for words match words? A ``*`` alone stands for one word or more.
+    """Do patterns for words match words? A ``*`` alone matches one word or more.
 
     A wildcard within a word does not extend into the next.
     """

@@ -45,7 +45,7 @@ class Where(msgspec.Struct, frozen=True):
 
     Attributes:
         address: The address without secrets.
-        key: The key, which is never shown; empty if there is none.
+        key: The key, which is never shown; empty if missing.
         timeout_s: The stall time in seconds.
         first_s: Seconds until a reply must begin; None for no limit.
         now: Returns the time to compare a ``Retry-After`` date with.

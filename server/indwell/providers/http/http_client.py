@@ -53,7 +53,7 @@ class RefusedAnswer(Exception):
 
 
 class ListenerFailed(Exception):
-    """The listener raised: a bug of ours. It bypasses the code that explains endpoint failures."""
+    """The listener raised: our bug. It bypasses the code that explains endpoint failures."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(repr(error))

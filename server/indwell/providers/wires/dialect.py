@@ -34,7 +34,7 @@ class Dialect(msgspec.Struct, frozen=True):
         output_limit: The field that limits the reply.
         usage_option: Whether it takes ``stream_options``; learned at the first refusal (H39).
         tool_choice: Whether it takes ``tool_choice: "none"``.
-        progress: Whether it tells on request how much of the prompt it has read.
+        progress: Whether it reports on request how much of the prompt it has read.
         null_content: Whether it takes null as the content of a message with only tool calls.
         nine_ids: Whether it wants call ids of nine letters or digits (Mistral).
         id_limit: Longest id in characters that is sent back unchanged; a longer one is replaced.
@@ -43,7 +43,7 @@ class Dialect(msgspec.Struct, frozen=True):
         call_extras: Whether it wants a call's ``extra_content`` back (Gemini's thought signatures).
         think_tags: Whether reasoning may be part of the text, between ``<think>`` and ``</think>``.
         reasoning_apart: Whether ``completion_tokens`` excludes reasoning; the total includes it.
-        effort_field: How chat completions are told the effort; empty if they are not.
+        effort_field: The field for the effort in chat completions; empty if there is no such field.
         efforts: The efforts that the endpoint takes for its model; empty if it takes all.
         reasoning: Whether the other two wires may ask for reasoning.
         seals: Whether they send back the reasoning of earlier replies.
@@ -252,7 +252,7 @@ def _fields_left(dialect: Dialect, words: str) -> str:
 
 
 def fields_text(fields: Mapping[str, object]) -> str:
-    """Return fields as a dialect keeps them; empty if there are none."""
+    """Return fields as a dialect keeps them; empty if missing."""
     return msgspec.json.encode(fields).decode() if fields else ""
 
 

@@ -30,7 +30,7 @@ class Layout(Protocol):
 
         Args:
             first: The first field as JSON, which names the model.
-            system: The system prompt as JSON; empty if there is none.
+            system: The system prompt as JSON; empty if missing.
             has_messages: Whether messages follow.
         """
         ...

@@ -271,7 +271,7 @@ class GrowingReply(ABC):
             self._reasoning.append(_KeptPiece(text, raw, at))
 
     def _kept(self, model: str, *, most_calls: int) -> tuple[Reasoning, ...]:
-        """Return the kept reasoning; what stood in front of a dropped call is left out."""
+        """Return the kept reasoning; reasoning in front of a dropped call is left out."""
         kept: list[Reasoning] = []
         for piece in sorted(self._reasoning, key=lambda piece: piece.at):
             item = KeptReasoning(self._dialect.wire, model, msgspec.json.decode(piece.item))

@@ -187,7 +187,7 @@ class _Reader:
             yield self._call(*_parts(one))
 
     def _parameters(self, name: str) -> Iterator[tuple[str, object]]:
-        """Yield the arguments that stand in tags, each as the type that the tool expects."""
+        """Yield the arguments in tags, each as the type that the tool expects."""
         types = _types(self._tools.get(name))
         while found := self._taken(_PARAMETER):
             key, value = [group for group in found.groups() if group is not None]

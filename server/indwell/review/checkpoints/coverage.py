@@ -54,7 +54,7 @@ class Coverage:
         ledger: Receives the changes.
         copies: Keeps bytes that no text can restore.
         secret: Returns absolute paths whose bytes must not be kept; blocks.
-        hide: Returns a text without its secrets; the same object if there are none.
+        hide: Returns a text without its secrets; the same object if it has none.
 
     Attributes:
         beside: Covers background commands, which continue after their call has ended.
@@ -141,7 +141,7 @@ class Coverage:
             accepted: Whether changes count as accepted at once.
             tell: Called with notices about changes that are not covered. A notice about lost old
                 texts, or about a folder that is too large, comes only once.
-            hear: Called with the changed files, if there are any.
+            hear: Called with the changed files, if any.
         """
         within = Beside()
         async with self.beside.aside():

@@ -279,7 +279,7 @@ def descendants(pid: int, run: Run, young: Sequence[Process]) -> set[int]:
 
 
 def _wait_for(process: Process) -> None:
-    """Reap a dead child of ours unless asyncio does."""
+    """Reap a dead child process unless asyncio does."""
     if process.parent == os.getpid() and not is_started(process.pid):
         with contextlib.suppress(ChildProcessError):
             os.waitpid(process.pid, os.WNOHANG)
@@ -337,7 +337,7 @@ def adopt(pid: int, run: Run, *, has_ui: bool = True) -> None:
 
 
 def waited_for(pid: int) -> None:
-    """Note that someone else reaps this child of ours."""
+    """Note that someone else reaps this child process."""
     _started.add(pid)
 
 

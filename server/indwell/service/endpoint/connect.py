@@ -42,7 +42,7 @@ def address_of(provider: str) -> str:
     """Return the address for a name of the catalogue, a host, or an address.
 
     Raises:
-        UserError: It is none of these.
+        UserError: The name is none of these.
     """
     if provider in BY_NAME:
         return BY_NAME[provider].base_url
@@ -149,7 +149,7 @@ async def connect(
         places: Where to store it.
         pick: Asks the user, if there are several models; without it, one must be named.
         looked: An earlier answer of the endpoint; Indwell does not ask again, nor report it.
-        on_step: Hears each step when it is done.
+        on_step: Called with each step when it is done.
 
     Raises:
         SettingsError: The user's file is broken, or a key cannot be read.
@@ -203,7 +203,7 @@ async def _tested(
     pick: Pick | None,
     tell: Callable[..., None],
 ) -> OfferedModel | None:
-    """Return the chosen model that works; None if there is none, after a report to ``tell``."""
+    """Return the chosen model that works; None after a report to ``tell`` if no model works."""
     name = await _model(endpoint.model, offered, pick)
     if not name:
         tell(_no_model(offered))
@@ -360,7 +360,7 @@ def _store(
 
 
 def _named(given: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """Return the table of a named endpoint; empty if there is none."""
+    """Return the table of a named endpoint; empty if missing."""
     tables = given.get("endpoints")
     table = tables.get(name) if isinstance(tables, Mapping) else None
     return {"model": given.get("model"), **table} if isinstance(table, Mapping) else {}

@@ -26,7 +26,7 @@ from indwell.settings.paths import state_folder, user_file
 
 
 class Connecting:
-    """Tells why no model can be called, finds local servers, tests endpoints and stores them.
+    """Explains why no model can be called, finds local servers, tests endpoints and stores them.
 
     Args:
         environment: The process's variables.

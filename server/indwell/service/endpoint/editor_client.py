@@ -156,7 +156,7 @@ _PASSING = lazy_pattern(
 
 
 def fault_of(refusal: EditorRefusal, request: Request) -> ProviderError:
-    """Return the error for what the editor said, with what to do next."""
+    """Return the error for the editor's answer, with the next step."""
     words = str(refusal)[:MAX_WORDS]
     model = split_name(request.model, {})[0]
     quoted = f": {quote(words)}" if words.strip() else ""

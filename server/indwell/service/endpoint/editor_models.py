@@ -24,7 +24,7 @@ WHOSE = "VS Code"
 
 
 class EditorModels:
-    """The models of the editor, as last told; asked for again once they have changed.
+    """The models of the editor, as last reported; requested again after a change.
 
     Args:
         connection: Returns the connection; None if the editor offers no models.
@@ -62,7 +62,7 @@ class EditorModels:
         )
 
     def find(self, name: str) -> EditorModel | None:
-        """Return a model that the editor has told; None if it has not told it."""
+        """Return a model that the editor has reported; None for any other."""
         return next((one for one in self._known or () if one.name == name), None)
 
     def need_connection(self, name: str) -> ModelConnection:
@@ -113,7 +113,7 @@ NO_EDITOR = EditorModels()
 
 
 def _usable(models: Sequence[EditorModel]) -> tuple[EditorModel, ...]:
-    """Return what can be used of a list that an extension told, without doubles."""
+    """Return the usable models of an extension's list, without duplicates."""
     found: dict[str, EditorModel] = {}
     for one in models:
         if one.name.isprintable() and len(one.name) <= MOST_NAME:

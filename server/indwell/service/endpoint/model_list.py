@@ -138,7 +138,7 @@ _log = logging.getLogger(__name__)
 
 
 class Told(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What an endpoint told of a model, and when; no ``model`` if it did not answer."""
+    """An endpoint's facts about a model, and their time; no ``model`` if it did not answer."""
 
     at: datetime
     model: OfferedModel | None = None

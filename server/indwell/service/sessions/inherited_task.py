@@ -50,7 +50,7 @@ async def take_again(session: Session, store: SessionStore, origin: str) -> None
 async def take_card(
     session: Session, store: SessionStore, origin: str
 ) -> tuple[Past, Mapping[str, Any]]:
-    """Send the task card of ``origin`` with the next words.
+    """Send the task card of ``origin`` with the next prompt.
 
     Returns:
         The restored past of that session, and the states of its features.
@@ -117,7 +117,7 @@ class HandingOn:
 
         Args:
             named: The session that the user named; empty: none.
-            for_good: Nothing of the session that was left is handed on.
+            for_good: No later session gets the task of the session that was left.
         """
         await self._look()
         self._named = named

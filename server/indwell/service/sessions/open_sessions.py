@@ -287,7 +287,7 @@ class OpenSessions:
         """Leave the current session, so that the next prompt begins a new one.
 
         Args:
-            for_good: The new session takes nothing of this one along.
+            for_good: The new session gets no task of this one.
             inherit: The session whose task the new one takes along; empty: as usual.
 
         Raises:
@@ -435,7 +435,7 @@ class OpenSessions:
         return OpenSession(session, settings, model_identity(now))
 
     async def _tell_state(self, session: Session, settings: Settings) -> None:
-        """Leave out what this process has told, and begin to delete old sessions."""
+        """Skip deletions that this process has reported, and begin to delete old sessions."""
         if session.notice in self._told:
             session.notice = ""
         self._told.add(session.notice)

@@ -210,7 +210,7 @@ class PlanCommands:
         """Check that the user could see the plan's state.
 
         Raises:
-            UserError: The state was told only now, because its turn was stopped before.
+            UserError: The state was reported only now, because its turn was stopped before.
         """
         board = board_of(session)
         if board.is_news and board.proposed_in:

@@ -376,7 +376,7 @@ class _Turn:
 
 
 def _without_mark(text: str) -> str:
-    """A reply without the mark that tells the model where it broke off."""
+    """A reply without the mark that shows the model where it broke off."""
     return text.removesuffix(BROKE_OFF).removesuffix("\n") if text.endswith(BROKE_OFF) else text
 
 

@@ -53,7 +53,7 @@ class WorkspaceLedger:
         environment: Variables of the process.
         settings: The settings in force.
         workspace: The open workspace.
-        changed: Hears each time when something in the ledger changes.
+        changed: Called each time the ledger changes.
         warn: Shows sentences to the user.
 
     Attributes:

@@ -151,7 +151,7 @@ class SessionCommands:
             session: The session; None: the current one.
             turn: The last turn that stays; 0: no turn stays.
             files: Whether to restore files; None: ask the user, unless the front door does so.
-            model: The model that goes on with it; None: its own.
+            model: The model that continues it; None: its own.
 
         Raises:
             UserError: There is no such session or turn, or it cannot be written; then nothing
@@ -204,7 +204,7 @@ class SessionCommands:
         """Delete a session; if it is the current one, the next prompt begins a new one.
 
         Raises:
-            UserError: A turn runs in it, there is none, another process has it open, or the system
+            UserError: A turn runs in it, it does not exist, another process has it open, or the system
                 refuses.
         """
         running = self._turns.running_in(session)
@@ -222,7 +222,7 @@ class SessionCommands:
         """Let the user choose one of the newest sessions; None if none was chosen.
 
         Raises:
-            UserError: There is none.
+            UserError: There is no session.
         """
         found, _ = await self._stored.sessions(limit=OFFERED, before=None)
         titles: dict[str, str] = {}

@@ -45,7 +45,7 @@ class Sweeper:
         self._sweeping: asyncio.Future[object] | None = None
 
     async def sweep(self, settings: Settings, session: str) -> str:
-        """Begin to delete old sessions; return the deletions that the user has not heard about."""
+        """Begin to delete old sessions; return the deletions that the user does not know of yet."""
         if self._sweeping is not None:
             await asyncio.wait({self._sweeping})
         state = state_folder(self._environment)
@@ -377,7 +377,7 @@ class Unsent:
 
     Args:
         stored: Stores the words.
-        door: Tells the user where they are.
+        door: Shows the user where they are.
         chores: Owns the background work.
     """
 

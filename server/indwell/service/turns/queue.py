@@ -243,7 +243,7 @@ class Ticket(msgspec.Struct, eq=False):
         session: The session of the turn; None until the turn begins.
         number: The number of the turn; 0 until it begins.
         is_written: Whether the session's log holds the words.
-        is_stopped: Whether the turn was told to stop.
+        is_stopped: Whether somebody has stopped the turn.
         is_beside: Whether the turn runs beside that of the current session.
         in_chat: Whether the user follows the turn in the session's chat: it was begun there, or
             steered there.

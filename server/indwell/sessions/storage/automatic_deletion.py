@@ -61,7 +61,7 @@ class Gone(msgspec.Struct, frozen=True):
         n_for_room: Number of sessions that were deleted for space.
         n_copies: Deleted copies of the user's files.
         freed_b: Bytes freed in total.
-        is_told: The user was told.
+        is_told: The user was informed.
     """
 
     at: str
@@ -149,7 +149,7 @@ def record_of(state: Path) -> SweepRecord:
 
 
 def take_untold(state: Path) -> tuple[Gone, ...]:
-    """Return the deletions that the user has not heard about yet; each one only once."""
+    """Return the deletions that the user does not know of yet; each one only once."""
     untold = tuple(one for one in record_of(state).gone if not one.is_told)
     if untold:
         try:
@@ -174,7 +174,7 @@ def is_believed(
 
     Args:
         record: The record of earlier sweeps.
-        newest: When another session was last used; None if there is none.
+        newest: When another session was last used; None if missing.
         now: The clock's time.
         keep_days: A gap of more days than this counts as a leap too.
     """

@@ -135,7 +135,7 @@ class SessionStore:
         """Return if there is such a session here.
 
         Raises:
-            SessionError: There is none; suggests a similar id.
+            SessionError: No session has this id; the message suggests a similar id.
         """
         if not exists(self._log_path(check_id(session))):
             raise self._missing(session)

@@ -1,4 +1,4 @@
-"""Reports a change: one sentence, the diff, the figures; notes what the model then knows.
+"""Reports a change: one sentence, the diff, the figures; notes what the model knows now.
 
 The report says so if an edited JSON or TOML file no longer parses.
 """

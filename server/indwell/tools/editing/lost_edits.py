@@ -1,4 +1,4 @@
-"""Tells whether an edit whose result was lost has been applied (PER-10).
+"""Finds out whether an edit with a lost result was applied (PER-10).
 
 It only says what the call's own arguments show; it changes nothing and runs nothing again.
 """

@@ -82,7 +82,7 @@ def path_matcher(
     Args:
         pattern: The pattern.
         ignore_case: Whether case is ignored.
-        escapes: Whether a backslash escapes what follows; otherwise it stands for itself.
+        escapes: Whether a backslash escapes what follows; otherwise it means itself.
         empty_alternatives: Whether ``foo{,.txt}`` also matches ``foo``, as in bash and in editors.
 
     Raises:
@@ -278,7 +278,7 @@ _BREAKS = lazy_pattern(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]")  # tabs stay
 
 
 def path_line(path: Path, roots: Sequence[Path]) -> str:
-    """Return a path as one line that looks like no match (``3: …``) and no note (``[…]``)."""
+    """Return a path as one line that resembles no match (``3: …``) and no note (``[…]``)."""
     shown = display(path, roots)
     return f"./{shown}" if _LIKE_A_RESULT.match(shown) else shown
 

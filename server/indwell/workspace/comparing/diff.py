@@ -80,7 +80,7 @@ class TextDiff(NamedTuple):
 
 
 def compare(before: str | None, after: str | None) -> TextDiff:
-    """Compare two texts; None stands for a missing file."""
+    """Compare two texts; None means a missing file."""
     return TextDiff(before, after, tuple(_replaced(before or "", after or "")))
 
 

@@ -65,7 +65,7 @@ def decode(
 def stray_words(n_stray: int, encoding: str) -> str:
     """Tell the model that a file holds bytes that are invalid in ``encoding``.
 
-    Without an encoding they are lone halves of UTF-16 pairs.
+    Without an encoding these bytes become lone halves of UTF-16 pairs.
     """
     what, how = ("byte", "\\xNN") if encoding else ("half character", "\\uNNNN")
     no_text = f" that {'is' if n_stray == 1 else 'are'} no {encoding}" if encoding else ""

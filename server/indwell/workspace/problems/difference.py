@@ -228,7 +228,7 @@ UNKNOWN = LineMap(is_known=False)
 
 
 def line_map(before: str | None, after: str | None) -> LineMap:
-    """Build the map of an edit; None stands for a missing file."""
+    """Build the map of an edit; None means a missing file."""
     blocks = []
     text = before or ""
     at, line, shift = 0, 1, 0

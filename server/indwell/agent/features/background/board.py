@@ -249,7 +249,7 @@ class Board:
         """Return the command with this id.
 
         Raises:
-            ToolError: There is none; the message lists the ids.
+            ToolError: No command has this id; the message lists the ids.
         """
         found = self._commands.get(name)
         if found is None:
@@ -360,7 +360,7 @@ class Board:
         return one
 
     async def _given_up(self, one: RunningCommand) -> None:
-        """Stop a command that nobody has heard about; if it has ended, record its changes."""
+        """Stop a command that nobody knows of yet; if it has ended, record its changes."""
         if one.task is not None:
             if one.runs:
                 one.task.cancel()

@@ -1,4 +1,4 @@
-"""Background commands: tells the model about them, records their changes; the tool ``commands``."""
+"""Background commands: reports to the model, recorded changes, the tool ``commands``."""
 
 from __future__ import annotations
 

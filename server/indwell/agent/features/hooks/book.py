@@ -67,7 +67,7 @@ class MatchingHooks(msgspec.Struct, frozen=True):
 
     Attributes:
         hooks: The hooks in the order in which they run.
-        folder: The folder in which they run; None if there is none.
+        folder: The folder in which they run; None if missing.
     """
 
     hooks: tuple[FoundHook, ...] = ()
@@ -285,8 +285,8 @@ class HookRequest:
 def _only_reads(evaluated: EvaluatedPolicy, by: str) -> bool:
     """Does the sandbox let it only read, where its other effects are the reason for the denial?
 
-    In an untrusted folder this is not enough: nothing of the folder may be started, and only a
-        command known to read surely starts nothing. So a grep through the user's words works.
+    In an untrusted folder this is not enough: no program of the folder may be started, and only a
+        command that is known to only read starts none. So a grep through the user's words works.
     """
     policy = evaluated.rules.policy
     if not policy.writes_confined:

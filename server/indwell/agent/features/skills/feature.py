@@ -62,7 +62,7 @@ class FoundSkills(msgspec.Struct, frozen=True):
 
 
 class SkillNotice(NamedTuple):
-    """A notice for the user about skills; the turn goes on."""
+    """A notice for the user about skills; the turn continues."""
 
     level: Literal["info", "warning"]
     words: str

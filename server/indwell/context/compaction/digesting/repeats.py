@@ -39,7 +39,7 @@ def may_repeat(messages: Sequence[Message]) -> bool:
 
 
 def repeats(messages: Sequence[Message]) -> CompactionStep | None:
-    """Replace lines of the newest results that were shown before; None if there are none.
+    """Replace lines of the newest results that were shown before; None if missing.
 
     The work grows with the reads of the same files, so it does not belong on the event loop.
 

@@ -49,7 +49,7 @@ class AuditedLine(msgspec.Struct, frozen=True):
 
     Attributes:
         place: The index of its message in the source; only for the order.
-        label: Where the line stood: a path or a command; empty for the agent's own words.
+        label: Where the line was: a path or a command; empty for the agent's own words.
         number: Its line number there; 0 if unknown.
         text: The line, without blanks at both ends.
     """
@@ -131,7 +131,7 @@ def names(text: str) -> set[str]:
 
 
 def rendered(lines: Iterable[AuditedLine]) -> str:
-    """Return the lines, grouped under the file or command that they stood in."""
+    """Return the lines, grouped under their file or command."""
     parts: list[str] = []
     label = ""
     for line in lines:

@@ -38,7 +38,7 @@ SUMMARY_SHARE = 5  # a summary should have a fifth of the tokens that it replace
 WORDS_SHARE = 8  # the user's words may take an eighth of the window, word for word
 HEAD_TOKENS = 60  # tokens of the tag with its attributes
 _LEAST_TARGET = 100  # tokens; a shorter summary says nothing
-_MOST_RUNS = 12  # runs of turns that a line names
+_MOST_RUNS = 12  # ranges of turns in one line
 _LEAST_GAIN_SHARE = 50  # share of the budget; a model is not asked for less than 2 % of it
 
 
@@ -197,7 +197,7 @@ def _with_originals(view: View, start: int) -> int:
     """Return ``start``, or the head of its group of rewritten messages, which has the originals.
 
     Otherwise what an older summary says would be lost, because a summary is no source (H26). The
-    user's words beside it come from the originals, too, wherever they stand now.
+    user's words beside it come from the originals, too, at whatever place they are now.
     """
     messages, history = view.messages, view.conversation.history
     start = group_start(history, start)

@@ -165,7 +165,7 @@ class SummarySizes(msgspec.Struct, frozen=True):
         instructions: Tokens of the instructions alone.
         output: Tokens of the summary.
         main_budget: Prompt tokens that the main model takes with that output.
-        small_budget: The same for the small model; 0 if there is none.
+        small_budget: The same for the small model; 0 if missing.
         is_faithful: Whether the prefix shows the region as it was; not if it contains a summary
             (H26).
     """

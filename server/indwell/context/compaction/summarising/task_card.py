@@ -171,7 +171,7 @@ def _named(request: UserPrompt, length: int) -> str:
 def _summed_up(requests: Sequence[UserPrompt]) -> list[str]:
     """Sum up requests in one line, such as ``- turns 1 to 22: finished, but 7, 9 to 10: open``.
 
-    A second line stands for the oldest ones if too many are unfinished to name them all.
+    A second line replaces the oldest ones if too many are unfinished to name them all.
     """
     runs = [(state, tuple(some)) for state, some in groupby(requests, key=lambda one: one.state)]
     odd = [run for run in runs if run[0] != "finished"]
