@@ -77,7 +77,7 @@ async def test_the_users_change_to_the_edit_is_reported(tmp_path: Path) -> None:
     assert "-x = 9\n+x = 10\n" in words
 
 
-async def test_edt_15_an_undo_in_the_editor_is_told_as_one(tmp_path: Path) -> None:
+async def test_edt_15_an_undo_in_the_editor_is_reported_as_an_undo(tmp_path: Path) -> None:
     [words] = await edited_then(tmp_path, FILES["a.py"])
     assert "Your edit of this file was undone" in words
 

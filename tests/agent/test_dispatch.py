@@ -216,7 +216,7 @@ async def test_a_bug_in_a_tool_ends_the_turn_under_its_own_name(
         assert (await world.turn("go on")).ending == "done"
 
 
-async def test_a_commands_output_is_told_while_it_runs(tmp_path: Path) -> None:
+async def test_a_commands_output_is_reported_while_it_runs(tmp_path: Path) -> None:
     async def talk(name: str, context: ToolContext) -> str:
         context.on_output("half ")
         context.on_output("done")

@@ -75,7 +75,7 @@ async def test_an_edit_that_changes_no_problem_says_nothing(tmp_path: Path) -> N
     assert finished.verified == "verified by the editor's problems"
 
 
-async def test_many_edits_of_a_reply_wait_once_and_tell_once(tmp_path: Path) -> None:
+async def test_many_edits_of_a_reply_cause_one_wait_and_one_report(tmp_path: Path) -> None:
     both = asks(*EDIT.calls, call("write_file", "c4", path="new.py", content="a\n"))
     new = Path("/workspace/new.py")
     late = Problem(1, "error", "undefined a")

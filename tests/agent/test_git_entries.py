@@ -109,7 +109,7 @@ async def test_a_replacement_waits_until_it_is_taken_out(work: Path) -> None:
     assert entries.waiting == ()
 
 
-async def test_a_replacement_of_the_users_is_not_told(work: Path) -> None:
+async def test_a_git_replacement_by_the_user_is_not_reported(work: Path) -> None:
     run(work, f"{REPLACED}; git replace HEAD:a.txt $b")
     assert await after(work, "echo b > b.txt; git add b.txt; git commit -qm b") == ()
 

@@ -161,7 +161,7 @@ async def test_while_a_command_of_another_session_runs_changes_are_not_the_users
 
 
 @pytest.mark.parametrize("damage", [b"{", b"[]", b"\xff", b'{"waiting": 3}', b"[" * 100_000])
-async def test_a_damaged_note_is_told_until_the_user_removes_it(place: Place, damage) -> None:
+async def test_a_damaged_note_is_reported_until_the_user_removes_it(place: Place, damage) -> None:
     await command(place.process(), place, PLANT)
     (place.note / "seen.json").write_bytes(damage)
     entries = place.process()

@@ -312,7 +312,7 @@ async def test_a_rule_of_the_users_that_asks_counts_for_their_hooks(tmp_path: Pa
         assert len([one for one in project.events if isinstance(one, PermissionAsked)]) == 1
 
 
-async def test_a_hook_is_told_no_secret_and_tells_none(tmp_path: Path) -> None:
+async def test_no_secret_goes_to_a_hook_or_from_a_hook_to_the_model(tmp_path: Path) -> None:
     secret = next(iter(made_secrets().values()))[0]
     hooks = (Hook("after_tool", f"{KEEP}; cat a.txt"),)
     async with a_project(
@@ -379,7 +379,7 @@ def sleepers(seconds: str) -> list[str]:
     return found
 
 
-async def test_without_hooks_nothing_is_told_or_run(tmp_path: Path) -> None:
+async def test_without_hooks_nothing_is_reported_or_run(tmp_path: Path) -> None:
     async with a_project(tmp_path, [READ, says()]) as project:
         await project.turn()
         assert await audited(project, tmp_path) == []

@@ -144,7 +144,7 @@ async def test_the_newest_reminder_replaces_the_earlier_ones(tmp_path: Path) -> 
     assert sent(made) == [OWN] * 5
 
 
-async def test_a_change_that_went_before_a_request_is_not_told(tmp_path: Path) -> None:
+async def test_a_tool_that_came_and_went_between_requests_is_not_reported(tmp_path: Path) -> None:
     server = Server()
     async with a_world(tmp_path, [said(), said()], features=[server.feature()]) as made:
         await made.turn(LARGE)

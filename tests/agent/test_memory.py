@@ -205,7 +205,7 @@ async def test_the_files_that_are_included_find_facts_too(tmp_path, along) -> No
         assert len(recalled(made)) == 1
 
 
-async def test_a_secret_that_somebody_wrote_into_the_page_is_not_told(tmp_path) -> None:
+async def test_a_secret_written_into_the_memory_page_is_not_sent(tmp_path) -> None:
     pages_in(tmp_path).keep(Fact(f"The tests use {SECRET} for the API."))
     async with world(tmp_path, [says()]) as made:
         with_parts(made.session, hide=lambda text: text.replace(SECRET, "[...]"))

@@ -101,7 +101,7 @@ async def test_pol_01_a_setting_that_runs_things_is_never_changed_without_an_ans
     assert not (root / path).exists()
 
 
-async def test_pol_08_an_unanswered_question_is_a_no_that_the_model_hears_of(
+async def test_pol_08_an_unanswered_question_is_a_no_that_is_reported_to_the_model(
     tmp_path: Path,
 ) -> None:
     root = a_root(tmp_path)
@@ -124,7 +124,7 @@ async def test_pol_09_an_answer_that_was_not_offered_is_a_no(tmp_path: Path, sai
     assert not (root / "AGENTS.md").exists()
 
 
-async def test_pol_06_what_runs_is_what_was_shown(tmp_path: Path) -> None:
+async def test_pol_06_the_command_that_runs_is_the_command_that_was_shown(tmp_path: Path) -> None:
     root = a_root(tmp_path)
     command = "rm -f gone\nprintf '%s' \"$(cat <<'END'\n  a  b\n END\nEND\n)\" > out"
     approver = Answering("once")

@@ -65,7 +65,9 @@ async def test_a_picture_is_behind_all_results_of_its_round(tmp_path: Path, fold
     assert entries[2]["content"] == [{"type": "image_url", "image_url": {"url": url}}]
 
 
-async def test_a_model_that_takes_none_is_told_what_it_is(tmp_path: Path, folder: Path) -> None:
+async def test_a_model_without_picture_support_gets_the_kind_and_size_of_a_picture(
+    tmp_path: Path, folder: Path
+) -> None:
     world = await after_a_look(tmp_path, folder, takes=False)
     told = world.messages[2].blocks
     assert [type(block) for block in told] == [ToolResult, ToolResult]

@@ -221,7 +221,7 @@ def test_its_schema_takes_few_tokens() -> None:
     assert estimate_tokens(spec.description + spec.parameters) < 90
 
 
-async def test_the_next_request_is_laid_open_with_mode_and_plan_and_looking_tells_nobody(
+async def test_a_preview_of_the_next_request_shows_mode_and_plan_and_sends_nothing(
     tmp_path,
 ) -> None:
     async with planned(tmp_path, [PROPOSED, says("done")]) as made:

@@ -18,7 +18,7 @@ from support.session import asks, call, says, with_parts
 OPEN = asks(call("todo", "t1", items=[{"text": "Look"}, {"text": "Write"}]))
 
 
-async def test_a_plan_of_a_turn_that_was_stopped_before_it_was_told_is_reported_by_the_next(
+async def test_the_next_turn_reports_a_plan_that_a_stopped_turn_did_not_report(
     tmp_path,
 ) -> None:
     async with planned(tmp_path, [PROPOSED, says("well")]) as made:

@@ -72,7 +72,7 @@ async def reject_all(world: World, ledger: ReviewLedger, **scope: Any) -> None:
     world.workspace.watch.note(A)
 
 
-async def test_in_review_mode_changes_wait_and_everybody_hears_how_many(tmp_path: Path) -> None:
+async def test_changes_wait_in_review_mode_and_their_number_is_reported(tmp_path: Path) -> None:
     async with reviewing(tmp_path, [READ, TWO, says()]) as (world, ledger):
         finished = await world.turn()
         assert [(one.old, one.new) for one in ledger.hunks(A)] == [
@@ -276,7 +276,7 @@ async def test_a_verdict_that_no_answered_request_carried_is_reported_by_the_nex
         assert again.untold(identifier) == ()
 
 
-async def test_a_file_that_a_deny_rule_hides_is_not_told_of(tmp_path: Path) -> None:
+async def test_a_file_that_a_deny_rule_hides_is_not_reported(tmp_path: Path) -> None:
     async with reviewing(tmp_path, [READ, TWO, says(), says()]) as (world, ledger):
         await world.turn()
         await reject_all(world, ledger)

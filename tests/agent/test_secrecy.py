@@ -124,7 +124,7 @@ async def test_a_file_with_a_secret_can_be_edited_around_it(tmp_path) -> None:
         assert SECRET not in told(world, tmp_path)
 
 
-async def test_sec_05_a_change_that_the_user_made_is_told_without_its_secret(tmp_path) -> None:
+async def test_sec_05_a_change_by_the_user_is_reported_without_its_secret(tmp_path) -> None:
     files = {"config.py": "x = 1\n"}
     script = [asks(call("read_file", path="config.py")), says(), says()]
     async with a_world(tmp_path, script, files=files) as world:

@@ -113,7 +113,7 @@ async def test_a_loaded_skill_names_its_files_and_makes_its_folder_readable(tmp_
     assert world.session.parts.readable.opened == (Path("/skills/user/fix-it"),)
 
 
-async def test_a_skill_that_wants_tools_allowed_is_told_that_it_allows_none(tmp_path):
+async def test_a_skill_with_allowed_tools_is_loaded_with_a_note_that_it_allows_none(tmp_path):
     places = MadeUp(a_skill("fix-it"))
     places.bodies["fix-it"] = "Body."
     places.asks_for_tools = True
@@ -260,7 +260,7 @@ async def test_skills_that_change_within_a_turn_are_reported_with_the_next_reque
         assert world.session.conversation.system == system
 
 
-async def test_skills_that_are_as_before_again_are_told_so(tmp_path):
+async def test_skills_that_changed_back_are_reported_as_unchanged(tmp_path):
     places = MadeUp(a_skill("one"))
     async with a_world(tmp_path, [says()] * 3) as world:
         with_shelf(world, places)
@@ -365,7 +365,7 @@ async def test_a_text_that_looks_like_a_skill_opens_nothing(tmp_path):
     assert world.session.parts.readable.opened == ()
 
 
-async def test_a_session_whose_prompt_lists_none_is_told_of_them_at_the_tail(tmp_path):
+async def test_skills_missing_in_the_prompt_are_listed_at_the_end_of_the_conversation(tmp_path):
     """A sub-agent, or a session that began before there were skills."""
     places = MadeUp(a_skill("one"))
     async with a_world(tmp_path, [says(), says()]) as world:

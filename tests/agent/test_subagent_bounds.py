@@ -194,7 +194,7 @@ class Ordered(MemoryLog):
         await self.inner.close()
 
 
-async def test_an_edit_begins_only_when_the_sessions_log_tells_of_it_for_good(
+async def test_an_edit_begins_only_after_the_sessions_log_has_it_on_disk(
     tmp_path: Path,
 ) -> None:
     committed: list[int] = []
@@ -251,7 +251,7 @@ async def test_each_has_a_place_of_its_own_in_the_endpoints_cache(tmp_path: Path
     assert len(keys) == 3
 
 
-def test_two_of_one_name_can_be_told_apart() -> None:
+def test_two_sub_agents_of_one_name_can_be_distinguished() -> None:
     names = Names()
     heard = [names.of(events.ToolStarted(1, id_, "agent", "explore: look")) for id_ in ("c1", "c2")]
     assert heard == ["", ""]

@@ -60,7 +60,7 @@ async def test_calls_read_from_the_log_equal_the_calls_reported_live(tmp_path: P
     assert found["c2"].result == "mended"
 
 
-async def test_while_it_works_the_log_tells_what_has_ended_and_what_runs(tmp_path: Path) -> None:
+async def test_the_log_of_a_running_sub_agent_shows_ended_and_running_calls(tmp_path: Path) -> None:
     seen: dict[str, RecordedCall] = {}
 
     async def look(_name: str, _context: object) -> str:

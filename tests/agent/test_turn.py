@@ -31,7 +31,7 @@ FILES = {"a.py": "x = 1\n"}
 EDIT = call("edit_file", "c2", path="a.py", edits=[{"old": "x = 1", "new": "x = 2"}])
 
 
-async def test_a_turn_reads_and_answers_and_tells_all_of_it(tmp_path: Path) -> None:
+async def test_a_turn_reads_answers_and_reports_each_step(tmp_path: Path) -> None:
     look = asks(call("read_file", path="a.py"), text="Let me look.", usage=Usage(10, output=5))
     script = [look, Reply("It is one.", usage=Usage(20, output=4))]
     async with a_world(tmp_path, script, files=FILES) as world:
@@ -124,7 +124,7 @@ async def test_a_tools_error_is_the_models_next_input(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
-async def test_an_unknown_tool_and_bad_arguments_are_told_apart(tmp_path: Path) -> None:
+async def test_an_unknown_tool_and_bad_arguments_give_different_errors(tmp_path: Path) -> None:
     calls = (
         call("read_fil", "c1", path="a.py"),
         call("read_file", "c2"),

@@ -71,7 +71,7 @@ async def test_a_rejection_that_the_user_undid_in_the_editor_is_not_reported(
         assert "Your edit of this file was undone" in words
 
 
-async def test_a_rejection_that_was_undone_and_typed_over_is_not_told_as_it_was(
+async def test_a_rejection_that_was_undone_and_edited_is_reported_as_an_other_change(
     tmp_path: Path,
 ) -> None:
     async with reviewing(tmp_path, [READ, ONE, says(), says()]) as (world, ledger):

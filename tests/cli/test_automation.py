@@ -127,7 +127,7 @@ async def test_a_line_is_taken_up_before_the_next_one_is_written(home) -> None:
 @pytest.mark.parametrize(
     ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "sigterm"]
 )
-async def test_who_is_stopped_while_the_next_line_is_waited_for_says_by_what(
+async def test_a_run_stopped_while_waiting_for_input_exits_with_the_signals_code(
     home, sent, code
 ) -> None:
     process = await asyncio.create_subprocess_exec(
@@ -218,7 +218,7 @@ async def test_a_first_line_that_is_not_a_prompt_begins_no_session(home) -> None
     assert list(home.state.rglob("log.jsonl")) == []
 
 
-async def test_a_turn_that_fails_does_not_end_the_run_but_its_code_tells(home) -> None:
+async def test_a_failed_turn_does_not_end_the_run_but_sets_its_exit_code(home) -> None:
     broken = Answer((b"",), status=400)
     async with LoopbackEndpoint([broken, say("Well.")]) as endpoint:
         ended = await run(
@@ -230,7 +230,7 @@ async def test_a_turn_that_fails_does_not_end_the_run_but_its_code_tells(home) -
     assert (ended.code, ends(ended)) == (1, [(1, "failed"), (2, "done")])
 
 
-async def test_a_limit_tells_more_than_a_turn_that_failed_before_it(home) -> None:
+async def test_the_exit_code_of_a_limit_wins_over_that_of_a_failed_turn(home) -> None:
     ended = await run(
         home,
         *("--scripted", "--json", "--input-format", "jsonl", "--max-rounds", "1"),

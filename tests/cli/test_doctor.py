@@ -102,7 +102,7 @@ async def test_a_broken_settings_file_and_a_state_folder_of_stone_fail(home) -> 
 
 
 @pytest.mark.parametrize(("told", "is_assumed"), [({}, True), ({"max_model_len": 40_000}, False)])
-async def test_a_window_is_reported_as_assumed_if_the_endpoint_does_not_tell_it(
+async def test_a_window_that_the_endpoint_does_not_report_is_shown_as_assumed(
     home, told, is_assumed
 ) -> None:
     async with LoopbackEndpoint(answering(listed("q", **told))) as server:
@@ -211,7 +211,9 @@ def test_a_proxy_is_shown_without_its_password() -> None:
     )
 
 
-async def test_an_editor_whose_configuration_names_indwell_is_told_apart(tmp_path: Path) -> None:
+async def test_an_editor_with_indwell_in_its_configuration_is_reported_as_ready(
+    tmp_path: Path,
+) -> None:
     before = {one.name: one for one in await editors(tmp_path)}
     (tmp_path / ".config/nvim/lsp").mkdir(parents=True)
     (tmp_path / ".config/nvim/lsp/indwell.lua").write_bytes(b"return { cmd = { 'indwell' } }")

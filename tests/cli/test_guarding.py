@@ -364,7 +364,7 @@ async def test_the_model_is_told_which_file_was_hidden_when_a_command_fails(
     assert (await run(workspace, "echo .env; exit 1")).notes == ()
 
 
-async def test_pol_12_what_the_users_rules_deny_no_command_changes_or_reads(
+async def test_pol_12_no_command_changes_or_reads_files_that_the_users_rules_deny(
     workspace: Path,
 ) -> None:
     for name in ("docs/deep/a", "private/a", "src/a.lock"):

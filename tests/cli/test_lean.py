@@ -91,7 +91,7 @@ async def test_the_window_the_size_in_the_name_and_the_setting_choose(
     ("qwen2.5-0.5b", 0.5), ("gpt-5.4-mini", None), ("claude-sonnet-4-5", None),
     ("model-4bit", None), ("some-model-1m", None), ("org/deepseek-r1:671b", 671),
 ])  # fmt: skip
-def test_a_name_tells_the_size_of_its_model(name, size) -> None:
+def test_the_size_of_a_model_is_read_from_its_name(name, size) -> None:
     assert size_in_name(name) == size
 
 
@@ -114,7 +114,7 @@ async def test_a_resumed_session_keeps_the_prompt_and_the_tools_it_began_with(
     assert after["messages"][: len(before["messages"])] == before["messages"]
 
 
-async def test_the_doctor_and_the_list_of_models_say_which_model_is_told_less(home) -> None:
+async def test_the_doctor_and_the_list_of_models_say_which_model_gets_a_short_prompt(home) -> None:
     home.configure('model = "m"\nbase_url = "http://127.0.0.1:1/v1"\nwindow = 8192\n')
     ended = await indwell(
         "doctor", "--offline", "--json", environment=home.environment(), folder=home.workspace

@@ -295,7 +295,7 @@ async def test_a_fallback_that_cannot_be_used_is_named_with_the_reason(home) -> 
     assert "no credit" in words
 
 
-async def test_a_fallback_takes_over_from_an_endpoint_over_its_limit_and_tells_the_dearer_price(
+async def test_a_fallback_for_an_endpoint_over_its_limit_reports_its_higher_price(
     home,
 ) -> None:
     busy = refuse(429, "rate limit reached", headers={"Retry-After": "300"})

@@ -98,7 +98,9 @@ def test_a_command_is_explained_with_its_parts(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.usefixtures("folder")
-def test_people_are_told_what_it_would_be_here_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_also_shows_the_decision_for_this_machine(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     last = said(capsys, "explain", "--", "pytest -q").splitlines()[-1]
     assert last.startswith("here, where commands are ")
     assert last.endswith(" and the folder is restricted: deny  by restricted folder")

@@ -277,7 +277,7 @@ async def test_long_texts_from_before_stay_and_new_ones_get_new_names(home) -> N
     assert any(isinstance(one, MessageRecord) for one in log)
 
 
-async def test_who_is_cancelled_while_a_session_is_resumed_leaves_it_to_others(home) -> None:
+async def test_a_cancelled_resume_leaves_the_session_free_for_others(home) -> None:
     store = SessionStore(home.state, home.workspace)
     session, writer = store.create(model="m", now=datetime.now(UTC))
     await writer.close()

@@ -10,7 +10,7 @@ import pytest
 from indwell.wiring.compose import taken
 
 
-async def test_who_is_stopped_meanwhile_holds_nothing() -> None:
+async def test_a_cancelled_caller_holds_no_lock() -> None:
     begun, may_go_on = threading.Event(), threading.Event()
     let_go: list[str] = []
 
@@ -31,7 +31,7 @@ async def test_who_is_stopped_meanwhile_holds_nothing() -> None:
     assert let_go == ["a lock"]
 
 
-async def test_who_stays_has_it_and_hears_what_went_wrong() -> None:
+async def test_a_caller_that_stays_gets_the_lock_or_the_error() -> None:
     async def leave(_what: str) -> None:
         raise AssertionError("nobody is gone")
 

@@ -92,7 +92,7 @@ def test_a_check_and_what_it_came_to_are_lines_of_their_own() -> None:
     ]
 
 
-def test_words_in_the_middle_of_a_turn_are_shown_where_they_were_heard() -> None:
+def test_a_steering_message_is_shown_where_the_model_received_it() -> None:
     written = io.StringIO()
     view = TerminalView(Console(file=written, force_terminal=False))
     view(events.TextAdded(1, "Tabs or"))

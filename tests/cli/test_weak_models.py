@@ -64,7 +64,7 @@ async def test_a_model_that_then_calls_continues(home) -> None:
     ("{}", "✓ m calls tools, as text, which is read"),
     ("I call it:\n{}", "! m writes tool calls as text, in a form that cannot be read"),
 ])  # fmt: skip
-async def test_login_tells_how_a_model_calls(home, form, said) -> None:
+async def test_login_reports_how_a_model_calls_tools(home, form, said) -> None:
     def chat(seen: Seen) -> Answer:
         text = json.dumps({"name": "report", "arguments": {"word": "ready"}})
         return say(form.format(text) if seen.body.get("tools") else "Hello.", usage=USAGE)

@@ -115,7 +115,7 @@ async def test_inj_03_a_name_that_speaks_stays_a_name_and_is_bounded(
 
 
 @pytest.mark.parametrize("words", [f"<!-- {EVIL} -->", "<details hidden>run evil</details>"])
-async def test_inj_10_what_the_user_pastes_is_kept_whole_and_hides_nothing(
+async def test_inj_10_pasted_text_is_kept_whole_and_its_hidden_characters_are_shown(
     tmp_path: Path, words: str
 ) -> None:
     async with a_world(tmp_path, [says()]) as world:

@@ -42,7 +42,7 @@ def test_inj_06_emoji_and_the_worlds_scripts_stay_as_they_are(text: str) -> None
 
 
 @pytest.mark.parametrize("one", HIDDEN)
-def test_inj_05_what_shows_nothing_is_shown(one: str) -> None:
+def test_inj_05_an_invisible_character_is_shown(one: str) -> None:
     found = seen(f"a{one}b")
     assert found.text == f"a\\u{{{ord(one):x}}}b"
     assert found.n_escaped == 1
@@ -91,7 +91,7 @@ def test_all_that_shows_stays(text: str) -> None:
 
 @settings(deadline=None)
 @given(st.text(st.sampled_from([*HIDDEN, *"ab\n👍\u05d0"]), max_size=60))
-def test_inj_06_what_is_given_back_is_the_same_text(text: str) -> None:
+def test_inj_06_a_restored_text_is_the_original_text(text: str) -> None:
     assert restored(seen(text).text, text) == text
 
 

@@ -63,7 +63,7 @@ def test_a_plain_statement_is_not_a_rule(sentence: str) -> None:
     assert constraints((user(sentence),)) == ()
 
 
-def test_sentences_without_blanks_between_them_are_told_apart() -> None:
+def test_sentences_without_blanks_between_them_are_separated() -> None:
     found = constraints((user("修复购物车的错误。不要修改文档。必须保留旧接口。"),))
     assert [one for _, one in found] == ["必须保留旧接口。", "不要修改文档。"]
 

@@ -62,7 +62,7 @@ def test_names_and_paths_that_are_shut_are_left_out(tmp_path: Path) -> None:
 
 
 @given(st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS))
-def test_facts_fit_in_what_a_listing_holds_whatever_the_system_tells(
+def test_any_numbers_of_the_system_fit_into_a_listing(
     told: tuple[int, int, int, int, int],
 ) -> None:
     """Numbers of files above 2⁶³, and times after 2262, are no reason to fail."""

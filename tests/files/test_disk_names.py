@@ -151,6 +151,6 @@ def test_no_spelling_hides_a_secret_file(project: Path, written: str) -> None:
     assert display(workspace.resolve(written), workspace.roots) == ".env"
 
 
-def test_a_missing_file_is_told_with_what_it_may_be_meant_for(project: Path) -> None:
+def test_a_missing_file_is_reported_with_similar_names(project: Path) -> None:
     error = not_found(locate(project / "SRC/Mian.py", [project]).path, [project])
     assert str(error) == "'Src/Mian.py' does not exist; close to it: Main.py"

@@ -129,7 +129,7 @@ def desk(tmp_path: Path, streams: list[Stream]) -> Iterator[Desk]:
         pytest.param([[("A.py", 5, MODIFIED)]], id="a write by the other case"),
     ],
 )
-def test_each_way_to_change_a_file_is_heard(desk: Desk, batches: list[list[Notice]]) -> None:
+def test_each_way_to_change_a_file_is_reported(desk: Desk, batches: list[list[Notice]]) -> None:
     desk.follow("a.py", "last.py")
     assert desk.told(*batches) == {"a.py"}
 
@@ -173,7 +173,7 @@ def test_a_folder_that_was_moved_away_is_checked_on_request(
     assert desk.watch.changed() == {desk.folder / "a.py"}
 
 
-def test_an_entry_of_a_whole_folder_is_told_by_its_folder(
+def test_an_entry_of_a_whole_folder_is_reported_by_its_folder(
     desk: Desk, streams: list[Stream]
 ) -> None:
     desk.watch.follow_all(desk.folder)

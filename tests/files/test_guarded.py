@@ -29,7 +29,7 @@ def test_an_own_file_is_read(kept) -> None:
 
 @posix_only("modes")
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
-def test_tru_07_what_others_may_write_is_not_read(kept, mode) -> None:
+def test_tru_07_a_file_that_others_may_write_is_not_read(kept, mode) -> None:
     kept.chmod(mode)
     with pytest.raises(ToolError, match="others may write"):
         read_guarded(kept, LIMIT_B)
@@ -43,7 +43,7 @@ def test_tru_07_a_folder_that_others_may_write_is_as_bad(kept) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files away")
-def test_tru_07_what_belongs_to_somebody_else_is_not_read(kept) -> None:
+def test_tru_07_a_file_of_somebody_else_is_not_read(kept) -> None:
     os.chown(kept, 65534, 65534)
     with pytest.raises(ToolError, match="belongs to somebody else"):
         read_guarded(kept, LIMIT_B)

@@ -61,7 +61,7 @@ def test_threads_of_one_process_keep_apart_too(tmp_path) -> None:
     assert numbers == [800]
 
 
-def test_who_holds_it_may_take_it_again(tmp_path) -> None:
+def test_the_holder_of_a_lock_may_take_it_again(tmp_path) -> None:
     lock = tmp_path / "lock"
     with locked(lock, timeout_s=0), locked(lock, timeout_s=0):
         pass

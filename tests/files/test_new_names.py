@@ -136,7 +136,9 @@ def test_a_flood_of_notices_that_the_kernel_drops_makes_us_look_at_everything(
     assert "lost.evil" in heard
 
 
-def test_the_listener_is_told_if_names_appear_faster_than_they_are_checked(tmp_path: Path) -> None:
+def test_the_listener_is_warned_if_names_appear_faster_than_they_are_checked(
+    tmp_path: Path,
+) -> None:
     def is_wanted(path: str) -> bool:
         time.sleep(BEHIND_S / 5)
         return path.endswith("evil")

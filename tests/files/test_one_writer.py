@@ -43,7 +43,7 @@ with one_writer(os.open(sys.argv[1], os.O_RDONLY), Path("x")) as is_alone:
 
 
 @pytest.mark.parametrize("is_hard_linked", [False, True])
-def test_edt_13_of_two_processes_that_edit_one_file_the_second_is_told_and_nothing_is_lost(
+def test_edt_13_two_processes_that_edit_one_file_lose_no_line(
     tmp_path: Path, *, is_hard_linked: bool
 ) -> None:
     path = tmp_path / "file"

@@ -167,7 +167,7 @@ async def test_fs_05_a_rule_holds_for_the_path_that_is_asked_for_and_the_one_it_
 
 
 @posix_only("mkfifo")
-async def test_fs_06_what_is_not_a_regular_file_is_refused_at_once(folder: Path) -> None:
+async def test_fs_06_a_path_that_is_no_regular_file_is_refused_at_once(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(folder / "socket"))
@@ -189,7 +189,7 @@ async def test_fs_06_what_is_not_a_regular_file_is_refused_at_once(folder: Path)
 
 
 @posix_only("symlinks")
-async def test_fs_07_what_is_spilled_takes_no_name_that_somebody_laid_out(folder: Path) -> None:
+async def test_fs_07_a_spilled_text_uses_no_name_that_somebody_else_prepared(folder: Path) -> None:
     """Scratch files stand in the session's own folder, for the user alone, and never on a link."""
     (folder / "long").write_bytes("".join(f"line {number}\n" for number in range(60_000)).encode())
     results, world = await run(folder, call("bash", "c1", command="cat long"), answers=("once",))

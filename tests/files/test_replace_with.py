@@ -105,7 +105,9 @@ def test_an_exception_in_the_callback_propagates_and_leaves_no_file(
 
 
 @posix_only("kernel")
-def test_an_open_file_tells_what_it_is_and_is_closed_at_the_end(tmp_path: Path, path: Path) -> None:
+def test_an_open_file_has_its_stat_values_and_is_closed_at_the_end(
+    tmp_path: Path, path: Path
+) -> None:
     with opened_beneath(path, [tmp_path]) as opened:
         assert (opened.path, opened.stat.st_size) == (path, 3)
         assert os.pread(opened.descriptor, 2, 1) == b"ld"

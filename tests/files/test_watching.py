@@ -51,7 +51,7 @@ def heard(watch: FolderWatch, wanted: Callable[[set[Path]], bool]) -> set[Path]:
     return found
 
 
-def test_a_write_by_somebody_else_is_heard_once(watch: FolderWatch, tmp_path: Path) -> None:
+def test_a_write_by_somebody_else_is_reported_once(watch: FolderWatch, tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_bytes(b"1")
     watch.follow(path)
@@ -199,9 +199,7 @@ def test_neighbours_and_folders_below_are_not_business_of_it(
     assert heard(watch, lambda found: path in found) == {path}
 
 
-def test_a_file_that_does_not_exist_yet_is_heard_of_when_it_comes(
-    watch: FolderWatch, tmp_path: Path
-) -> None:
+def test_a_watched_file_is_reported_when_it_is_created(watch: FolderWatch, tmp_path: Path) -> None:
     path = tmp_path / "later.py"
     watch.follow(path)
     watch.settle()

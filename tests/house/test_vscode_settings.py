@@ -94,7 +94,7 @@ def test_every_command_of_the_server_is_one_of_the_palette() -> None:
     assert set(COMMAND_NAMES) <= offered
 
 
-def test_no_title_says_the_name_twice_and_no_menu_of_others_leaves_it_out() -> None:
+def test_each_title_has_the_name_of_indwell_once_also_in_other_menus() -> None:
     """The palette puts ``Indwell:`` in front; a context menu shows the title alone."""
     contributes = manifest()["contributes"]
     assert [one["title"] for one in contributes["commands"] if "Indwell" in one["title"]] == []

@@ -221,7 +221,7 @@ async def test_edt_19_an_editor_that_says_that_it_lets_go_is_not_waited_for() ->
 
 
 @in_no_time
-async def test_edt_19_what_is_applied_after_the_stop_is_reported_once_and_not_made_twice() -> None:
+async def test_edt_19_an_edit_applied_after_a_stop_is_reported_once_and_made_once() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.ignores
     edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
@@ -234,7 +234,7 @@ async def test_edt_19_what_is_applied_after_the_stop_is_reported_once_and_not_ma
 
 @pytest.mark.parametrize("how", ["typed in", "closed", "undone"])
 @in_no_time
-async def test_a_given_up_edit_that_cannot_come_any_longer_is_not_told(how) -> None:
+async def test_an_abandoned_edit_that_cannot_be_applied_any_longer_is_not_reported(how) -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.ignores
     edits = edits_of(editor)
@@ -271,7 +271,7 @@ async def test_edt_04_an_unanswered_edit_is_in_the_way_of_the_next_until_its_fat
 
 
 @in_no_time
-async def test_edt_04_an_edit_that_was_taken_and_not_told_of_is_not_sent_again() -> None:
+async def test_edt_04_an_edit_that_was_applied_without_an_answer_is_not_sent_again() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.lies  # or tells of it after we have looked
     edits = edits_of(editor)

@@ -126,7 +126,7 @@ def test_an_action_carries_all_that_its_command_needs_as_plain_json() -> None:
     )
 
 
-def test_where_the_request_names_no_problem_those_told_before_are_included() -> None:
+def test_a_request_without_problems_includes_the_problems_reported_before() -> None:
     fix, *_ = offered(known=(ELSEWHERE, WRONG))
     assert fix.diagnostics == (WRONG,)
     assert fix == offered(problems=[WRONG])[0]

@@ -99,7 +99,7 @@ def source(name: str, *problems: types.Diagnostic, version: int | None = None) -
     return SourceDiagnostics(name, problems, version)
 
 
-def test_an_editor_that_never_told_anything_costs_no_time() -> None:
+def test_an_editor_that_never_reported_a_problem_costs_no_time() -> None:
     async def main() -> None:
         desk = Desk()
         assert await desk.ask(0) == (None, 0)
@@ -137,7 +137,7 @@ def test_an_empty_list_of_nobody_verifies_nothing() -> None:
     run(main())
 
 
-def test_who_should_look_at_a_new_file_and_has_not_is_named() -> None:
+def test_a_checker_that_has_not_looked_at_a_new_file_is_named() -> None:
     """No push is there for a file that the editor has not opened; or none names a version yet."""
 
     async def main() -> None:
@@ -275,7 +275,7 @@ def test_a_late_push_is_waited_for_and_those_right_behind_it() -> None:
     run(main())
 
 
-def test_who_stops_telling_is_waited_for_less_and_less() -> None:
+def test_a_checker_that_stops_reporting_is_waited_for_less_and_less() -> None:
     async def main() -> None:
         desk = Desk()
         desk.push(version=1)
@@ -407,7 +407,7 @@ def test_the_problems_of_a_code_action_are_of_the_text_of_then() -> None:
     run(main())
 
 
-def test_who_attaches_no_diagnostics_shows_none_here() -> None:
+def test_the_setting_that_attaches_no_diagnostics_also_counts_here() -> None:
     async def main() -> None:
         desk = Desk("diagnostics", settings=Settings(attach_diagnostics=False))
         desk.push(WRONG)

@@ -64,7 +64,7 @@ def room(tmp_path) -> Room:
     return Room(tmp_path)
 
 
-async def test_edt_09_what_is_unsaved_is_read_from_the_buffer_and_is_no_news_from_disk(
+async def test_edt_09_unsaved_text_is_read_from_the_buffer_and_is_no_change_on_disk(
     room,
 ) -> None:
     room.editor.type_text(0, 3, "ONE")

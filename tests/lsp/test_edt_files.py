@@ -102,7 +102,7 @@ async def test_edt_09_unsaved_text_is_read_and_found_and_commands_are_told(tmp_p
     assert room.on_disk == SOURCE
 
 
-async def test_edt_09_what_only_the_agent_changed_is_there_for_commands(tmp_path) -> None:
+async def test_edt_09_commands_see_a_buffer_that_only_the_agent_changed(tmp_path) -> None:
     (tmp_path / "work").mkdir()
     room = Room(tmp_path / "work")
     agent = WholeAgent(room.editor.workspace, tmp_path / "spill")

@@ -29,7 +29,7 @@ async def test_edt_16_of_two_opens_the_last_one_counts(tmp_path) -> None:
 
 
 @in_no_time
-async def test_edt_16_what_comes_before_the_open_or_after_the_close_is_ignored(tmp_path) -> None:
+async def test_edt_16_changes_before_the_open_or_after_the_close_are_ignored(tmp_path) -> None:
     room = Room(tmp_path, is_open=False)
     documents, uri = room.editor.documents, room.path.as_uri()
     documents.change(uri, 7, [sync.TextChange(text="x", range=HERE)])

@@ -49,7 +49,7 @@ async def test_edt_05_typing_in_the_same_place_while_the_edit_is_on_its_way_lose
 
 @pytest.mark.parametrize("kind", [NEOVIM_07, NEOVIM_11], ids=names([NEOVIM_07, NEOVIM_11]))
 @in_no_time
-async def test_edt_05_a_keystroke_that_was_not_told_yet_is_not_lost(tmp_path, kind) -> None:
+async def test_edt_05_a_keystroke_that_was_not_reported_yet_is_not_lost(tmp_path, kind) -> None:
     room = Room(tmp_path, kind)
     await room.agent.read()
     room.type_text(0)  # the editor tells of it later, and has counted it already
@@ -180,7 +180,7 @@ def spaced(text: str) -> str:
 
 
 @in_no_time
-async def test_edt_22_what_a_formatter_makes_of_an_edit_is_reported_and_read(tmp_path) -> None:
+async def test_edt_22_a_formatters_change_of_an_edit_is_reported_and_read(tmp_path) -> None:
     room = Room(tmp_path, PLAIN.behaving(formats_after_edit=True))
     room.editor.desk.formatter = spaced
     await room.agent.read()

@@ -110,7 +110,9 @@ async def test_edt_11_a_creation_is_annotated_where_that_is_shown(tmp_path) -> N
 @pytest.mark.parametrize(
     "way", [does_nothing, says_nothing, makes_and_says_nothing, fails, answers_null]
 )
-async def test_edt_11_what_the_editor_does_not_make_is_made_on_disk_and_once(tmp_path, way) -> None:
+async def test_edt_11_a_file_that_the_editor_does_not_create_is_created_once_on_disk(
+    tmp_path, way
+) -> None:
     room = Room(tmp_path, way)
     assert (await room.write()).after == TEXT
     assert (room.path.read_text(encoding="utf-8"), len(room.editor.sent)) == (TEXT, 1)
@@ -159,7 +161,7 @@ async def test_edt_14_a_file_that_exists_is_refused_before_the_editor_is_asked(t
     assert (room.path.read_text(encoding="utf-8"), room.editor.sent) == ("theirs\n", [])
 
 
-async def test_edt_14_what_the_editor_or_somebody_else_fills_is_not_overwritten(tmp_path) -> None:
+async def test_edt_14_a_new_file_that_somebody_else_fills_is_not_overwritten(tmp_path) -> None:
     room = Room(tmp_path, fills)
     with pytest.raises(EditRefused, match="not empty although it is new"):
         await room.write()

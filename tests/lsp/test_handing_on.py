@@ -181,7 +181,7 @@ async def test_a_named_one_that_cannot_be_read_waits_for_the_next_prompt(tmp_pat
         assert has_all(new.session)
 
 
-async def test_a_log_tells_after_a_restart_that_its_session_was_outgrown(tmp_path: Path) -> None:
+async def test_a_log_shows_after_a_restart_that_its_session_was_too_large(tmp_path: Path) -> None:
     async with outgrown(tmp_path) as world:
         (begun, ended) = (
             one for one in await world.records() if isinstance(one, TurnStartRecord | TurnEndRecord)

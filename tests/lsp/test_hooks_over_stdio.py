@@ -50,7 +50,7 @@ async def test_a_hook_that_formats_changes_file_and_review(home) -> None:
         assert not [one for one in notices(editor) if "hook" in one]
 
 
-async def test_a_stopped_call_is_told_to_the_model_and_shown(home) -> None:
+async def test_a_stopped_call_is_reported_to_the_model_and_shown(home) -> None:
     home.configure(HOOK.format("before_tool", "grep -q edit_file && { echo frozen; exit 2; }"))
     async with (
         LoopbackEndpoint([say(calls=[EDIT], usage=USAGE), say("Well.", usage=USAGE)]) as endpoint,

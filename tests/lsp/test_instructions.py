@@ -71,7 +71,7 @@ async def test_the_question_lists_them_and_what_changed_counts_again_after_anoth
         assert len([one for one in editor.messages if "have changed" in one]) == 1
 
 
-async def test_a_session_that_is_resumed_hears_them_once(home: Home) -> None:
+async def test_a_resumed_session_gets_the_instructions_once(home: Home) -> None:
     async with LoopbackEndpoint(reading) as endpoint:
         async with editing(home, endpoint.base_url, extensions=RICH) as editor:
             trusting(editor)

@@ -74,7 +74,9 @@ async def test_prompts_behind_a_plan_continue_when_the_plan_is_rejected(home) ->
         assert (await second).answer == "Well."
 
 
-async def test_a_plain_editor_is_asked_about_the_plan_alone_and_told_what_waits(home) -> None:
+async def test_a_plain_editor_gets_only_the_question_of_the_plan_and_the_waiting_prompts(
+    home,
+) -> None:
     gate = asyncio.Event()
     async with (
         LoopbackEndpoint([held(propose(), gate), say("Well.", usage=USAGE)]) as endpoint,

@@ -34,7 +34,7 @@ async def test_a_turns_end_says_how_many_changes_wait_for_a_verdict(tmp_path: Pa
         assert editor.labels == ["Indwell: edit shop.py (turn 1)"]
 
 
-async def test_a_rejection_is_told_to_the_model_by_the_server_after_this_one(
+async def test_the_next_server_reports_a_rejection_to_the_model(
     tmp_path: Path,
 ) -> None:
     home = Home(tmp_path)

@@ -57,7 +57,7 @@ def home(tmp_path) -> Home:
     return Home(tmp_path)
 
 
-async def test_a_client_is_told_of_the_skills_that_count(home):
+async def test_a_client_gets_the_skills_that_count(home):
     put(own(home), "deploy")
     put(home.workspace / ".agents" / "skills", "build")
     async with (
@@ -130,7 +130,7 @@ async def test_a_loaded_skill_s_files_can_be_read_and_never_written(home):
     assert {one.name for one in folder.iterdir()} == {"SKILL.md", "steps.md"}
 
 
-async def test_a_skill_that_the_user_adds_is_told_behind_an_unchanged_prefix(home):
+async def test_a_skill_that_the_user_adds_is_reported_after_an_unchanged_prefix(home):
     put(own(home), "deploy")
     replies = [say("One.", usage=USAGE), say("Two.", usage=USAGE), say("Three.", usage=USAGE)]
     async with (
@@ -149,7 +149,7 @@ async def test_a_skill_that_the_user_adds_is_told_behind_an_unchanged_prefix(hom
     assert user(third).count("- release: To release.") == 1
 
 
-async def test_a_resumed_session_is_told_of_what_changed_and_keeps_its_prefix(home):
+async def test_a_resumed_session_gets_changed_skills_and_keeps_its_prefix(home):
     put(own(home), "deploy")
     replies = [say("One.", usage=USAGE), say("Two.", usage=USAGE)]
     async with LoopbackEndpoint(replies) as endpoint:

@@ -72,7 +72,7 @@ async def test_a_question_comes_when_the_pause_is_over_since_the_last_key() -> N
     assert (heard.clock.now, heard.held, heard.notices) == (4.5, [True, False], [])
 
 
-async def test_who_never_stops_typing_is_told_once_and_the_question_still_waits() -> None:
+async def test_a_user_who_never_stops_typing_gets_one_notice_and_the_question_still_waits() -> None:
     heard = Heard(keys=tuple(float(second) for second in range(1, 601)))
     heard.stillness.typed()
     await heard.stillness.wait()

@@ -143,7 +143,9 @@ async def test_a_question_that_is_closed_leaves_the_folder_restricted(home, answ
     assert kept.exists() == (answer == STAY)  # asked again only where nobody has answered
 
 
-async def test_tru_05_what_changes_after_the_answer_is_asked_about_with_its_diff(home) -> None:
+async def test_tru_05_a_file_that_changes_after_the_answer_is_asked_about_with_its_diff(
+    home,
+) -> None:
     home.write(".git/hooks/pre-commit", "#!/bin/sh\nmake check\n")
     async with LoopbackEndpoint(Script()) as endpoint:
         async with editing(home, endpoint.base_url, extensions=RICH) as editor:
@@ -350,7 +352,7 @@ async def test_tru_01_15_16_17_no_program_of_the_folder_runs_before_it_is_truste
     assert list(home.folder.rglob("PWN")) == []
 
 
-async def test_the_recorder_of_child_processes_hears_them(home) -> None:
+async def test_the_recorder_of_child_processes_records_them(home) -> None:
     home.trusted = (home.workspace,)
     record = home.folder / "record"
     recorded = (sys.executable, "-m", "support.spawn_recorder", str(record), "serve", "--stdio")
@@ -459,7 +461,7 @@ async def test_inj_08_no_instructions_come_from_elsewhere_or_without_bounds(home
     assert "USE-TABS" in everything
 
 
-async def test_who_said_no_can_be_asked_again_by_a_command(home) -> None:
+async def test_a_user_who_said_no_can_be_asked_again_by_a_command(home) -> None:
     home.write(".mcp.json", "{}\n")
     async with LoopbackEndpoint(Script()) as endpoint, editing(home, endpoint.base_url) as editor:
         editor.open(home.shop)

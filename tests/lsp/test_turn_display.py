@@ -112,7 +112,7 @@ async def test_a_failure_of_another_kind_is_not_tried_again() -> None:
     assert screen.offered == []
 
 
-async def test_who_sent_the_prompt_itself_has_its_words_and_is_asked_nothing() -> None:
+async def test_a_client_that_sent_the_prompt_itself_is_offered_no_retry() -> None:
     screen = Screen("Try again")
     assert await afterwards(screen, Line(), OFFLINE, by_prompt=True) == []
     assert screen.offered == []

@@ -64,7 +64,7 @@ def turns_of(
 
 
 @pytest.mark.parametrize("screen", [DeadScreen(), HalfDeadScreen()])
-async def test_an_editor_that_cannot_be_told_anything_loses_no_prompt(
+async def test_an_editor_that_cannot_receive_events_loses_no_prompt(
     tmp_path, caplog, screen
 ) -> None:
     ended: list[Ticket] = []

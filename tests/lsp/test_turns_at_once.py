@@ -255,7 +255,7 @@ async def test_questions_of_two_turns_come_one_by_one_and_say_whose_they_are(tmp
         assert asked[1].startswith("In the session “Do <other>.”: Run a command in ")
 
 
-async def test_commands_of_two_turns_take_turns_and_are_told_apart(tmp_path) -> None:
+async def test_commands_of_two_turns_take_turns_and_their_changes_are_separated(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         main, beside, _ = await desk.two_commands(say("Other."))
         assert not (desk.home.workspace / "o.txt").exists()

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 
-def test_who_only_loads_the_policy_does_not_load_the_judge_of_commands() -> None:
+def test_loading_the_policy_does_not_load_the_judge_of_commands() -> None:
     """Its tables and patterns take 10 ms, ten times as long on a busy machine."""
     code = (
         "import sys, indwell.agent.permission.permit\n"

@@ -119,7 +119,7 @@ def test_pol_18_in_plan_mode_each_of_them_is_denied() -> None:
 
 @pytest.mark.parametrize("mode", ["plan", "ask", "review", "auto"])
 @pytest.mark.parametrize("confined", [False, True])
-def test_pol_13_what_the_user_denies_or_wants_to_be_asked_about_wins_in_every_mode(
+def test_pol_13_the_users_deny_and_ask_rules_win_in_every_mode(
     mode: Mode,
     confined: bool,  # noqa: FBT001 - with and without a sandbox
 ) -> None:

@@ -55,7 +55,7 @@ def test_an_answer_is_for_its_widening_only() -> None:
         (Widening(writes_protected=True), False),
     ],
 )
-def test_pol_16_what_the_model_asks_for_by_itself_is_asked_each_time(
+def test_pol_16_wider_access_requested_by_the_model_is_asked_each_time(
     widening: Widening,
     stands: bool,  # noqa: FBT001 - a column of the table
 ) -> None:

@@ -126,7 +126,7 @@ def test_names_and_lines_cannot_fake_the_question() -> None:
         assert words.split("\n")[0].count("/fake") == 1
 
 
-def test_tru_13_what_is_ignored_is_counted() -> None:
+def test_tru_13_ignored_files_are_counted() -> None:
     standing = TrustStanding("/work", "restricted", "your answer of 2026-11-21")
     assert restricted_words(standing, 50) == (
         "'/work' is restricted (your answer of 2026-11-21): reading and answering works, edits and "

@@ -80,7 +80,7 @@ async def test_llm_02_a_wait_until_a_date_is_kept() -> None:
     assert 20 <= patience.slept[0] < 22
 
 
-async def test_llm_03_an_hour_is_not_waited_for_but_told() -> None:
+async def test_llm_03_a_delay_of_an_hour_is_reported_instead_of_waited_for() -> None:
     hour = refusal(429, "slow down", headers="Retry-After: 3600\r\n")
     error, patience, n_requests = await give_up(hour, SAID)
     assert (type(error), patience.slept, n_requests) == (RateLimited, [], 1)
@@ -95,7 +95,7 @@ async def test_llm_04_without_quota_there_is_no_second_try() -> None:
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 529, 408, 409])
-async def test_llm_05_what_passes_is_tried_again(status: int) -> None:
+async def test_llm_05_a_temporary_failure_is_retried(status: int) -> None:
     page = answer(status, "<html>busy</html>", kind="text/html")
     reply, patience, n_requests = await persist(page, page, SAID)
     assert (reply.text, n_requests, len(patience.slept)) == ("hello", 3, 2)
@@ -115,7 +115,7 @@ async def test_llm_05_five_attempts_are_the_end() -> None:
         (refusal(404, "nothing", code="model_not_found"), RequestRejected, "no model 'small'"),
     ],
 )
-async def test_llm_06_what_no_waiting_fixes_is_reported_at_once(
+async def test_llm_06_a_lasting_failure_is_reported_at_once(
     script: Script, kind: type[ProviderError], part: str
 ) -> None:
     error, patience, n_requests = await give_up(script, SAID)
@@ -203,7 +203,7 @@ async def test_a_reply_may_begin_later_than_a_stall_would_last() -> None:
     assert reply.text == "hello"
 
 
-async def test_llm_11_a_reply_that_breaks_before_any_call_is_told_again_from_the_start() -> None:
+async def test_llm_11_a_reply_that_breaks_before_any_call_is_restarted() -> None:
     half = broken(*streamed(chunk({"content": "hel"})).steps[:2], 0.02, RST)
     reply, patience, _ = await persist(half, SAID)
     kinds = [event for event in patience.told if not isinstance(event, RetryWait)]

@@ -180,7 +180,9 @@ async def test_llm_13_a_whole_call_and_done_need_no_reason(reason: str | None) -
 
 
 @each_wire
-async def test_llm_14_what_was_whole_before_the_line_broke_stays_whole(wire: WireName) -> None:
+async def test_llm_14_a_reply_that_was_complete_before_the_connection_broke_is_kept(
+    wire: WireName,
+) -> None:
     said = HALF[wire] + chunked(end_events(wire)[0])
     assert await broken_reply(wire, HEAD, said, RST) == ("half", "stop", "")
 

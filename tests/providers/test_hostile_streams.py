@@ -172,7 +172,7 @@ def scripted(*events: bytes) -> Script:
 
 
 @each_wire
-async def test_a_name_without_end_is_cut_and_told_to_be_no_tool(wire: WireName) -> None:
+async def test_an_endless_tool_name_is_cut_and_refused(wire: WireName) -> None:
     long = call_events(wire, 0, "a", "n" * 1_000_000, "{}")
     pieces = [data(named(name)) for name in ("bash", *["n" * 100] * 2_000)]
     for events in (long, pieces) if wire == "chat" else (long,):

@@ -98,7 +98,7 @@ def test_ollama_says_more_about_one_model() -> None:
     assert running_contexts(running) == {"qwen3:8b": 4_096}
 
 
-def test_the_owners_tell_the_servers_apart() -> None:
+def test_servers_are_distinguished_by_the_owners_of_their_models() -> None:
     assert owners({"data": [{"id": "a", "owned_by": "library"}, "x"]}) == {"library"}
     assert owners([1]) == frozenset()
 

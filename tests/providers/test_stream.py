@@ -59,7 +59,7 @@ def test_reasoning_goes_by_two_names(field: str) -> None:
     assert grow(chunk({field: "hm"}))[1] == [ThinkingDelta("hm")]
 
 
-def test_a_reply_that_has_both_names_is_not_told_twice() -> None:
+def test_reasoning_under_both_names_is_reported_once() -> None:
     assert grow(chunk({"reasoning": "hm", "reasoning_content": "hm"}))[1] == [ThinkingDelta("hm")]
 
 

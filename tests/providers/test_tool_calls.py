@@ -129,7 +129,7 @@ def test_the_name_is_reported_once_when_it_comes() -> None:
     assert [assembler.add(delta) for delta in deltas] == [None, "read", None]
 
 
-def test_begun_tells_whether_any_piece_came() -> None:
+def test_begun_is_true_after_the_first_piece() -> None:
     assembler = CallAssembler()
     before = assembler.begun
     assembler.add(piece(index=0))

@@ -73,7 +73,7 @@ async def test_headers_that_the_environment_adds_stay_here(monkeypatch: pytest.M
             assert b"for-openai" not in endpoint.heads[0]
 
 
-async def test_the_public_way_tells_faults_in_the_same_words() -> None:
+async def test_the_public_call_reports_faults_in_the_same_words() -> None:
     long = refusal(400, "too long", code="context_length_exceeded")
     assert type(await fail(long, by_public_call=True)) is ContextOverflow
     gone = await fail(base_url="http://no-such-host.invalid/v1", by_public_call=True)

@@ -249,7 +249,7 @@ async def test_typing_while_the_agent_writes_counts_afterwards(tmp_path: Path) -
     assert ledger.text(FILE) == "a\nB\nc\nmine\n"
 
 
-async def test_a_rejection_that_the_editor_told_of_first_is_still_a_verdict(
+async def test_a_rejection_that_the_editor_reported_first_is_still_a_verdict(
     tmp_path: Path,
 ) -> None:
     ledger = await ReviewLedger.open(tmp_path, [])

@@ -202,7 +202,7 @@ def test_one_session_holds_the_folder_at_a_time_and_everybody_gets_it(
     asyncio.run(run())
 
 
-async def test_who_has_waited_goes_before_the_next_command_of_the_session_that_holds() -> None:
+async def test_a_waiting_session_goes_before_the_next_command_of_the_running_one() -> None:
     order, got = CommandOrder(), list[str]()
 
     async def take(session: str, name: str) -> None:

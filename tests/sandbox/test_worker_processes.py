@@ -56,7 +56,7 @@ def test_workers_start_where_indwell_itself_lies_in_the_workspace() -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"{FEW} True\n", "")
 
 
-def test_what_fails_in_a_worker_fails_here_and_ends_the_others() -> None:
+def test_an_error_in_a_worker_is_raised_here_and_ends_the_others() -> None:
     began_s = time.monotonic()
     with pytest.raises(ValueError, match="non-negative"):
         list(mapped(time.sleep, [-1.0] + [600.0] * FEW, n_workers=2))
@@ -84,7 +84,7 @@ def slow_to_shut_down() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("slow_to_shut_down")
-def test_who_stops_early_ends_the_workers_in_the_middle_of_their_work() -> None:
+def test_a_caller_that_stops_early_ends_the_working_processes() -> None:
     results = mapped(time.sleep, [0.0] + [600.0] * FEW, n_workers=2)
     assert next(results) is None
     began_s = time.monotonic()

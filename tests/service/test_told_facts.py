@@ -49,7 +49,7 @@ def deployments(*infos: dict[str, object], name: str = "house-model") -> dict[st
     return {"data": [{"model_name": name, "model_info": info} for info in infos]}
 
 
-def test_litellm_tells_window_limit_prices_and_abilities() -> None:
+def test_litellm_reports_window_limit_prices_and_abilities() -> None:
     more = {"/v1/model/info": deployments(TIERED)}
     with endpoint_in_thread(answering(listed("house-model"), more=more, key="k")) as gateway:
         settings = Settings(model="house-model", base_url=gateway.base_url, api_key=Secret("k"))
@@ -110,7 +110,7 @@ LOCAL = {
 
 
 @pytest.mark.parametrize("kind", LOCAL)
-def test_a_server_on_this_machine_tells_the_window_that_it_runs_with(kind) -> None:
+def test_a_local_server_reports_its_actual_window(kind) -> None:
     models, more, window = LOCAL[kind]
     with endpoint_in_thread(answering(models, more=more)) as server:
         model = make_model(Settings(model="m", base_url=server.base_url))

@@ -90,7 +90,7 @@ def test_a_compacted_conversation_returns_with_its_originals() -> None:
 
 
 @given(st.lists(st.none() | st.integers(0, 12), max_size=12))
-def test_a_log_with_any_rewinds_tells_what_a_tree_would(steps) -> None:
+def test_a_log_with_any_rewinds_gives_the_same_as_a_tree(steps) -> None:
     """None is one more turn; a number is a rewind to the end of that turn, if there is one."""
     records: list[Record] = [STARTED, PREFIX]
     tree: dict[int, list[str]] = {0: []}

@@ -43,7 +43,7 @@ def store(tmp_path) -> SessionStore:
     return SessionStore(tmp_path, tmp_path / "work")
 
 
-async def test_a_fork_tells_the_same_conversation_and_leaves_its_origin_alone(store) -> None:
+async def test_a_fork_has_the_same_conversation_and_leaves_its_origin_unchanged(store) -> None:
     origin = await session(store, 1, 2, 3)
     before = log_of(store, origin).read_bytes()
     made = await fork_session(store, origin, 2, now=LATER)

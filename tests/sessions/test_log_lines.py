@@ -96,7 +96,7 @@ def test_a_broken_line_in_the_middle_is_reported_and_the_rest_is_read() -> None:
         )
 
 
-def test_damage_that_was_written_down_is_not_told_again() -> None:
+def test_recorded_damage_is_not_reported_again() -> None:
     repaired = Repaired(what=damaged(2, 9), at=AT)
     assert decode(log(STARTED, b'{"type":"\n', repaired, HEARD)) == LogReading(
         (STARTED, repaired, HEARD), ()

@@ -60,7 +60,7 @@ KILLED_IN_A_CALL: tuple[Record, ...] = (
 )
 
 
-def test_per_09_what_may_have_run_is_unknown_and_what_had_not_begun_is_reported_as_so() -> None:
+def test_per_09_a_call_that_may_have_run_is_unknown_and_others_had_not_begun() -> None:
     past = past_of(KILLED_IN_A_CALL)
     assert [(one.use.id, one.begun) for one in past.open_calls] == [
         ("c1", True),
@@ -180,7 +180,7 @@ def test_per_10_a_lost_edit_is_distinguished_from_what_the_file_holds(name) -> N
     assert state_of(arguments, None) == "neither"
 
 
-def test_per_10_what_is_neither_before_nor_after_is_reported_as_neither() -> None:
+def test_per_10_a_text_that_is_neither_before_nor_after_an_edit_is_reported_so() -> None:
     both = EditFile("a.py", (Replacement("one", "two"), Replacement("three", "four")))
     assert state_of(both, "one three") == "not done"
     assert state_of(both, "two four") == "done"

@@ -236,7 +236,7 @@ def test_a_full_disk_is_reported_and_nothing_is_lost_once_there_is_room(
     )
 
 
-async def test_a_log_that_is_told_to_close_lets_go_of_its_file_also_on_a_full_disk(
+async def test_a_log_that_closes_releases_its_file_even_on_a_full_disk(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "log.jsonl"

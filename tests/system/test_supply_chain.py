@@ -59,7 +59,7 @@ async def test_a_scripted_session_speaks_to_nobody_and_starts_nothing_but_a_tria
         assert set(client.stderr.splitlines()) <= {trial}
 
 
-async def test_the_listener_hears(tmp_path) -> None:
+async def test_the_listener_reports_processes_and_connections(tmp_path) -> None:
     code = (
         LISTEN
         + "import subprocess, socket\nsubprocess.run(['true'])\nsocket.getaddrinfo('127.0.0.1', 9)"

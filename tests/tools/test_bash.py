@@ -230,7 +230,7 @@ async def test_the_time_limit_is_bounded(agent: Agent, timeout_s: int) -> None:
 
 
 @posix_only("shell")
-async def test_prc_07_what_runs_on_in_the_background_ends_and_is_reported(agent: Agent) -> None:
+async def test_prc_07_leftover_background_processes_end_and_are_reported(agent: Agent) -> None:
     outcome = await agent.call("bash", command="sleep 1000 & echo started")
     assert outcome.text == ("started\nexit code 0\n[1 background process ended with the command]")
 
@@ -261,7 +261,7 @@ async def test_files_that_changed_beneath_open_buffers_are_named(
 
 
 @posix_only("shell")
-async def test_prc_09_what_was_ended_for_taking_too_much_says_so(agent: Agent) -> None:
+async def test_prc_09_a_command_that_exceeded_a_limit_is_reported_so(agent: Agent) -> None:
     outcome = await agent.call("bash", command="echo early; kill -XCPU $$")
     assert "early\nended: it used over " in outcome.text
     assert (" s of processor time" in outcome.text, outcome.figure) == (True, "used too much")

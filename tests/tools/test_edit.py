@@ -184,7 +184,7 @@ class Formatting(MemoryWorkspace):
         )
 
 
-async def test_edt_22_what_a_formatter_made_of_an_edit_is_shown_and_the_next_edit_builds_on_it(
+async def test_edt_22_a_formatters_change_is_shown_and_the_next_edit_builds_on_it(
     tmp_path: Path,
 ) -> None:
     workspace = Formatting({"a": "one\ntwo\n"})
@@ -256,7 +256,7 @@ class TestWriteFile:
         await agent.call("read_file", path="a")
         await agent.call("write_file", path="a", content="mine\n")
 
-    async def test_edt_14_what_exists_is_not_created_over(
+    async def test_edt_14_an_existing_file_is_not_created_again(
         self, agent: Agent, workspace: MemoryWorkspace
     ) -> None:
         workspace.buffers[ROOT / "open"] = "unsaved\n"

@@ -59,7 +59,7 @@ async def refusal(agent: Agent, old: str, new: str) -> str:
     return str(caught.value)
 
 
-async def test_edt_06_what_others_changed_elsewhere_is_merged_and_reported(
+async def test_edt_06_changes_by_others_at_other_lines_are_merged_and_reported(
     agent: Agent, workspace: MemoryWorkspace
 ) -> None:
     workspace.files[PATH] = "the user's\n" + TEXT.replace("line 3\n", "")
@@ -162,7 +162,7 @@ async def test_an_edit_that_fits_only_what_was_never_read_is_shown_that_first(
     assert workspace.files[PATH] == TEXT.replace("line 12", "twelve")
 
 
-async def test_an_edit_that_fits_nothing_is_told_what_changed(
+async def test_an_edit_that_does_not_fit_is_refused_with_the_changes(
     agent: Agent, workspace: MemoryWorkspace
 ) -> None:
     workspace.files[PATH] = TEXT.replace("line 12", "formatted")

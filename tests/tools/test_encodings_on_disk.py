@@ -92,9 +92,7 @@ async def test_enc_04_a_declared_encoding_takes_any_character_that_it_has(tmp_pa
 
 
 @pytest.mark.parametrize("data", [b"text\0more\n", b"\x7fELF\x02\1\1\0\0", b"\x89PNG\r\n\x1a\n\0"])
-async def test_enc_05_what_is_binary_is_reported_and_not_edited(
-    tmp_path: Path, data: bytes
-) -> None:
+async def test_enc_05_a_binary_file_is_reported_and_not_edited(tmp_path: Path, data: bytes) -> None:
     agent = over(tmp_path, data)
     for tool, arguments in (
         ("read_file", {}),

@@ -71,7 +71,7 @@ def test_tools_that_only_read_may_run_in_parallel() -> None:
     }
 
 
-def test_an_unknown_tool_and_bad_arguments_are_told_apart() -> None:
+def test_an_unknown_tool_and_bad_arguments_give_different_errors() -> None:
     with pytest.raises(ToolError, match="there is no tool 'read'"):
         TOOLS.bind("read", "{}")
     with pytest.raises(ToolError, match="bad arguments for read_file"):

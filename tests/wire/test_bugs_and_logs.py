@@ -77,7 +77,7 @@ async def test_lsp_27_a_flood_of_logs_is_cut_down_and_holds_no_secret(odd) -> No
     assert SECRET not in odd.stderr
 
 
-async def test_lsp_27_what_the_editor_sends_is_never_logged(odd) -> None:
+async def test_lsp_27_the_contents_of_editor_messages_are_never_logged(odd) -> None:
     """Bad messages are logged with their fault, not with the user's text."""
     before, mark = len(odd.stderr), "a-word-of-the-user"
     text = mark * 10_000

@@ -70,7 +70,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("data", READABLE.values(), ids=READABLE)
-async def test_lsp_04_what_others_write_is_read(shared, data) -> None:
+async def test_lsp_04_frames_of_other_writers_are_read(shared, data) -> None:
     before = len(shared.answers("odd"))
     shared.write(data)
     await shared.heard()

@@ -52,7 +52,7 @@ NO_JSON = {
 
 
 @pytest.mark.parametrize("body", NO_JSON.values(), ids=NO_JSON)
-async def test_lsp_01_what_is_not_json_is_a_parse_error_without_an_id(shared, body) -> None:
+async def test_lsp_01_a_text_that_is_no_json_is_a_parse_error_without_an_id(shared, body) -> None:
     assert await answered(shared, body) == [(None, PARSE)]
 
 
@@ -147,7 +147,9 @@ async def test_bytes_that_are_no_utf_8_inside_of_params_change_nothing(shared) -
     assert await answered(shared, *(asked % (one,) for one in known)) == [("a", PARAMS)] * 2
 
 
-async def test_lsp_12_what_is_unknown_is_refused_if_it_asks_and_ignored_if_it_tells(shared) -> None:
+async def test_lsp_12_unknown_requests_are_refused_and_unknown_notifications_ignored(
+    shared,
+) -> None:
     bodies = [
         request(1, "no/such"),
         {"jsonrpc": "2.0", "method": "no/such"},

@@ -12,7 +12,7 @@ FORGED = ("plumless", "buckeroo")
 FOUND = ("text 337648", "text 501442")  # in a second: the same five bytes of blake2b
 
 
-def test_texts_that_a_check_sum_does_not_tell_apart_have_files_of_their_own() -> None:
+def test_texts_with_equal_checksums_have_separate_files() -> None:
     assert len({zlib.crc32(one.encode()) for one in FORGED}) == 1
     assert len({hashlib.blake2b(one.encode(), digest_size=5).digest() for one in FOUND}) == 1
     for pair in (FORGED, FOUND):

@@ -39,7 +39,7 @@ def test_a_prefix_with_a_summary_in_it_is_not_a_source_of_another_one() -> None:
     assert readers(sizes(is_faithful=False), CompactionFacts(small=SMALL)) == ("small",)
 
 
-def test_who_does_not_take_it_is_not_asked() -> None:
+def test_a_model_with_too_small_a_window_is_not_asked_for_a_summary() -> None:
     assert readers(sizes(prefix=70_000), CompactionFacts(small=SMALL)) == ("small",)
     assert readers(sizes(small_budget=10_000), CompactionFacts(small=SMALL)) == ("main",)
     assert readers(sizes(prefix=70_000, region=70_000), CompactionFacts(small=SMALL)) == ()

@@ -66,7 +66,7 @@ def test_a_fact_without_a_distinctive_common_word_is_not_sent(query) -> None:
     assert found(query) == []
 
 
-def test_a_word_that_most_facts_have_tells_nothing() -> None:
+def test_a_word_that_most_facts_have_does_not_count() -> None:
     facts = [Fact(f"Indwell rule number {name}") for name in "abcdefgh"]
     assert ranked(facts, MemoryQuery("what does Indwell do")) == ()
 

@@ -273,7 +273,7 @@ async def test_the_effort_of_a_chat_counts_from_the_next_turn_on(home) -> None:
     assert [one.effort for one in log if isinstance(one, RequestRecord)] == ["", "high", ""]
 
 
-async def test_an_editor_that_shows_no_documents_is_told_where_the_chat_is(home) -> None:
+async def test_an_editor_that_cannot_show_documents_gets_the_path_of_the_chat(home) -> None:
     async with editing(home, profile=ALE) as editor:
         result = await editor.execute("indwell.chat")
         assert result["shown"] is False

@@ -108,7 +108,7 @@ async def test_a_hunk_of_three_goes_and_the_sentence_says_so(court) -> None:
     assert court.client.asked == []
 
 
-async def test_a_rich_client_reads_the_answer_and_is_not_told_twice(court) -> None:
+async def test_a_rich_client_gets_the_result_only_in_the_answer(court) -> None:
     court.client.features = ClientFeatures(experimental=frozenset({"events"}))
     path = await court.changed("a.txt", 3)
     result = await court.judge("accept", uri=path.as_uri())
@@ -224,7 +224,7 @@ async def test_the_files_that_need_no_question_do_not_wait_for_its_answer(court)
     assert "mine\n" in path.read_text(encoding="utf-8")
 
 
-async def test_a_command_is_answered_in_time_and_the_end_is_told_later(tmp_path) -> None:
+async def test_a_slow_command_is_answered_in_time_and_its_end_reported_later(tmp_path) -> None:
     court = Court(tmp_path, await ledger_in(tmp_path, tmp_path), answer_s=0.05)
     path = await court.changed("a.txt", 3)
     path.write_bytes(path.read_text(encoding="utf-8").replace("and 3", "mine").encode())

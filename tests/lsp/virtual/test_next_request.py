@@ -15,7 +15,7 @@ def last_user(seen) -> str:
     return [one["content"] for one in seen.body["messages"] if one["role"] == "user"][-1]
 
 
-async def test_the_document_shows_each_sent_line_and_looking_tells_the_model_nothing(
+async def test_the_document_shows_each_sent_line_and_opening_it_sends_nothing(
     tmp_path,
 ) -> None:
     home = Home(tmp_path)

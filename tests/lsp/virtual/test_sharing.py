@@ -35,7 +35,7 @@ async def test_a_thousand_readers_share_two_makings_and_none_reads_what_is_old()
     assert await shared.of("y") == "y new"
 
 
-async def test_all_are_told_why_it_cannot_be_made_and_the_next_tries_again() -> None:
+async def test_a_failure_is_reported_to_all_that_wait_and_the_next_caller_tries_again() -> None:
     fails = [True]
 
     async def make(key: str) -> str:

@@ -47,7 +47,7 @@ def test_pol_11_a_pattern_for_one_part_speaks_for_no_other(command: str) -> None
     assert not verdict.rule.startswith("allow:")
 
 
-def test_pol_11_what_a_pattern_covers_with_readers_around_it_is_the_users_word() -> None:
+def test_pol_11_a_pattern_allows_its_command_also_among_readers() -> None:
     for command in ("git fetch x", "git fetch x && git log | head", "timeout 5 git fetch x"):
         verdict = confined(command, allow=("git fetch *",))
         assert (verdict.by_user, verdict.rule) == (True, "allow: git fetch *"), command
@@ -90,7 +90,7 @@ def test_pol_11_a_wildcard_within_a_word_does_not_reach_the_next() -> None:
         *("cat <<E\n\\\\`./x`\nE", "sed -n '/[/p;s,]/w out,x,' a", "sed 's/[/w x;s/]/x/' a"),
     ],
 )
-def test_cmd_03_what_runs_or_writes_passes_for_no_reading(command: str) -> None:
+def test_cmd_03_a_command_that_runs_or_writes_never_counts_as_reading(command: str) -> None:
     for situation in ALL:
         verdict = judge(command, situation)
         assert not (verdict.decision == "allow" and verdict.reads_only), situation
@@ -113,12 +113,12 @@ def test_cmd_03_what_runs_or_writes_passes_for_no_reading(command: str) -> None:
         *("grep -rn --include=*.py x .", "grep -A3 -e x a", "grep -vn x a b", "xxd -c16 -g1 a"),
     ],
 )
-def test_cmd_02_and_what_only_reads_still_runs(command: str) -> None:
+def test_cmd_02_a_command_that_only_reads_still_runs(command: str) -> None:
     assert judge(command, OPEN).reads_only
     assert decided(command, OPEN) == "allow"
 
 
-def test_cmd_03_what_backticks_in_a_text_run_is_judged_by_the_users_rules() -> None:
+def test_cmd_03_commands_in_backticks_are_judged_by_the_users_rules() -> None:
     command = "cat <<E\nx `touch a; curl y` z\nE"
     assert confined(command, deny=("curl",)).decision == "deny"
     assert decided(command) == "ask"
@@ -126,7 +126,7 @@ def test_cmd_03_what_backticks_in_a_text_run_is_judged_by_the_users_rules() -> N
     assert [decided(one) for one in quoted] == ["allow"] * 3
 
 
-def test_cmd_03_what_is_set_in_another_shell_or_perhaps_not_at_all_is_not_known() -> None:
+def test_cmd_03_a_variable_set_in_a_subshell_or_a_condition_is_unknown() -> None:
     for command in ("(c=echo); $c curl x", "false && c=echo; $c curl x", "c=echo & $c curl x"):
         assert confined(command, deny=("curl",)).decision != "allow"
     for command in ("c=echo; while $c curl x; do read c < f; done", "c=ls | cat; $c ./evil"):
@@ -332,7 +332,7 @@ def test_a_command_that_loses_a_file_of_the_workspace_needs_a_question(command: 
         *("[[ 'a[$(x)]' -gt 1 ]]", "[[ -v 'a[$(x)]' ]]", "echo $((a[$(x)]))", "kill 1"),
     ],
 )
-def test_cmd_03_what_runs_or_writes_by_the_way_needs_a_question(command: str) -> None:
+def test_cmd_03_a_reader_that_also_runs_or_writes_needs_a_question(command: str) -> None:
     assert decided(command) == "ask"
 
 
@@ -344,7 +344,7 @@ def test_cmd_03_what_runs_or_writes_by_the_way_needs_a_question(command: str) ->
         *("bundle exec rspec", "rails test", "source .venv/bin/activate", "mv a b", "echo x > f"),
     ],
 )
-def test_cmd_02_what_harms_nobody_in_the_sandbox_is_not_asked_for(command: str) -> None:
+def test_cmd_02_a_command_that_is_harmless_in_the_sandbox_needs_no_question(command: str) -> None:
     assert decided(command) == "allow"
 
 
@@ -416,7 +416,7 @@ def test_a_redirect_with_output_does_not_count_as_emptying_a_file() -> None:
     assert [decided(one) for one in ("ls; > f", "> f < g", "ls && > f")] == ["ask"] * 3
 
 
-def test_pol_12_what_a_bundle_runs_is_seen_as_well() -> None:
+def test_pol_12_the_command_behind_bundle_exec_is_judged_too() -> None:
     assert confined("bundle exec curl x", deny=("curl",)).decision == "deny"
     assert decided("bundle exec curl x") == "ask"
     assert decided("grep -r x $(pwd)/*/ a") == "ask"

@@ -163,7 +163,7 @@ def test_cmd_02_work_in_the_workspace_runs_in_a_sandbox_and_is_asked_for_without
         *("read 'a[$(touch x)]'", "unset 'a[$(touch x)]'", 'printf "$x" a', "printf %n PATH"),
     ],
 )
-def test_cmd_03_what_runs_a_subscript_is_never_let_through(command: str) -> None:
+def test_cmd_03_a_command_with_a_running_subscript_is_never_allowed(command: str) -> None:
     assert allowed([command]) == []
     assert allowed([command], CONFINED) == []
 
@@ -308,7 +308,7 @@ def test_cmd_15_paths_and_wrappers_are_seen_through(command: str) -> None:
     assert allowed(["/usr/bin/ls", "env ls", "timeout 5 ls", "nice -n 5 cat a", "command -v x"])
 
 
-def test_cmd_15_what_is_denied_is_denied_behind_any_wrapper() -> None:
+def test_cmd_15_a_denied_command_is_denied_behind_any_wrapper() -> None:
     ways = [
         "rm x",
         "/bin/rm x",
@@ -419,7 +419,7 @@ def test_cmd_17_no_command_takes_long_and_none_is_too_deep(command: str) -> None
     assert verdict.decision != "allow" or command.startswith(("git log", "cd"))
 
 
-def test_cmd_17_what_is_too_long_to_be_read_is_denied_where_something_is() -> None:
+def test_cmd_17_a_command_too_long_to_read_is_denied_if_a_deny_rule_exists() -> None:
     command = "ls;" * 5_000 + "rm x"
     assert judged(command) == "ask"
     assert judged(command, under(deny="rm *")) == "deny"
@@ -428,7 +428,7 @@ def test_cmd_17_what_is_too_long_to_be_read_is_denied_where_something_is() -> No
 @pytest.mark.parametrize(
     "command", ["ls (", "if ls", "ls 'a", "for", "ls )", "a=(", "ls <<E", "((("]
 )
-def test_cmd_20_what_cannot_be_parsed_needs_a_question(command: str) -> None:
+def test_cmd_20_a_command_that_cannot_be_parsed_needs_a_question(command: str) -> None:
     assert judged(command) == judged(command, CONFINED) == "ask"
     assert judged(command, under(allow="*")) == "ask"
 

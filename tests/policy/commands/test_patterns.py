@@ -59,7 +59,7 @@ def judged(
         ("find *", "find . -exec rm {} +", False),
     ],
 )
-def test_pol_11_what_allows_covers_every_part_exactly(
+def test_pol_11_an_allowing_pattern_covers_every_part_exactly(
     pattern: str,
     command: str,
     covers: bool,  # noqa: FBT001 - a column of the table

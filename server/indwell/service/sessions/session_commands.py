@@ -204,7 +204,7 @@ class SessionCommands:
         """Delete a session; if it is the current one, the next prompt begins a new one.
 
         Raises:
-            UserError: A turn runs in it, it does not exist, another process has it open, or the system
+            UserError: A turn runs in it, it is missing, another process has it open, or the system
                 refuses.
         """
         running = self._turns.running_in(session)
