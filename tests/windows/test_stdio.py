@@ -35,6 +35,7 @@ def test_fix_this_runs_from_initialize_to_the_applied_edit_and_the_exit(tmp_path
         assert finished["ending"] == "done"
         assert editor.leave() == 0
         assert editor.stray == b""
+        assert not any("Traceback" in line for line in editor.log), "".join(editor.log)
     finally:
         editor.close()
 
@@ -72,3 +73,28 @@ def test_a_large_message_goes_out_while_the_editor_reads_slowly(tmp_path) -> Non
         assert editor.leave() == 0
     finally:
         editor.close()
+
+
+CLAIMED = """
+import os, subprocess, sys
+from indwell.lsp.wire.stdio import claim_stdio
+line = claim_stdio()
+print("of a library", flush=True)
+os.write(1, b"of the C library\\n")
+subprocess.run([sys.executable, "-c", "import sys; print('of a child', sys.stdin.read())"])
+data = os.read(line.read_fd, 100)
+os.write(line.write_fd, data + b"|a\\nb\\r\\nc\\x1a")
+"""
+
+
+def test_nobody_else_reads_stdin_or_writes_to_stdout_and_bytes_stay_as_they_are() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CLAIMED],
+        input=b"1\n2\r\n\x1a3",
+        capture_output=True,
+        check=True,
+        timeout=PATIENCE_S,
+    )
+    assert done.stdout == b"1\n2\r\n\x1a3|a\nb\r\nc\x1a"
+    said = done.stderr.decode().replace("\r\n", "\n")
+    assert said == "of a library\nof the C library\nof a child \n"
