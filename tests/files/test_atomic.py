@@ -10,6 +10,7 @@ import pytest
 
 from indwell.errors import EditRefused, ToolError
 from indwell.files.atomic import write_atomic
+from support.platforms import posix_only
 
 if sys.platform != "win32":
     import resource
@@ -26,6 +27,7 @@ def test_a_file_is_replaced_and_nothing_else_is_left(root: Path) -> None:
     assert {path.name: path.read_bytes() for path in root.iterdir()} == {"a": b"new"}
 
 
+@posix_only("modes")
 def test_the_mode_stays(root: Path) -> None:
     (root / "a").write_bytes(b"old")
     (root / "a").chmod(0o751)
@@ -43,6 +45,7 @@ def test_extended_attributes_stay(root: Path) -> None:
     assert os.getxattr(root / "a", "user.origin") == b"here"
 
 
+@posix_only("symlinks")
 def test_a_link_is_followed_and_stays_a_link(root: Path) -> None:
     (root / "real").write_bytes(b"old")
     (root / "link").symlink_to("real")
@@ -51,6 +54,7 @@ def test_a_link_is_followed_and_stays_a_link(root: Path) -> None:
     assert (root / "real").read_bytes() == b"new"
 
 
+@posix_only("symlinks")
 def test_a_link_out_is_not_written_through(root: Path) -> None:
     (root / "w").mkdir()
     (root / "outside").write_bytes(b"old")
@@ -116,6 +120,7 @@ def test_a_file_where_a_folder_should_be_is_reported(root: Path) -> None:
         write_atomic(root / "a" / "b", b"new", [root], parents=True)
 
 
+@posix_only("kernel")
 @pytest.mark.parametrize("is_hard_linked", [False, True])
 def test_no_space_leaves_the_file_as_it_was(root: Path, *, is_hard_linked: bool) -> None:
     (root / "a").write_bytes(b"old")

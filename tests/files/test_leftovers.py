@@ -19,6 +19,9 @@ from indwell.files.atomic import write_atomic
 from indwell.files.in_place import new_journal, undo_path
 from indwell.files.new_file import known_name, usable
 from indwell.files.reading import read_bytes
+from support.platforms import posix_only
+
+pytestmark = posix_only("kernel")
 
 if sys.platform != "win32":
     import fcntl

@@ -12,6 +12,7 @@ import pytest
 from watchdog.events import FileCreatedEvent
 
 from indwell.files.watch.file_watch import BUSY_EVENTS, MOST_ENTRIES, MOST_FOLDERS, FolderWatch
+from support.platforms import posix_only
 
 if sys.platform != "win32":
     import resource
@@ -77,6 +78,7 @@ def test_a_file_that_is_replaced_deleted_or_renamed_is_noticed(
     assert heard(watch, bool) == {path}
 
 
+@posix_only("kernel")
 def test_where_the_system_grants_no_watch_at_all_files_are_looked_at(
     watch: FolderWatch, tmp_path: Path, with_no_descriptor: Callable[[Callable[[], None]], None]
 ) -> None:
@@ -93,6 +95,7 @@ def test_where_the_system_grants_no_watch_at_all_files_are_looked_at(
     assert watch.changed() == {path}
 
 
+@posix_only("kernel")
 @pytest.mark.parametrize("change", ["written", "new", "gone"])
 def test_a_whole_folder_that_no_watch_is_granted_for_is_looked_at_with_its_entries(
     watch: FolderWatch,
@@ -118,6 +121,7 @@ def test_a_whole_folder_that_no_watch_is_granted_for_is_looked_at_with_its_entri
     assert watch.changed() == {tmp_path}
 
 
+@posix_only("kernel")
 def test_very_many_entries_are_all_checked_in_turns(
     watch: FolderWatch, tmp_path: Path, with_no_descriptor: Callable[[Callable[[], None]], None]
 ) -> None:
