@@ -28,6 +28,7 @@ from support.fault_endpoint import (
     streamed,
 )
 from support.loopback_endpoint import chunk
+from support.platforms import posix_only
 
 HALF = chunked(data(chunk({"content": "half"})))
 CALL = {"index": 0, "id": "a", "function": {"name": "read_file", "arguments": '{"pa'}}
@@ -79,6 +80,7 @@ async def test_llm_39_a_host_that_has_no_address_is_reported() -> None:
     )
 
 
+@posix_only("openssl")
 async def test_llm_39_a_certificate_that_nobody_vouches_for_is_reported(
     self_signed: ssl.SSLContext,
 ) -> None:
