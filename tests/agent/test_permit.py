@@ -150,7 +150,7 @@ async def test_pol_06_a_script_that_changes_while_the_user_is_asked_does_not_run
     assert sorted(path.name for path in root.iterdir()) == ["build.sh"]
 
 
-async def test_pol_20_where_the_rules_cannot_be_judged_nothing_runs_and_the_turn_continues(
+async def test_pol_20_a_fault_of_the_rules_denies_the_call_and_the_turn_continues(
     tmp_path: Path,
 ) -> None:
     root = a_root(tmp_path)

@@ -40,7 +40,7 @@ async def test_a_proposed_plan_ends_the_turn_and_is_reported_with_its_document(t
         assert plan_of(records) == Plan("proposed", STEPS, told.path)
 
 
-async def test_where_the_model_says_nothing_else_the_plan_is_the_answer(tmp_path) -> None:
+async def test_the_plan_is_the_answer_if_the_model_says_nothing_else(tmp_path) -> None:
     async with planned(tmp_path, [asks(call(NAME, text=STEPS))]) as made:
         assert (await made.world.turn("mend it")).answer == STEPS
 

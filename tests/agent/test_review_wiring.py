@@ -291,7 +291,7 @@ def test_after_a_rewind_no_turn_gets_a_number_that_another_had() -> None:
     assert past_of([one for turn in turns for one in turn] + [Rewound(1, "small", at)]).turns == 3
 
 
-async def test_where_nothing_can_be_written_down_the_edit_is_made_and_it_is_reported(
+async def test_an_edit_is_made_although_the_review_log_fails_which_is_reported(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "review").write_bytes(b"in the way")

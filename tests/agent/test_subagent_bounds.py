@@ -82,7 +82,7 @@ async def test_no_model_without_a_price_escapes_a_limit_of_money(tmp_path: Path)
 
 
 @pytest.mark.parametrize("budgets", [Budgets(), Budgets(turn=1_000.0)])
-async def test_where_no_limit_could_be_kept_anyway_a_price_is_not_asked_for(
+async def test_a_sub_agent_needs_no_price_if_its_parent_has_none(
     tmp_path: Path, budgets: Budgets
 ) -> None:
     async with a_house(tmp_path, Model([delegates(), says()], children={}), model="cheap") as (

@@ -286,7 +286,7 @@ async def test_a_model_of_the_endpoint_writes_the_summaries(home) -> None:
         assert "compute_total" in json.dumps(seen.body["messages"])
 
 
-async def test_where_the_model_fails_code_extracts_and_says_so(home) -> None:
+async def test_code_extracts_a_summary_with_a_note_if_the_model_fails(home) -> None:
     path = written(home, "one.jsonl", record("a", entries(12)))
     arguments = (path, "--json", "--preset", "regions-d", "--window", "12000", "--model", "summer")
     async with LoopbackEndpoint(lambda _seen: refuse(400, "no such model")) as endpoint:

@@ -344,7 +344,7 @@ async def test_words_that_never_reached_the_model_are_given_back(home) -> None:
     assert "Your words were not sent: my own words\n" in ended.stderr
 
 
-async def test_where_nobody_answers_the_place_of_the_address_is_reported(home) -> None:
+async def test_an_unreachable_address_is_reported_with_the_place_of_its_setting(home) -> None:
     nowhere = "http://127.0.0.1:9/v1"
     path = home.configure(f'model = "q"\nbase_url = "{nowhere}"\n')
     by_variable, by_file = await asyncio.gather(

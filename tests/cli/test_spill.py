@@ -60,7 +60,7 @@ async def test_late_writes_of_a_stopped_turn_do_not_disturb_the_next_turn(tmp_pa
         assert path.read_text(encoding="utf-8") == text
 
 
-async def test_where_it_cannot_be_written_no_half_made_file_stays(tmp_path: Path) -> None:
+async def test_a_failed_spill_leaves_no_partial_file(tmp_path: Path) -> None:
     (tmp_path / "a.txt").mkdir()
     with pytest.raises(SessionError):
         await SpillFolder(tmp_path).keep_as("a.txt", "what was said")

@@ -182,7 +182,7 @@ async def test_logs_are_numbered_on_where_an_earlier_process_ended(tmp_path: Pat
     assert len(list((tmp_path / "agents").iterdir())) == 6
 
 
-async def test_where_no_log_can_be_kept_the_work_continues(tmp_path: Path) -> None:
+async def test_a_sub_agent_works_without_a_log_that_cannot_be_written(tmp_path: Path) -> None:
     class Named:
         id = "s"
 

@@ -98,7 +98,7 @@ def test_a_conversation_that_does_not_fit_is_reported_with_its_largest_part(
     assert "leaves 7,500" in str(caught.value)
 
 
-def test_where_system_and_tools_are_the_largest_part_a_larger_window_is_named() -> None:
+def test_the_error_suggests_a_larger_window_if_system_and_tools_are_the_largest_part() -> None:
     messages = [user("go"), *(assistant("word " * 90), user("on " * 90)) * 4]
     system = (system_block("rule " * 600),)
     config = Config("small", 1_700, 500)

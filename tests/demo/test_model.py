@@ -100,7 +100,7 @@ async def test_without_the_check_it_changes_nothing_and_says_so(tmp_path: Path) 
         assert world.told(EditApplied) == []
 
 
-async def test_where_nothing_is_wrong_it_changes_nothing(tmp_path: Path) -> None:
+async def test_the_demo_model_changes_no_project_without_errors(tmp_path: Path) -> None:
     project = make_project(1)
     workspace = MemoryWorkspace(project.files)
 

@@ -183,7 +183,7 @@ def test_old_text_is_kept_elsewhere_if_the_folder_accepts_no_file() -> None:
 
 
 @pytest.mark.parametrize("is_hard_linked", [False, True])
-def test_where_a_file_without_a_name_cannot_be_given_one_a_named_one_is_made(
+def test_a_named_temporary_file_is_used_if_an_unnamed_one_cannot_be_linked(
     path: Path, *, is_hard_linked: bool
 ) -> None:
     if not is_hard_linked:

@@ -64,7 +64,7 @@ def test_edt_13_two_processes_that_edit_one_file_lose_no_line(
     assert sum(moved) > 0  # they met
 
 
-def test_edt_13_of_threads_that_edit_one_file_none_loses_anothers_edit(tmp_path: Path) -> None:
+def test_edt_13_threads_that_edit_one_file_lose_no_edit(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"")
 

@@ -29,7 +29,7 @@ def test_a_shown_file_is_replaced_and_only_the_newest_stay(tmp_path) -> None:
     assert (folder / "4.md").read_bytes() == b"again"
 
 
-def test_where_nothing_can_be_written_nothing_is_left(tmp_path) -> None:
+def test_a_failed_write_of_a_shown_document_leaves_no_file(tmp_path) -> None:
     folder = tmp_path / "shown"
     (folder / "a.md").mkdir(parents=True)
     with pytest.raises(OSError, match="a.md"):

@@ -79,7 +79,7 @@ def test_a_file_that_is_replaced_deleted_or_renamed_is_noticed(
 
 
 @posix_only("kernel")
-def test_where_the_system_grants_no_watch_at_all_files_are_looked_at(
+def test_files_are_polled_if_the_system_grants_no_watch_at_all(
     watch: FolderWatch, tmp_path: Path, with_no_descriptor: Callable[[Callable[[], None]], None]
 ) -> None:
     path = tmp_path / "a.py"
@@ -211,7 +211,7 @@ def test_a_watched_file_is_reported_when_it_is_created(watch: FolderWatch, tmp_p
     assert heard(watch, bool) == {path}
 
 
-def test_sys_05_where_the_system_grants_no_watch_files_are_looked_at_instead(
+def test_sys_05_files_are_polled_if_the_system_grants_no_watch(
     watch: FolderWatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "gone" / "a.py"  # a folder that is not there cannot be watched

@@ -177,7 +177,7 @@ async def test_text_saved_by_the_user_during_a_command_is_not_rewound(home) -> N
     assert "theirs.txt" not in home.files
 
 
-async def test_where_the_record_of_changes_is_gone_a_rewind_says_so_and_leaves_the_files(
+async def test_a_rewind_without_the_record_of_changes_leaves_the_files_and_reports_it(
     home,
 ) -> None:
     script = [

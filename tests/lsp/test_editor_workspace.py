@@ -151,7 +151,7 @@ async def test_edt_13_edits_of_different_files_do_not_wait_for_each_other(tmp_pa
     await asyncio.wait({editing})
 
 
-async def test_edt_13_of_two_who_edit_a_closed_file_the_second_reads_again(tmp_path) -> None:
+async def test_edt_13_the_second_of_two_editors_of_a_closed_file_reads_again(tmp_path) -> None:
     room = Room(tmp_path)
     other = room.path.with_name("b.py")
     other.write_bytes(BEFORE.encode())

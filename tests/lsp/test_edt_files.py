@@ -204,7 +204,7 @@ async def test_edt_11_an_editor_that_will_not_make_a_file_is_not_gone_round(tmp_
 
 
 @in_no_time
-async def test_edt_12_of_several_edits_in_one_call_all_are_made_or_none(tmp_path) -> None:
+async def test_edt_12_all_edits_of_one_call_are_made_or_none(tmp_path) -> None:
     room = Room(tmp_path)
     await room.agent.read()
     told = await room.agent.refused(MEND, {"old": "no such text", "new": "x"})

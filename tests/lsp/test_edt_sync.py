@@ -17,7 +17,7 @@ def document(room: Room):
 
 
 @in_no_time
-async def test_edt_16_of_two_opens_the_last_one_counts(tmp_path) -> None:
+async def test_edt_16_the_last_of_two_opens_counts(tmp_path) -> None:
     room = Room(tmp_path)
     room.type_text(0)
     await room.agent.read()

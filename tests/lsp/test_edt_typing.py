@@ -118,7 +118,7 @@ async def test_edt_07_edits_of_one_document_go_out_one_after_the_other(tmp_path)
 
 
 @in_no_time
-async def test_edt_13_of_two_agents_in_the_same_lines_the_second_gets_a_conflict(tmp_path) -> None:
+async def test_edt_13_the_second_of_two_agents_in_the_same_lines_gets_a_conflict(tmp_path) -> None:
     room = Room(tmp_path)
     one, two = room.agent, Agent(room)
     await one.read()
@@ -131,7 +131,7 @@ async def test_edt_13_of_two_agents_in_the_same_lines_the_second_gets_a_conflict
 
 
 @in_no_time
-async def test_edt_13_of_two_agents_in_a_closed_file_the_second_gets_a_conflict(tmp_path) -> None:
+async def test_edt_13_the_second_of_two_agents_in_a_closed_file_gets_a_conflict(tmp_path) -> None:
     room = Room(tmp_path, is_open=False)
     one, two = room.agent, Agent(room)
     await one.read()

@@ -35,7 +35,7 @@ def choose_by_name(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("is_rich", [False, True])
-async def test_pol_22_of_three_hunks_the_second_alone_is_applied(
+async def test_pol_22_only_the_second_of_three_hunks_is_applied(
     tmp_path: Path, *, is_rich: bool
 ) -> None:
     home = Home(tmp_path)

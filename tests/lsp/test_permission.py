@@ -162,7 +162,7 @@ async def test_a_plain_editor_is_asked_hunk_by_hunk_if_the_user_says_so(
     assert questions[0] == (message, ("No", "Yes"), 9)
 
 
-async def test_where_there_is_one_hunk_nobody_is_offered_to_choose() -> None:
+async def test_an_edit_of_one_hunk_offers_no_choice_of_hunks() -> None:
     dialog = Dialog("Hunk by hunk…", then=("Yes",))
     assert await ask(dialog) == "no"
     assert len(dialog.asked) == 1

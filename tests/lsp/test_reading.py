@@ -58,7 +58,7 @@ async def test_records_that_the_current_session_has_not_written_yet_are_read(
         session.parts = replace(session.parts, log=log)
 
 
-async def test_where_nothing_can_be_written_what_is_on_disk_is_read(tmp_path: Path) -> None:
+async def test_a_session_is_read_from_disk_if_its_log_cannot_be_written(tmp_path: Path) -> None:
     async def full() -> None:
         raise SessionError("the disk is full; make room")
 

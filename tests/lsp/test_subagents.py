@@ -172,7 +172,7 @@ async def test_a_trusted_workspaces_one_is_data_and_may_only_tighten(tmp_path: P
     assert results(script.of_main[-1]) == ["Bad."]
 
 
-async def test_an_untrusted_workspaces_one_is_not_there(tmp_path: Path) -> None:
+async def test_a_sub_agent_of_an_untrusted_workspace_does_not_exist(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.trusted = ()
     home.write(".indwell/agents/critic.md", NOTES)

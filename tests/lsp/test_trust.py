@@ -477,7 +477,7 @@ async def test_a_user_who_said_no_can_be_asked_again_by_a_command(home) -> None:
     assert (home.workspace / "ran").exists()
 
 
-async def test_where_the_editor_is_in_restricted_mode_the_command_asks_nothing(home) -> None:
+async def test_the_trust_command_asks_nothing_in_the_editors_restricted_mode(home) -> None:
     variables = home.environment()
     async with raw_client(home, environment=variables, hello=False, command=HATCHED) as client:
         capabilities = {"experimental": {"indwell": {"trusted": False}}}

@@ -178,7 +178,7 @@ async def test_only_an_endpoint_out_of_reach_makes_a_turn_worth_a_retry(
     assert (finished.ending, finished.draft, finished.retryable) == ("failed", "go", retryable)
 
 
-async def test_where_no_document_can_be_shown_an_answer_is_a_short_harmless_message(
+async def test_an_answer_is_a_short_harmless_message_if_no_document_can_be_shown(
     tmp_path,
 ) -> None:
     async with a_world(tmp_path, []) as world:

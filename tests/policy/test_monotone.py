@@ -123,7 +123,9 @@ def test_a_run_without_a_sandbox_is_never_unasked(asked: CallFacts, policy: Poli
     "command",
     ["ssh host ls", "bash -c 'ls'", "sudo ls", "env ls", "unheard-of --do ls", "x 'a; ls'"],
 )
-def test_a_rule_that_asks_about_a_wrapper_leaves_what_it_runs_denied(command: str) -> None:
+def test_an_ask_rule_for_a_wrapper_does_not_weaken_a_deny_rule_for_its_command(
+    command: str,
+) -> None:
     asked = CallFacts("bash", "run", command=command, cwd="/w")
     for rules in (PatternRules(deny=("ls",)), PatternRules(ask=("*",), deny=("ls",))):
         for confined in (True, False):

@@ -51,7 +51,7 @@ def test_tru_05_only_what_was_trusted_is_unchanged() -> None:
     assert not is_unchanged(kept(unknown), [unknown])
 
 
-def test_where_no_file_counts_the_question_names_none_that_could_change() -> None:
+def test_the_trust_question_for_a_folder_without_files_names_no_file_that_could_change() -> None:
     last = question_words("/work", [], None).split("\n", 2)[-1]
     assert last == "You are asked again when one comes."
 

@@ -59,7 +59,7 @@ def test_sbx_25_a_deny_rule_and_an_exact_answer_of_the_user_still_count() -> Non
     assert isinstance(decide(asked, given), Allow)
 
 
-def test_sbx_23_where_landlock_holds_commands_what_runs_unasked_writes_nowhere() -> None:
+def test_sbx_23_a_command_without_a_question_writes_nowhere_under_landlock() -> None:
     policy = Policy("auto", roots=("/w",))
     read = decide(run("cat a.py | head"), policy)
     assert isinstance(read, Allow)
@@ -136,7 +136,7 @@ def test_a_command_without_a_question_gets_the_bounds_of_its_level(level: Level)
 
 
 @pytest.mark.parametrize("level", get_args(Level))
-def test_where_nothing_holds_even_what_reads_is_asked_for(level: Level) -> None:
+def test_even_a_reader_needs_a_question_without_any_sandbox(level: Level) -> None:
     policy = policy_under(Policy("auto", roots=("/w",)), Strength(level))
     assert isinstance(decide(run("cat a.py"), policy), Ask if level == "S0" else Allow)
 

@@ -76,7 +76,7 @@ def test_the_prompt_of_fix_this_has_this_text() -> None:
     )
 
 
-def test_a_refactoring_without_a_wish_has_one() -> None:
+def test_a_refactoring_without_instructions_gets_a_default_instruction() -> None:
     assert "make it simpler and clearer" in task_words("refactor", place="a.py", words=" ")
 
 

@@ -85,7 +85,7 @@ async def test_a_redirect_is_not_followed_and_the_key_stays() -> None:
         assert thief.seen == []
 
 
-async def test_where_a_redirect_leads_is_reported_without_the_key() -> None:
+async def test_the_target_of_a_redirect_is_reported_without_the_key() -> None:
     for place in (f"https://away.example/{KEY}/x?k={KEY}", "https://away.example/sk-canary-7e2%2B"):
         key = KEY if KEY + "/" in place else "sk-canary-7e2+"
         with pytest.raises(RequestRejected, match="redirects to 'https://away.example/") as caught:

@@ -120,7 +120,7 @@ async def test_an_overview_by_another_version_is_rebuilt(store) -> None:
     assert store.overview(name) == seen
 
 
-async def test_where_nothing_can_be_kept_the_list_is_the_same(store) -> None:
+async def test_the_list_is_the_same_if_no_overview_can_be_kept(store) -> None:
     name = await session(store)
     (log_of(store, name).with_name(NAME) / "in the way").mkdir(parents=True)
     assert [store.overview(name).preview for _ in range(2)] == ["hello", "hello"]

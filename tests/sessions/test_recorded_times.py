@@ -47,7 +47,7 @@ def test_missing_or_unordered_times_are_ignored(times: tuple[object, ...]) -> No
     assert session(*times) == ()
 
 
-def test_where_messages_had_to_be_repaired_nothing_is_reported_about_times() -> None:
+def test_repaired_messages_have_no_times() -> None:
     entries = [{"role": "assistant", "content": "hello", "timestamp": 1}]
     one = recorded({"messages": entries})
     assert (len(one.messages), one.times_s) == (2, ())

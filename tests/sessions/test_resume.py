@@ -88,7 +88,7 @@ def test_per_11_with_its_answers_a_broken_off_conversation_may_be_sent() -> None
     assert (again.messages, again.open_calls, again.notes) == (answered, (), ())
 
 
-def test_where_records_are_damaged_no_call_is_reported_not_to_have_begun() -> None:
+def test_damaged_records_make_every_open_call_count_as_begun() -> None:
     past = past_of(KILLED_IN_A_CALL[:-1], is_damaged=True)
     assert all(one.begun for one in past.open_calls)
 

@@ -1,4 +1,4 @@
-"""Takes snapshots of the rules, by all that they follow from.
+"""Takes snapshots of the rules, from all their sources.
 
 That is the user's settings and answers, the trust in the folders, the changes of git's data that
 wait for the user, and the sandbox of this machine.

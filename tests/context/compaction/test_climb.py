@@ -54,7 +54,7 @@ def test_a_layer_that_is_out_is_not_asked_even_under_force(preset: str, *, force
     assert next_action(now, PRESETS[preset], everything) is None
 
 
-def test_where_no_summary_gives_anything_more_the_results_of_the_tail_are_cut() -> None:
+def test_results_of_the_tail_are_cut_if_no_summary_saves_more() -> None:
     now = turned(empty(4_000), 1, [code(20), code(400)])
     assert prompt_tokens(now) > now.config.budget
     facts = msgspec.structs.replace(FACTS, failed=frozenset({"regions", "collapse"}))

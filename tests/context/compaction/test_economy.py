@@ -46,7 +46,7 @@ def test_cached_tokens_that_cost_nothing_are_never_worth_a_rewrite():
     assert not at(100, 500_000, 700, input=3.0, cached=1e-9, cache_write=3.75)
 
 
-def test_where_nothing_costs_anything_the_usual_ratios_stand_for_the_time():
+def test_a_free_model_uses_the_usual_price_ratios_to_weigh_time():
     free = {"input": 0.0, "cached": 0.0, "cache_write": 0.0}
     assert at(30_000, 10_000, 700, **free) == at(30_000, 10_000, 700)
     assert at(3_000, 10_000, 700, **free) == at(3_000, 10_000, 700)

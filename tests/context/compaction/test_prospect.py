@@ -88,7 +88,7 @@ def filling(conversation: Conversation, share: float) -> Conversation:
     share=st.floats(0.0, 1.0),
     is_cached=st.booleans(),
 )
-def test_where_nothing_can_pay_the_engine_finds_nothing_to_do(
+def test_the_engine_takes_no_step_if_no_step_can_pay(
     conversation: Conversation, share: float, *, is_cached: bool
 ) -> None:
     words = user("and then " * int(share * prompt_tokens(conversation)))

@@ -192,7 +192,7 @@ def test_a_summary_that_makes_nothing_smaller_is_cut_and_a_card_without_room_lef
     assert least in after.messages[0].blocks
 
 
-def test_where_no_summary_has_room_the_oldest_exchanges_are_dropped_and_a_note_says_so() -> None:
+def test_the_oldest_exchanges_are_dropped_with_a_note_if_no_summary_has_room() -> None:
     now = turned(empty(2_000), 1, ["1\tx = 1 # a little"] * 9)
     plan = plan_of(Collapse(), now)
     step = apply_summary(now, plan, "Done. " * 200, transcript="/state" + "/a_long_folder" * 49)

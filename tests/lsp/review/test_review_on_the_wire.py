@@ -146,7 +146,7 @@ async def test_hints_are_the_fix_of_a_change_and_never_a_problem_for_the_model(h
     assert b"HINT" not in sent
 
 
-async def test_where_a_question_is_never_answered_the_users_lines_stay(home) -> None:
+async def test_the_users_lines_stay_if_a_question_is_never_answered(home) -> None:
     options = {"answer_timeout_s": 0.2}
     async with (
         LoopbackEndpoint(turn()) as endpoint,

@@ -67,7 +67,7 @@ def test_pol_11_an_allowing_pattern_covers_every_part_exactly(
     assert (judged(command, allow=pattern) == "allow") is covers
 
 
-def test_pol_11_who_names_a_form_of_a_command_means_that_form() -> None:
+def test_pol_11_a_pattern_for_one_form_of_a_command_allows_only_that_form() -> None:
     assert judged("ls -la", allow="ls -l?") == "allow"
     assert judged("ls -lah", allow="ls -l?") == "ask"
     assert judged("git status", allow="git log *") == "allow"

@@ -83,7 +83,7 @@ class LineBlocks:
             0,
             0,
         )  # a line and its beginning: both ends of a range are often in one line
-        self._unit = ""  # the encoding that the next two are of; none until a long line needs them
+        self._unit = ""  # encoding of the next two attributes; empty until a long line needs it
         self._units: list[int] = []  # code units of each block
         self._starts: list[int] | None = None  # code units before each block
         self._text: str | None = text

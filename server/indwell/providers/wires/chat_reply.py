@@ -78,7 +78,7 @@ class ChatReply(GrowingReply):
         return self.add(value) if isinstance(value.get("choices"), list) else None
 
     def end(self) -> list[StreamEvent]:
-        """Return the events of what was held back until the end of the stream."""
+        """Return the events of text that was held back until the end of the stream."""
         events: list[StreamEvent] = []
         if self._tags is not None:
             self._say(*self._tags.close(), events)

@@ -140,7 +140,7 @@ class GrowingReply(ABC):
         return chunk if chunk.get("error") or name == b"error" else None
 
     def end(self) -> list[StreamEvent]:
-        """Return the events of what was held back until the end of the stream.
+        """Return the events of text that was held back until the end of the stream.
 
         That is text which could be calls that the model wrote as text: now they are read, or not.
         """
