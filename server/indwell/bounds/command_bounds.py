@@ -336,10 +336,6 @@ def _consequence(held: Strength, mode: Mode, is_restricted: bool) -> str:  # noq
         return f"only what reads runs{tests}; the mode is `plan`"
     if mode == "ask" and held.is_whole:
         return f"{_READS}; the mode is `ask`"
-    if (
-        held.asks_for_all and command_language() == "powershell"
-    ):  # its texts are known, not bash.exe
-        return CONSEQUENCES["S1"]
     return CONSEQUENCES[held.level]
 
 

@@ -125,9 +125,8 @@ class Policy(msgspec.Struct, frozen=True):
             was asked about.
         readers_sandbox: The same for commands that run unasked because they only read; empty if it
             is no other.
-        asks_for_all: Every command needs approval, as on Windows: no sandbox confines it there,
-            and its child programs may parse their arguments by other rules than bash. A command of
-            PowerShell that only reads needs none: its reader knows these rules.
+        asks_for_all: Every command needs approval, as no sandbox holds anything, and its child
+            programs may parse their arguments by other rules than the shell (Windows).
         secret_files: Absolute workspace paths that lead to secret files; reading them needs
             approval if no sandbox hides them.
         obeyed: Absolute files and folders that git is configured to run or obey; protected too.

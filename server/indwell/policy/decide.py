@@ -336,7 +336,7 @@ def _situation(asked: CallFacts, policy: Policy) -> Situation:
 
 def _by_place(verdict: CommandVerdict, policy: Policy) -> CommandVerdict:
     """Turn an allowed command into a question if the mode or the system requires it."""
-    if policy.asks_for_all and not (policy.language == "powershell" and verdict.reads_only):
+    if policy.asks_for_all:
         return msgspec.structs.replace(verdict, decision="ask", rule="shell", reason=ASKS_FOR_ALL)
     if policy.mode != "ask" or verdict.reads_only or verdict.by_user:
         return verdict

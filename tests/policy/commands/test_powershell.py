@@ -30,7 +30,6 @@ WINDOWS = Policy(
     deny=SECRETS,
     roots=("C:\\work",),
     secret_files=("C:\\work\\.env",),
-    asks_for_all=True,
     language="powershell",
 )
 
@@ -68,7 +67,7 @@ def test_no_attack_runs_without_a_question() -> None:
     assert [one for one in ATTACKS if judge(one, OPEN).decision == "allow"] == []
 
 
-def test_what_reads_runs_without_a_question_although_no_sandbox_confines_it() -> None:
+def test_what_reads_runs_without_a_question() -> None:
     asked = [
         text for rule, text in CASES if rule == "read-only" and not isinstance(decided(text), Allow)
     ]
@@ -88,8 +87,10 @@ def test_in_plan_mode_what_reads_runs_and_all_else_is_denied() -> None:
     assert {type(decided(text, plan)) for rule, text in CASES if rule != "read-only"} == {Deny}
 
 
-def test_bash_on_windows_still_asks_about_every_command() -> None:
-    assert isinstance(decided("ls", msgspec.structs.replace(WINDOWS, language="bash")), Ask)
+@pytest.mark.parametrize("language", ["bash", "powershell"])
+def test_where_no_sandbox_holds_anything_every_command_is_asked_about(language: str) -> None:
+    bare = msgspec.structs.replace(WINDOWS, language=language, asks_for_all=True)
+    assert isinstance(decided("ls", bare), Ask)
 
 
 @pytest.mark.parametrize(
