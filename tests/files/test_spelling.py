@@ -22,6 +22,7 @@ from indwell.files.spelling import (
     slashed,
     slashed_glob,
 )
+from indwell.policy.guarded_paths import is_bare
 from indwell.policy.paths import (
     could_be_beneath,
     is_chat,
@@ -314,6 +315,11 @@ def test_a_chat_is_one_in_every_spelling() -> None:
 def test_an_unknown_dot_name_is_one_in_every_spelling() -> None:
     names = (".foo", ".FOO::$DATA", ".foo. ", ".gitignore", "foo~1")
     assert [is_unknown(one) for one in names] == [True, True, True, False, False]
+
+
+def test_a_bare_repository_is_known_by_its_head_as_the_disk_compares_names() -> None:
+    assert [is_bare("HEAD", one) for one in SYSTEMS] == [True] * 3
+    assert [is_bare("head", one) for one in SYSTEMS] == [False, True, True]
 
 
 def test_a_loader_is_named_for_a_short_name_too() -> None:

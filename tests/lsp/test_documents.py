@@ -183,11 +183,11 @@ def test_a_file_is_found_by_its_path_and_the_document_opened_last_counts() -> No
     documents = Documents()
     first = documents.open(item(URI, "a"))
     second = documents.open(item("file:///work/./a.py", "b"))
-    assert documents.at(Path("/work/a.py")) is second
+    assert documents.at(Path("/work/a.py").absolute()) is second
     documents.close("file:///work/./a.py")
-    assert documents.at(Path("/work/a.py")) is first
+    assert documents.at(Path("/work/a.py").absolute()) is first
     documents.close(URI)
-    assert documents.at(Path("/work/a.py")) is None
+    assert documents.at(Path("/work/a.py").absolute()) is None
 
 
 def test_half_a_character_from_an_editor_is_kept_and_digested() -> None:
@@ -232,8 +232,8 @@ async def test_whoever_waits_for_a_change_learns_of_the_next_one_only() -> None:
 @pytest.mark.parametrize(
     ("uri", "path"),
     [
-        ("file:///work/a%20b.py", Path("/work/a b.py")),
-        ("file:///work/x/../%C3%A9.py", Path("/work/é.py")),
+        ("file:///work/a%20b.py", Path("/work/a b.py").absolute()),
+        ("file:///work/x/../%C3%A9.py", Path("/work/é.py").absolute()),
         ("untitled:Untitled-1", None),
         ("git:/w/a.py?HEAD", None),
     ],
@@ -245,7 +245,10 @@ def test_only_file_addresses_have_a_path(uri, path) -> None:
 @pytest.mark.parametrize(
     ("uri", "path"),
     [
-        ("vscode-notebook-cell:/work/a%20b.ipynb#W0sZmlsZQ%3D%3D", Path("/work/a b.ipynb")),
+        (
+            "vscode-notebook-cell:/work/a%20b.ipynb#W0sZmlsZQ%3D%3D",
+            Path("/work/a b.ipynb").absolute(),
+        ),
         ("file:///work/a.ipynb", None),
         ("untitled:Untitled-1", None),
     ],

@@ -29,7 +29,7 @@ from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.verdict import CommandPart, CommandVerdict
 from indwell.policy.commands.verdict import Effect as CommandEffect
 from indwell.policy.file_rules import by_file_rules, own_globs
-from indwell.policy.guarded_paths import BARE, is_guarded
+from indwell.policy.guarded_paths import is_bare, is_guarded
 from indwell.policy.paths import (
     is_beneath,
     is_chat,
@@ -175,7 +175,7 @@ def _why_protected(asked: CallFacts, policy: Policy) -> str:
     if protected is not None:
         if is_chat(protected):
             return f"{quoted(protected)} is a chat: text in it may be sent as your words"
-        if not is_protected(protected) and protected.rpartition("/")[2] != BARE:
+        if not is_protected(protected) and not is_bare(protected.rpartition("/")[2]):
             return _UNKNOWN.format(quoted(protected))
         by = loader_of(protected)
         named = f" (loaded by: {by})" if by else ""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
-from indwell.files.spelling import folded
+from indwell.files.spelling import HERE, System, folded
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy import protected_names
 from indwell.policy.paths import (
@@ -144,11 +144,16 @@ def is_guarded(path: str, harmless: tuple[str, ...] = ()) -> bool:
     ``harmless`` holds dot names that the user knows.
     """
     is_listed = is_protected(path) or is_at_root_unknown(path, harmless)
-    return is_listed or path.rpartition("/")[2] == BARE
+    return is_listed or is_bare(path.rpartition("/")[2])
+
+
+def is_bare(name: str, system: System = HERE) -> bool:
+    """Is it the file that makes a folder a bare repository, as the system's disks compare names?"""
+    return name == BARE or (system != "linux" and name.upper() == BARE)
 
 
 def _is_more_than_listed(path: str, harmless: tuple[str, ...]) -> bool:
-    return is_at_root_unknown(path, harmless) or path.rpartition("/")[2] == BARE
+    return is_at_root_unknown(path, harmless) or is_bare(path.rpartition("/")[2])
 
 
 HOLD_PROGRAMS = frozenset([".venv", "venv", ".virtualenv"])
@@ -168,7 +173,7 @@ def is_repository_sign(name: str) -> bool:
     Everybody who opens a file or a shell beneath it obeys its settings, even in a folder of
     installed files.
     """
-    return name == BARE or (name[:1] == "." and name.casefold() in _REPOSITORIES)
+    return is_bare(name) or (name[:1] == "." and name.casefold() in _REPOSITORIES)
 
 
 def is_obeyed_by_git(path: str) -> bool:
