@@ -6,10 +6,12 @@ import pytest
 
 from support.ledgers import ledger_in
 from support.odd_files import odd_files, through_review
+from support.platforms import posix_only
 
 NUMBER = 40  # ``tests/faults/odd_files.py`` goes through 1,000, open and closed
 
 
+@posix_only("slow")
 @pytest.mark.parametrize("is_open", [False, True])
 async def test_every_byte_outside_the_edit_stays(tmp_path, *, is_open: bool) -> None:
     root = tmp_path.resolve() / "work"

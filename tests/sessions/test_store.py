@@ -70,6 +70,7 @@ def test_a_session_resumed_again_and_again_is_one_conversation(
     assert reading.notices == ()
 
 
+@posix_only("slow")
 async def test_a_torn_tail_is_reported_once_and_stays_in_the_log(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     last = encode(HEARD)
