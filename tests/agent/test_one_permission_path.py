@@ -148,7 +148,7 @@ async def test_a_command_does_not_start_if_it_must_be_asked_about_meanwhile(tmp_
         assert "the rules for commands changed while this one waited" in texts(project)
 
 
-async def test_a_yes_holds_at_the_start_too(tmp_path: Path) -> None:
+async def test_a_yes_still_counts_if_other_settings_change_before_the_start(tmp_path: Path) -> None:
     """The control: other settings change between the yes and the start."""
     async with a_project(tmp_path, [BASH, says()], mode="ask") as project:
         asked = while_asked(project, lambda: None)

@@ -109,7 +109,7 @@ def test_a_flood_of_them_takes_no_room() -> None:
 
 
 @pytest.mark.parametrize("text", [r"\u{202e}", r"a\u{110000}", r"\u{zz}", r"\u{61}"])
-def test_code_that_writes_such_an_escape_keeps_it(text: str) -> None:
+def test_code_with_a_written_escape_keeps_the_escape(text: str) -> None:
     assert restored(text, f"a\u202e{text}") == text
 
 

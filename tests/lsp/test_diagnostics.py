@@ -394,7 +394,7 @@ def test_the_problems_of_a_code_action_are_some_of_what_was_before() -> None:
     run(main())
 
 
-def test_the_problems_of_a_code_action_are_of_the_text_of_then() -> None:
+def test_the_problems_in_a_code_action_request_count_only_for_the_text_at_that_time() -> None:
     async def main() -> None:
         desk = Desk()
         desk.source.offer(URI, [WRONG])

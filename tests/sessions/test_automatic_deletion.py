@@ -188,7 +188,7 @@ async def test_a_session_that_was_not_deleted_after_all_is_not_reported(tmp_path
     assert take_untold(tmp_path) == ()
 
 
-async def test_a_full_disk_does_not_keep_from_making_room(tmp_path) -> None:
+async def test_old_sessions_are_deleted_although_the_record_cannot_be_written(tmp_path) -> None:
     """Nothing can be written where a folder stands in the way of the record."""
     old, _ = await session(tmp_path, 3, size_b=10_000)
     await session(tmp_path, 0)

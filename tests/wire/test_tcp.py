@@ -98,7 +98,7 @@ async def said_to(port: int, data: bytes):
     return reader, writer
 
 
-async def test_the_token_opens_the_line_and_the_port_closes_behind(served) -> None:
+async def test_the_token_opens_the_connection_and_the_port_closes_afterwards(served) -> None:
     reader, writer = await said_to(served.port, hello(served.token))
     assert (await heard(reader))["result"]["serverInfo"]["name"] == "indwell"
     writer.write(frame({"id": 2, "method": "shutdown"}))

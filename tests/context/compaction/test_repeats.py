@@ -132,7 +132,7 @@ def test_only_what_a_line_read_last_counts():
     assert BODY[0] in newest(pointed(read(now, 3, mixed)))
 
 
-def test_a_summary_of_what_was_pointed_at_puts_the_lines_back():
+def test_a_summary_of_the_original_lines_restores_them_at_their_repeats():
     now = read(started(), 1, BODY)
     for number in range(2, 8):
         now = read(now, number, [f"{at}\tother {number}" for at in range(200)], path=f"{number}.x")

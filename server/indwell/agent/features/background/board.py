@@ -262,7 +262,7 @@ class Board:
         self._n_begun, self.lost = n_begun, lost
 
     async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
-        """Start a command, and answer when it runs on or has already ended.
+        """Start a command, and answer when it keeps running or has already ended.
 
         Raises:
             ToolError: It cannot start, or too many commands run.
@@ -329,7 +329,7 @@ class Board:
     async def _begun(
         self, name: str, command: str, run: Run, context: ToolContext
     ) -> RunningCommand:
-        """Start a command, and see whether it runs on."""
+        """Start a command, and see whether it keeps running."""
         path = await context.spill(f"background-{name}.txt", "")
         output = Output(lambda text: _keep(path, text), context.hide)
         is_covered = not context.unasked
