@@ -91,6 +91,9 @@ async def broken_reply(
         return reply.text, reply.finish, reply.problem.replace(endpoint.base_url, "ADDRESS")
 
 
+# A reset on Windows discards what the client's system has received and the client has not read.
+UNREAD_S = 0.02 if sys.platform == "win32" else 0.0
+
 LOST = ("half", "incomplete", "the connection to ADDRESS was lost in the middle of the reply")
 
 
@@ -184,7 +187,7 @@ async def test_llm_14_a_reply_that_was_complete_before_the_connection_broke_is_k
     wire: WireName,
 ) -> None:
     said = HALF[wire] + chunked(end_events(wire)[0])
-    assert await broken_reply(wire, HEAD, said, RST) == ("half", "stop", "")
+    assert await broken_reply(wire, HEAD, said, UNREAD_S, RST) == ("half", "stop", "")
 
 
 @each_wire

@@ -149,7 +149,8 @@ def test_enc_07_the_locale_has_no_say_in_what_is_read_and_written(
     work = tmp_path / "w"
     work.mkdir()
     (work / "a").write_bytes("größe 漢\n".encode())
-    environment = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
+    kept = ("PATH", "HOME", "SYSTEMROOT", "USERPROFILE", "TEMP")  # Windows' Python needs these
+    environment = {key: os.environ[key] for key in kept if key in os.environ}
     environment |= {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
     program = LOCALE_PROGRAM
     if settings == "cp1252":  # what Windows answers there
@@ -157,7 +158,8 @@ def test_enc_07_the_locale_has_no_say_in_what_is_read_and_written(
             "import locale\nlocale.getpreferredencoding = lambda *_: 'cp1252'\n"
             "locale.getencoding = lambda: 'cp1252'\n"
         ) + program
-    paths = json.dumps([str(Path(__file__).parents[1])])
+    checkout = Path(__file__).parents[2]
+    paths = json.dumps([str(checkout / "tests"), str(checkout / "server")])
     subprocess.run(
         [sys.executable, "-W", "error", "-X", "warn_default_encoding", "-c", program, paths,
          work, tmp_path / "spill"],
