@@ -49,7 +49,7 @@ async def edited_then(tmp_path: Path, text: str | None) -> list[str]:
         return told(world)
 
 
-async def test_a_formatter_after_the_edit_is_reported_with_what_it_did(tmp_path: Path) -> None:
+async def test_a_reformatting_after_an_edit_is_reported_with_its_diff(tmp_path: Path) -> None:
     [words] = await edited_then(tmp_path, "x  =  9\ny = 2\n")
     opening, sentence, *diff = words.split("\n")
     assert opening == '<changed-file path="a.py">'
@@ -104,7 +104,7 @@ async def test_edt_22_after_a_difference_was_shown_whole_the_next_edit_needs_no_
         assert world.workspace.files[ROOT / "a.py"] == "x  =  8\ny = 2\n"
 
 
-async def test_one_change_is_reported_once_and_the_next_one_again(tmp_path: Path) -> None:
+async def test_each_outside_change_of_a_file_is_reported_once(tmp_path: Path) -> None:
     script = [READ, *[says("Yes.")] * 5]
     async with a_world(tmp_path, script, files=FILES) as world:
         await world.turn()

@@ -113,7 +113,7 @@ async def test_a_session_without_the_tool_gets_no_list_of_sub_agents(tmp_path: P
         assert all(one.meta.source != "agent_list" for one in (await forthcoming(world.session))[1])
 
 
-async def test_a_session_that_continues_learns_of_them_again_only_if_they_changed(
+async def test_a_resumed_session_lists_sub_agents_again_only_if_the_list_changed(
     tmp_path: Path,
 ) -> None:
     async with a_world(tmp_path, [says()], registry=registry()) as first:

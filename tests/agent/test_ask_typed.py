@@ -59,7 +59,7 @@ def test_if_options_have_no_numbers_a_number_counts_as_words() -> None:
     assert answer_of(NUMBERS, "2", numbered=False) == Answer(chosen=0)
 
 
-async def test_steering_words_can_choose_an_option_too(tmp_path) -> None:
+async def test_a_steering_message_can_choose_an_option(tmp_path) -> None:
     board = QuestionBoard()
     tool = make_ask_user(board, Silent(), "s1", lambda: 60.0)
     asking = asks(call(NAME, "q1", question="How many?", options=list(NUMBERS)))

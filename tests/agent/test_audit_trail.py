@@ -30,7 +30,7 @@ async def acted(world: World) -> list[tuple[str, str | None, str, str]]:
     return [(act.tool, act.decision, act.answer, act.end) for act in found]
 
 
-async def test_reads_that_may_are_not_listed_and_everything_else_is(tmp_path: Path) -> None:
+async def test_the_audit_lists_every_call_except_allowed_reads(tmp_path: Path) -> None:
     script = [
         asks(
             call("read_file", "c1", path="a.py"),

@@ -42,7 +42,9 @@ from support.session import asks, call, says, with_parts
 pytestmark = needs_bubblewrap
 
 
-async def test_prc_13_a_command_runs_on_and_is_looked_at_until_it_ends(tmp_path: Path) -> None:
+async def test_prc_13_the_model_reads_output_of_a_background_command_until_the_command_ends(
+    tmp_path: Path,
+) -> None:
     script = [starts(WAITS), looks(id="b1"), says("it runs"), looks(id="b1"), looks(), says("ok")]
     async with background(tmp_path, script) as project:
         await project.turn()
@@ -134,7 +136,9 @@ async def test_no_background_command_survives_the_end_of_its_session(
     assert asleep(number) == []
 
 
-async def test_a_cancelled_turn_leaves_it_and_ends_one_that_was_being_begun(tmp_path: Path) -> None:
+async def test_a_cancelled_turn_ends_only_a_background_command_that_was_still_starting(
+    tmp_path: Path,
+) -> None:
     script = [starts(WAITS), says("it runs"), starts("cat gate", "s2"), says("never")]
     async with background(tmp_path, script) as project:
         await project.turn()
@@ -266,7 +270,9 @@ async def test_changes_between_turns_are_not_the_agents_and_that_is_reported_onc
         assert project.notices.count(BETWEEN.format(names="b1 runs on")) == 1
 
 
-async def test_a_session_that_continues_says_what_ended_with_the_last_one(tmp_path: Path) -> None:
+async def test_a_resumed_session_names_commands_that_ended_with_the_earlier_process(
+    tmp_path: Path,
+) -> None:
     script = [starts(WAITS), starts("cat gate", "s2"), looks(id="b2", stop=True), says("fine")]
     async with background(tmp_path, script) as project:
         await project.turn()

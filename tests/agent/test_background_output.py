@@ -57,7 +57,7 @@ async def test_output_that_arrives_faster_than_it_is_stored_is_counted() -> None
     assert "[… 7 bytes came too fast to be kept …]" in await output.take_news(str)
 
 
-async def test_a_command_waits_for_what_it_wrote_and_loses_nothing(tmp_path: Path) -> None:
+async def test_all_output_of_a_fast_command_is_kept(tmp_path: Path) -> None:
     output, kept = hiding()
     n_lines = 3 * MOST_WAITING_B // 8
     finished = await run_program(
@@ -86,7 +86,7 @@ async def test_output_of_any_size_leaves_room_afterwards(piece: bytes) -> None:
     assert output.feed(b"") is None
 
 
-async def test_a_long_line_with_an_end_is_looked_at_whole() -> None:
+async def test_a_secret_across_two_pieces_of_a_long_line_is_hidden() -> None:
     secret = made_secrets()["github"][1]
     output, kept = hiding()
     for start in range(32_700, 32_780, 10):  # about where a piece ends
@@ -109,7 +109,7 @@ async def test_a_full_disk_stops_no_command() -> None:
     assert not output.is_whole
 
 
-async def test_a_line_is_looked_at_whole_for_what_is_hidden() -> None:
+async def test_secrets_are_searched_in_whole_lines() -> None:
     seen: list[str] = []
 
     def hide(text: str) -> str:
@@ -125,7 +125,7 @@ async def test_a_line_is_looked_at_whole_for_what_is_hidden() -> None:
 
 
 @pytest.mark.parametrize("end", [b"\n", b""])
-async def test_a_look_at_half_a_secret_tears_it_nowhere(end: bytes) -> None:
+async def test_half_a_secret_is_not_shown_when_output_is_read_early(end: bytes) -> None:
     secret = made_secrets()["github"][1]
     output, kept = hiding()
     output.feed(f"token {secret[:20]}".encode())
@@ -138,7 +138,7 @@ async def test_a_look_at_half_a_secret_tears_it_nowhere(end: bytes) -> None:
     assert "".join(kept).startswith("token [secret hidden")
 
 
-async def test_a_look_at_each_line_of_a_private_key_shows_none() -> None:
+async def test_reading_output_line_by_line_shows_no_line_of_a_private_key() -> None:
     key = made_secrets()["private key"][0]
     output, kept = hiding()
     news = []
@@ -159,7 +159,7 @@ async def test_words_of_a_private_key_hold_nothing_else_back() -> None:
     assert await output.take_news(str) == lines
 
 
-async def test_a_line_without_an_end_is_shown_and_comes_again_when_it_has_one() -> None:
+async def test_an_unfinished_line_is_shown_and_shown_again_when_complete() -> None:
     output, kept = hiding()
     output.feed(b"one\nGo on? ")
     assert await output.take_news(str) == "one\nGo on? "

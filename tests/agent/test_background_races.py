@@ -38,7 +38,9 @@ from support.session import asks, call, says
 pytestmark = needs_bubblewrap
 
 
-async def test_one_that_writes_without_end_is_answered_and_looked_at(tmp_path: Path) -> None:
+async def test_a_background_command_with_endless_output_can_be_started_and_read(
+    tmp_path: Path,
+) -> None:
     script = [starts("yes"), says("it runs"), looks(id="b1"), says("ok")]
     async with background(tmp_path, script) as project:
         await asyncio.wait_for(project.turn(), SOON_S)

@@ -28,7 +28,7 @@ READ_A, READ_B = call("read_file", path="a.py"), call("read_file", path="b.py")
         (Usage(10, cached=99), Usage(1_000, cached=10, output=100)),
     ],
 )
-def test_the_cache_is_expected_to_do_what_it_did_last(last: Usage, expected: Usage) -> None:
+def test_the_expected_cache_hit_follows_the_last_reply(last: Usage, expected: Usage) -> None:
     assert expected_usage(1_000, last, 100) == expected
 
 

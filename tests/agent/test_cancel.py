@@ -178,7 +178,7 @@ async def test_a_stopped_call_that_had_begun_to_answer_is_charged_as_estimated(
     assert (finished.usage, finished.cost) == (spent.usage, spent.usage.output * 0.25)
 
 
-async def test_a_stopped_call_of_which_nothing_came_costs_nothing(tmp_path: Path) -> None:
+async def test_a_request_cancelled_before_any_reply_costs_nothing(tmp_path: Path) -> None:
     asked = asyncio.Event()
 
     def never_answers(request: Request) -> Hang:

@@ -49,7 +49,7 @@ async def during(project: Project, n_check: int, act: object) -> TurnFinished:
         ),
     ],
 )
-async def test_a_check_that_may_not_have_seen_all_verifies_nothing(
+async def test_a_check_that_may_have_skipped_files_does_not_verify_the_turn(
     tmp_path: Path, command: str, why: str
 ) -> None:
     files = {"old.txt": "x\n"}

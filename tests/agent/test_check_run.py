@@ -110,7 +110,7 @@ async def test_a_check_that_fails_without_a_place_is_an_error_if_it_passed_befor
         assert "fails now (exit code 3): Error: 1 test failed" in project.told()[0]
 
 
-async def test_a_check_that_cannot_run_verifies_nothing(tmp_path: Path) -> None:
+async def test_a_check_command_that_cannot_run_does_not_verify_the_turn(tmp_path: Path) -> None:
     for number, (command, why) in enumerate(
         (
             ("no-such-program", "`no-such-program` was not found"),

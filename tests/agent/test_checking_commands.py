@@ -86,7 +86,7 @@ def test_a_check_whose_exit_status_is_that_of_the_command_is_named(
     assert names(command) == found
 
 
-def test_a_command_that_the_project_names_as_its_check_is_one() -> None:
+def test_the_check_command_from_the_settings_counts_as_a_check() -> None:
     assert names("./verify.sh --all") == []
     assert names("./verify.sh  --all", "./verify.sh --all") == ["./verify.sh  --all"]
     assert names("./verify.sh --all || true", "./verify.sh --all") == []

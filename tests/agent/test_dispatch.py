@@ -174,7 +174,7 @@ async def test_an_edit_is_confirmed_by_its_diff_in_mode_ask(tmp_path: Path) -> N
         assert world.workspace.files[Path("/workspace/a.py")] == "x = 2\n"
 
 
-async def test_nobody_is_asked_about_an_edit_that_cannot_be_made(tmp_path: Path) -> None:
+async def test_the_user_is_not_asked_about_an_edit_that_cannot_be_applied(tmp_path: Path) -> None:
     edit = call("edit_file", path="a.py", edits=[{"old": "nowhere", "new": "2"}])
     script = [asks(edit), says()]
     async with a_world(tmp_path, script, files={"a.py": "1"}, policy=Policy("ask")) as world:
@@ -183,7 +183,7 @@ async def test_nobody_is_asked_about_an_edit_that_cannot_be_made(tmp_path: Path)
         assert "has not been read yet" in world.results[0].text
 
 
-async def test_in_mode_plan_nothing_is_changed_or_asked(tmp_path: Path) -> None:
+async def test_plan_mode_refuses_changes_without_asking_the_user(tmp_path: Path) -> None:
     done: list[str] = []
     calls = [call("write_file", "c1", path="b.py", content="x"), call("act", "c2", name="x")]
     tools = [recorder("act", done, "run")]

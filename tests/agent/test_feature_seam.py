@@ -34,7 +34,7 @@ def reminders(made: World) -> list[str]:
 KEEP = asks(call("note", "n1", text="the port is 8080"))
 
 
-async def test_its_tool_its_reminder_and_its_state_work(tmp_path: Path) -> None:
+async def test_a_feature_adds_a_tool_a_reminder_and_a_state(tmp_path: Path) -> None:
     script = [KEEP, says("kept"), says("well"), says("again")]
     async with a_world(tmp_path, script, features=[notes()]) as made:
         await made.turn("look")

@@ -127,7 +127,7 @@ async def test_a_summary_that_fails_is_made_without_a_model_and_fails_no_turn(
         await world.records()
 
 
-async def test_the_main_model_reads_its_last_request_with_the_instructions_behind_it(
+async def test_a_summary_request_is_the_last_request_plus_the_summary_instructions(
     tmp_path: Path,
 ) -> None:
     async with a_long_world(tmp_path, works(10), window=2 * WINDOW) as world:
@@ -157,7 +157,7 @@ async def test_a_small_model_that_is_cheaper_reads_the_region_alone(tmp_path: Pa
 
 
 @pytest.mark.parametrize("price", [None, 0.5])
-async def test_a_small_model_is_asked_only_if_the_users_limit_of_money_can_count_it(
+async def test_a_small_model_summarises_only_if_its_price_counts_towards_the_users_budget(
     tmp_path: Path, price: float | None
 ) -> None:
     provider = ScriptedProvider(lambda _: Reply(SUMMARY, usage=Usage(input=3_000, output=20)))
@@ -240,7 +240,7 @@ async def test_a_message_larger_than_the_window_is_a_clear_error_with_numbers(
         await world.records()
 
 
-async def test_a_disk_that_takes_no_text_ends_shortening_and_loses_nothing(tmp_path: Path) -> None:
+async def test_a_full_disk_stops_compaction_and_keeps_every_message(tmp_path: Path) -> None:
     async def full(name: str, text: str) -> Path:
         raise SessionError("no room")
 
@@ -303,7 +303,7 @@ async def test_the_models_wish_is_taken_before_its_next_call(tmp_path: Path) -> 
         assert len(world.provider.requests) == 6
 
 
-async def test_the_user_can_ask_for_it_between_turns_and_the_words_go_to_no_model(
+async def test_the_compact_command_runs_between_turns_and_is_not_sent_to_a_model(
     tmp_path: Path,
 ) -> None:
     async with a_long_world(tmp_path, works(3)) as world:
@@ -320,7 +320,9 @@ async def test_the_user_can_ask_for_it_between_turns_and_the_words_go_to_no_mode
         assert (await world.turn("go on")).ending == "done"
 
 
-async def test_a_requested_compaction_without_a_conversation_says_so(tmp_path: Path) -> None:
+async def test_a_compact_command_without_a_conversation_reports_nothing_to_shorten(
+    tmp_path: Path,
+) -> None:
     async with a_long_world(tmp_path, []) as world:
         finished = await world.turn("/compact")
         assert finished.ending == "done"

@@ -54,7 +54,7 @@ def last_result(world: World) -> ToolResult:
     return world.results[-1]
 
 
-async def test_the_result_of_an_edit_ends_with_what_it_did_to_the_problems(tmp_path: Path) -> None:
+async def test_the_result_of_an_edit_lists_new_and_fixed_problems(tmp_path: Path) -> None:
     old = Problem(1, "error", "bad spacing", "ruff", "E1")
     source = ScriptedSource({FILE: (old,)}, {FILE: (WRONG,)}, {FILE: ()})
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
@@ -66,7 +66,7 @@ async def test_the_result_of_an_edit_ends_with_what_it_did_to_the_problems(tmp_p
     assert [settle for _, settle in source.asked] == [0, 2.0, 2.0]
 
 
-async def test_an_edit_that_changes_no_problem_says_nothing(tmp_path: Path) -> None:
+async def test_an_edit_that_changes_no_problem_reports_no_problems(tmp_path: Path) -> None:
     source = ScriptedSource({FILE: (WRONG,)})
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
         with_gate(world, source)
@@ -240,7 +240,7 @@ async def test_a_new_file_that_no_checker_has_looked_at_names_them(tmp_path: Pat
     assert finished.verified == "not verified: ruff and basedpyright have not looked at new.py"
 
 
-async def test_each_checker_is_compared_with_what_it_said_itself_before(tmp_path: Path) -> None:
+async def test_each_checker_is_compared_with_its_own_earlier_report(tmp_path: Path) -> None:
     """What ``slow`` says once it has looked was there before: no edit has made it."""
     old = Problem(1, "error", "old")
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
@@ -250,7 +250,7 @@ async def test_each_checker_is_compared_with_what_it_said_itself_before(tmp_path
     assert finished.verified == "verified by quick and slow"
 
 
-async def test_an_error_of_a_checker_that_has_looked_counts_though_another_has_not(
+async def test_an_error_of_one_checker_counts_while_another_checker_still_works(
     tmp_path: Path,
 ) -> None:
     source = TwoCheckers({}, None)
@@ -322,7 +322,7 @@ async def test_a_turn_can_be_stopped_while_it_waits_for_problems(tmp_path: Path)
         await world.records()
 
 
-async def test_a_turn_that_fails_is_not_asked(tmp_path: Path) -> None:
+async def test_a_failed_turn_is_not_asked_to_fix_its_problems(tmp_path: Path) -> None:
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)})
     broken = Reply("half", finish="length", usage=Usage(input=10, output=1))
     async with a_world(tmp_path, [READ, EDIT, broken], files=FILES) as world:

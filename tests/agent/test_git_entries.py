@@ -171,7 +171,7 @@ async def test_a_removed_entry_no_longer_waits(work: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["echo x > .git/index", "mkdir .git/reftable"])
-async def test_an_unreadable_entry_waits_too(work: Path, damage: str) -> None:
+async def test_an_unreadable_git_entry_also_waits_for_the_user(work: Path, damage: str) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     run(work, damage)

@@ -99,7 +99,7 @@ async def test_the_next_process_reports_changes_that_a_killed_process_missed(pla
     assert await command(place.process(), place, "true") == [], "it is the user's own again"
 
 
-async def test_changes_by_a_background_command_are_reported_before_the_next_one(
+async def test_git_changes_by_a_background_command_are_reported_at_the_next_command(
     place: Place,
 ) -> None:
     entries = place.process()
@@ -122,7 +122,7 @@ async def test_changes_by_a_check_or_hook_are_reported_before_the_next_command(
     assert await command(entries, place, "true") == [IN_INDEX]
 
 
-async def test_changes_by_a_stopped_check_are_reported_too(place: Place) -> None:
+async def test_git_changes_by_a_stopped_check_are_reported(place: Place) -> None:
     entries = place.process()
 
     async def stopped() -> None:

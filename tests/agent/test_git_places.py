@@ -84,7 +84,7 @@ async def test_files_that_git_is_configured_to_obey_are_protected(
     assert (question.reason, question.rule) == (f"git runs or obeys {path!r}", "")
 
 
-async def test_a_hard_link_to_a_secret_file_in_any_folder_is_one(tmp_path: Path) -> None:
+async def test_a_hard_link_to_a_secret_file_in_any_folder_counts_as_secret(tmp_path: Path) -> None:
     root = a_root(tmp_path, "b/.env", "a/other.txt")
     (root / "a" / "notes.txt").hardlink_to(root / "b" / ".env")
     script = [asks(call("read_file", path="a/notes.txt")), says()]

@@ -28,7 +28,7 @@ def grown(script: list[tuple[str, str, int]]) -> list[tuple[Message, ...]]:
 
 @settings(deadline=None)
 @given(parts, st.data())
-def test_added_messages_fold_back_to_the_whole(
+def test_logged_messages_rebuild_the_whole_conversation(
     script: list[tuple[str, str, int]], data: st.DataObject
 ) -> None:
     values = grown(script)

@@ -104,7 +104,7 @@ def test_a_long_text_keeps_both_ends_and_says_where_the_rest_is() -> None:
     assert "[… 10,003 characters left out; all of it is in '/spill/hook.txt' …]" in text
 
 
-def test_a_payload_is_bounded_and_says_so() -> None:
+def test_a_long_hook_payload_is_cut_with_a_mark() -> None:
     assert cut("short") == "short"
     assert cut("x" * (MOST_CHARACTERS + 5)).endswith("x\n[… 5 characters left out …]")
 

@@ -44,7 +44,7 @@ def another_script(_project: Project, script: Path) -> None:
 @pytest.mark.parametrize(
     ("happens", "written"), [(nothing, "ran\n"), (a_new_rule, ""), (another_script, "")]
 )
-async def test_a_hook_runs_only_as_the_user_was_asked(
+async def test_a_hook_whose_script_changed_during_the_question_does_not_run(
     tmp_path: Path, happens: Callable[[Project, Path], None], written: str
 ) -> None:
     files = {WORKSPACE_FILE: HOOK, "hook.sh": SCRIPT, "ran": ""}

@@ -112,7 +112,7 @@ async def test_a_prompt_that_a_hook_stops_reaches_no_model_and_returns(tmp_path:
         assert (await project.turn("ask nobody")).answer == "hello"
 
 
-async def test_words_in_the_middle_of_a_turn_are_looked_at_too(tmp_path: Path) -> None:
+async def test_prompt_hooks_see_steering_messages(tmp_path: Path) -> None:
     command = "grep -q customer && exit 2; exit 0"
     hooks = (Hook("prompt_submitted", command),)
 
@@ -211,7 +211,7 @@ async def test_a_compaction_is_reported(tmp_path: Path) -> None:
     ids=["fails", "is not there", "hangs", "is killed", "says nonsense"],
 )
 @pytest.mark.parametrize("if_broken", ["", "go on"])
-async def test_a_hook_that_does_not_work_stops_the_call_unless_it_is_to_be_passed_over(
+async def test_a_broken_hook_stops_the_call_unless_if_broken_allows_it(
     command: str, why: str, if_broken: Any, tmp_path: Path
 ) -> None:
     hooks = (Hook("before_tool", command, timeout_s=0.5, if_broken=if_broken),)
@@ -323,7 +323,7 @@ async def test_no_secret_goes_to_a_hook_or_from_a_hook_to_the_model(tmp_path: Pa
         assert secret not in injected(project)[0]
 
 
-async def test_a_long_output_is_cut_and_can_be_read_whole(tmp_path: Path) -> None:
+async def test_a_long_hook_output_is_cut_and_kept_whole_in_a_file(tmp_path: Path) -> None:
     hooks = (Hook("prompt_submitted", "seq 1 20000"),)
     async with a_project(tmp_path, [says()], hooks=hooks) as project:
         await project.turn()

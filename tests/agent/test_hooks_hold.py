@@ -75,7 +75,7 @@ async def test_text_that_a_hook_added_to_steering_words_is_never_sent_after_a_st
 
 
 @pytest.mark.parametrize("event", ["prompt_submitted", "before_tool"])
-async def test_a_no_to_a_hook_of_the_project_passes_it_over_and_stops_nothing(
+async def test_a_project_hook_that_the_user_refused_is_skipped_and_stops_no_call(
     event: str, tmp_path: Path
 ) -> None:
     files = {WORKSPACE_FILE: THEIRS.format(event)}

@@ -125,7 +125,7 @@ async def test_calls_with_the_same_id_or_none_do_not_confuse_the_session(tmp_pat
         assert (await world.turn("go on")).ending == "done"
 
 
-async def test_text_that_cannot_be_encoded_reads_back_the_same(tmp_path: Path) -> None:
+async def test_text_with_lone_surrogates_survives_the_session_log(tmp_path: Path) -> None:
     script = [asks(call("read_file", path="\ud800.py"), text="half \udc00"), says()]
     async with a_world(tmp_path, script) as world:
         assert (await world.turn("a \ud83d word")).ending == "done"

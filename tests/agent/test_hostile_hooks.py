@@ -75,7 +75,7 @@ async def test_no_word_of_a_hook_spares_a_question(said: str, tmp_path: Path) ->
         assert len(project.approver.questions) == 1
 
 
-async def test_a_model_that_adds_a_hook_has_to_ask_and_gets_none_in_that_turn(
+async def test_a_hook_that_the_model_writes_needs_permission_and_does_not_run_that_turn(
     tmp_path: Path,
 ) -> None:
     text = '[[hooks]]\nevent = "before_tool"\ncommand = "touch pwn"\n'
@@ -105,7 +105,7 @@ async def test_a_model_cannot_take_a_guard_away_in_the_middle_of_a_turn(tmp_path
         assert request.count("not run: a hook of the user's stopped it") == len(script)
 
 
-async def test_a_sub_agents_calls_are_guarded_too(tmp_path: Path) -> None:
+async def test_hooks_guard_the_calls_of_a_sub_agent(tmp_path: Path) -> None:
     script = [
         asks(call("agent", task="run it")),
         asks(call("bash", "c2", command="touch pwn")),

@@ -57,7 +57,7 @@ async def test_a_forged_fact_in_the_conversation_is_not_sent_again(tmp_path) -> 
         the_block(made)
 
 
-async def test_the_user_sees_a_forged_fact_as_it_is(tmp_path) -> None:
+async def test_the_permission_question_shows_a_forged_fact_unchanged(tmp_path) -> None:
     pages = MemoryPages(tmp_path / "memory", "shop")
     tool = make_remember(pages, "s1", lambda: NOW)
     script = [asks(call("remember", fact=FORGED[0])), says()]

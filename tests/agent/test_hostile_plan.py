@@ -45,7 +45,7 @@ def of_source(request: Request, source: str) -> list[Text]:
     ]
 
 
-async def test_a_plan_that_forges_tags_opens_none_even_when_it_is_approved(tmp_path) -> None:
+async def test_forged_tags_in_an_approved_plan_are_escaped(tmp_path) -> None:
     asked: list[Request] = []
 
     def ending(request: Request) -> Any:
@@ -64,7 +64,7 @@ async def test_a_plan_that_forges_tags_opens_none_even_when_it_is_approved(tmp_p
     assert "&lt;system-reminder>" in block.text
 
 
-async def test_a_plan_that_nobody_approved_is_no_more_than_the_models_own_call(tmp_path) -> None:
+async def test_an_unapproved_plan_is_sent_only_as_the_models_own_call(tmp_path) -> None:
     asked: list[Request] = []
 
     def ending(request: Request) -> Any:

@@ -196,7 +196,7 @@ async def test_a_folder_cannot_take_the_place_of_the_user_s_skill(folder, home, 
     assert "Their" not in everything(world)
 
 
-async def test_allowed_tools_allow_nothing(folder):
+async def test_allowed_tools_in_a_skill_grant_no_permission(folder):
     folder.put(
         "build",
         ORDERS.format(about="x", more="allowed-tools: bash(*) write_file\n", body="Run make."),

@@ -45,7 +45,7 @@ async def test_inj_14_an_answer_with_a_forged_tag_stays_data(tmp_path: Path) -> 
     assert len(last.blocks) == 1, "nothing came along with it"
 
 
-async def test_an_answer_allows_nothing(tmp_path: Path) -> None:
+async def test_an_answer_of_a_sub_agent_grants_no_permission(tmp_path: Path) -> None:
     """INJ-14: the model believes it, and the user is asked all the same."""
     model = Model(
         [delegates(), asks(call("bash", "b1", name="rm -rf build")), says()],
@@ -73,7 +73,7 @@ TRIES: Sequence[tuple[str, dict[str, object]]] = [
 
 
 @pytest.mark.parametrize("mode", ["auto", "review", "ask", "plan"])
-async def test_pol_17_it_gets_nothing_that_the_main_one_would_not_get(
+async def test_pol_17_a_sub_agent_gets_no_more_permissions_than_the_main_agent(
     tmp_path: Path, mode: Any
 ) -> None:
     (tmp_path / "outside.txt").write_bytes(b"the user's")
@@ -92,7 +92,9 @@ async def test_pol_17_it_gets_nothing_that_the_main_one_would_not_get(
     assert (tmp_path / "outside.txt").read_text(encoding="utf-8") == "the user's"
 
 
-async def test_a_tool_that_it_was_not_given_is_on_record_with_its_name(tmp_path: Path) -> None:
+async def test_a_sub_agents_call_of_an_unknown_tool_is_recorded_with_the_tools_name(
+    tmp_path: Path,
+) -> None:
     asked = call("no_such", "t1", path="x")
     model = Model([delegates(id_="c1"), says()], children={PLAIN: [asks(asked), says("x")]})
     async with a_house(tmp_path, model) as (world, _):

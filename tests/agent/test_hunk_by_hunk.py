@@ -114,7 +114,7 @@ async def test_the_model_knows_the_current_text_after_a_partial_refusal(tmp_path
         assert workspace.files[ROOT / "a.txt"] == changed(("line 2\n", "2\n"))
 
 
-async def test_a_whole_file_written_again_is_answered_by_hunk_too(tmp_path: Path) -> None:
+async def test_the_user_answers_a_rewritten_file_hunk_by_hunk(tmp_path: Path) -> None:
     text = changed(("line 2\n", "two\n"), ("line 38\n", ""))
     write = asks(call("write_file", "c2", path="a.txt", content=text))
     workspace = MemoryWorkspace({"a.txt": BEFORE})
@@ -167,7 +167,7 @@ BLOCK = "a\nb\nc\nd\ne\nf\ng\nh\n"
 @pytest.mark.parametrize("is_above", [True, False])
 @pytest.mark.parametrize("numbers", [None, (1,)])
 @pytest.mark.parametrize("is_all", [True, False])
-async def test_an_answer_is_for_nothing_if_lines_like_the_shown_ones_came_meanwhile(
+async def test_an_answer_about_a_hunk_is_void_if_equal_lines_appeared_meanwhile(
     tmp_path: Path, *, is_all: bool, numbers: tuple[int, ...] | None, is_above: bool
 ) -> None:
     """Which of the equal blocks was meant cannot be told from the lines any more."""

@@ -123,7 +123,7 @@ async def test_a_tool_that_departed_is_refused_by_name_and_named_once(tmp_path: 
     assert "No longer available: phone_book." in reminder
 
 
-async def test_the_newest_reminder_replaces_the_earlier_ones(tmp_path: Path) -> None:
+async def test_the_newest_reminder_of_late_tools_replaces_earlier_reminders(tmp_path: Path) -> None:
     server = Server()
     async with a_world(tmp_path, [said()] * 5, features=[server.feature()]) as made:
         await made.turn(LARGE)

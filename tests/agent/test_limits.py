@@ -64,7 +64,7 @@ async def test_calls_that_differ_are_no_repetition(tmp_path: Path) -> None:
     ("n_calls", "n_hints", "ending"),
     [(2, 0, "done"), (3, 1, "done"), (4, 1, "done"), (5, 0, "repeated")],
 )
-async def test_the_same_calls_in_one_reply_count_too(
+async def test_equal_calls_in_one_reply_count_as_repeated(
     tmp_path: Path, n_calls: int, n_hints: int, ending: str
 ) -> None:
     async with a_world(tmp_path, [asks(*[READ_A] * n_calls), says()], files=FILES) as world:
@@ -73,7 +73,7 @@ async def test_the_same_calls_in_one_reply_count_too(
         assert len({result.tool_use_id for result in world.results}) == n_calls
 
 
-def test_a_turn_without_calls_repeats_nothing() -> None:
+def test_a_turn_without_calls_has_no_repeated_call() -> None:
     assert repeated_call((), 1) == ("", 0)
 
 
@@ -90,7 +90,7 @@ async def test_at_the_limit_of_rounds_the_model_says_what_is_left(tmp_path: Path
         await world.records()
 
 
-async def test_every_turn_that_reaches_the_limit_is_told_so(tmp_path: Path) -> None:
+async def test_every_turn_that_reaches_the_round_limit_gets_a_reminder(tmp_path: Path) -> None:
     script = [asks(READ_A), says(), asks(READ_B), says()]
     async with a_world(tmp_path, script, files=FILES, round_limit=1) as world:
         ends = [await world.turn() for _ in range(2)]
@@ -131,7 +131,7 @@ async def test_a_prompt_too_large_for_a_message_is_spilled_and_can_be_read(tmp_p
         await world.records()
 
 
-async def test_words_that_cannot_be_sent_return_whole(tmp_path: Path) -> None:
+async def test_a_prompt_too_long_to_send_returns_whole_as_a_draft(tmp_path: Path) -> None:
     prompt = "word " * 30_000
     async with a_world(tmp_path, [], window=1_100) as world:
         finished = await world.turn(prompt)

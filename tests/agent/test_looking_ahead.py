@@ -49,7 +49,7 @@ async def looked_at(
         yield world, looks, ahead
 
 
-async def test_the_first_turn_looks_before_any_command_and_no_other_turn_does(
+async def test_only_the_first_turn_scans_the_workspace_and_before_any_command(
     tmp_path: Path,
 ) -> None:
     bash = make_bash(Shell(tmp_path, timeout_s=60))

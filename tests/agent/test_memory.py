@@ -89,7 +89,7 @@ async def test_a_proposed_fact_needs_a_question_each_time_in_every_mode(tmp_path
     assert pages_in(tmp_path).facts("workspace") == ()
 
 
-async def test_a_no_keeps_nothing(tmp_path) -> None:
+async def test_a_fact_that_the_user_refuses_is_not_kept(tmp_path) -> None:
     async with world(tmp_path, [asks(remember()), says()], answers=["no"]) as made:
         await made.turn()
         assert made.results[0].is_error
@@ -198,7 +198,7 @@ async def test_a_later_session_gets_the_fitting_facts_once(tmp_path) -> None:
         {"selection": Selection("tests/test_shop.py", 1, 1, "assert True")},
     ],
 )
-async def test_the_files_that_are_included_find_facts_too(tmp_path, along) -> None:
+async def test_files_included_in_a_prompt_recall_facts(tmp_path, along) -> None:
     pages_in(tmp_path).keep(Fact(FACT))
     async with world(tmp_path, [says()]) as made:
         await made.turn("fix this", **along)
@@ -214,7 +214,7 @@ async def test_a_secret_written_into_the_memory_page_is_not_sent(tmp_path) -> No
         assert "[...]" in recalled(made)[0]
 
 
-async def test_without_facts_the_request_is_what_it_was(tmp_path) -> None:
+async def test_without_facts_memory_does_not_change_the_request(tmp_path) -> None:
     async with world(tmp_path, [says()]) as with_memory:
         await with_memory.turn("run the tests")
         messages = with_memory.messages

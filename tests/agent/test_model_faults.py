@@ -132,7 +132,7 @@ async def test_llm_24_odd_chunks_and_two_counts_are_merged(
 
 
 @pytest.mark.parametrize("name", ["read_fil", "READ_FILE", "", None])
-async def test_llm_29_a_tool_that_is_not_there_is_named_with_those_that_are(
+async def test_llm_29_a_call_of_an_unknown_tool_is_answered_with_the_list_of_tools(
     tmp_path: Path, name: str | None
 ) -> None:
     words = await told(tmp_path, broken_call(name, READ[1]))

@@ -229,7 +229,7 @@ async def test_a_rule_that_allows_the_command_meanwhile_does_not_refuse_it(tmp_p
 
 
 @needs_bubblewrap
-async def test_one_snapshot_of_the_rules_bounds_a_command_to_its_end(tmp_path: Path) -> None:
+async def test_a_running_command_keeps_the_rules_it_was_allowed_with(tmp_path: Path) -> None:
     """The bounds of a command are those it was allowed with, whatever the mode is later."""
     command = (
         "touch began; for i in $(seq 600); do [ -e go ] && break; sleep 0.1; done; echo x > ran"

@@ -130,7 +130,7 @@ async def test_pictures_that_an_endpoint_refuses_are_left_out_and_the_session_co
         ]
 
 
-async def test_words_of_a_request_that_is_refused_for_its_pictures_go_out_with_later_ones(
+async def test_steering_messages_of_a_request_refused_for_pictures_are_sent_with_later_messages(
     tmp_path: Path, folder: Path
 ) -> None:
     def look(_request: Request) -> Reply:

@@ -42,7 +42,7 @@ async def test_the_next_turn_reports_a_plan_that_a_stopped_turn_did_not_report(
         assert made.told() == [("proposed", STEPS)]
 
 
-async def test_a_plan_that_changes_while_its_document_is_written_is_reported_as_it_is_then(
+async def test_a_plan_changed_while_its_document_is_written_is_reported_in_its_new_form(
     tmp_path,
 ) -> None:
     async with planned(tmp_path, [PROPOSED]) as made:
@@ -61,7 +61,7 @@ async def test_a_plan_that_changes_while_its_document_is_written_is_reported_as_
         assert Path(made.board.plan.path).read_text(encoding="utf-8") == "1. Mine\n"
 
 
-async def test_a_question_does_not_finish_a_plan_and_a_turn_that_changes_something_does(
+async def test_a_turn_finishes_an_approved_plan_only_if_it_changes_a_file(
     tmp_path,
 ) -> None:
     write = asks(call("write_file", path="a.txt", content="mended\n"))
@@ -84,7 +84,7 @@ async def test_steps_of_an_older_list_do_not_keep_a_plan_that_was_carried_out(tm
         assert made.board.plan.state == "done"
 
 
-def test_a_document_that_cannot_be_read_is_not_a_plan_and_one_that_is_gone_was_the_known_one(
+def test_an_unreadable_plan_document_is_an_error_and_a_missing_document_is_not(
     tmp_path,
 ) -> None:
     path = tmp_path / "plan.md"

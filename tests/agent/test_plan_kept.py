@@ -76,7 +76,7 @@ async def test_every_request_has_the_plan_once_word_for_word_whatever_is_cut(
 
 
 @pytest.mark.parametrize("state", ["proposed", "approved"])
-async def test_the_plan_of_a_session_left_behind_is_reported_and_sent_by_the_new_one(
+async def test_a_new_session_takes_over_and_sends_the_plan_of_the_old_session(
     tmp_path: Path, state: Any
 ) -> None:
     def fails(_request: Request) -> Any:

@@ -41,7 +41,9 @@ def of(*words: str) -> list[CommandPart]:
     return [CommandPart(text, 0, len(text), words, "allow", "")]
 
 
-def test_a_bare_word_that_leads_into_the_workspace_is_bound_to_what_it_holds(work: Path) -> None:
+def test_permission_for_a_program_in_the_workspace_is_bound_to_the_programs_content(
+    work: Path,
+) -> None:
     git = plant(work, "git")
     ((name, before),) = planted(of("sudo", "git", "push"), [work])
     assert name == str(git)
@@ -61,7 +63,7 @@ def test_an_environments_python_is_bound_to_where_it_leads(work: Path) -> None:
     assert before != after
 
 
-async def test_the_question_names_the_program_and_the_yes_is_for_it_as_it_is(
+async def test_a_permission_names_the_workspace_program_and_ends_when_the_program_changes(
     tmp_path: Path, work: Path
 ) -> None:
     git = plant(work, "git")

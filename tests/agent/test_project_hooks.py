@@ -56,7 +56,7 @@ def test_tru_01_a_folder_that_is_not_trusted_has_no_hooks(tmp_path: Path) -> Non
         "[",
     ],
 )
-def test_tru_05_a_file_that_changed_since_has_none(text: str, tmp_path: Path) -> None:
+def test_tru_05_a_changed_settings_file_gives_no_project_hooks(text: str, tmp_path: Path) -> None:
     book, path = book_of(tmp_path, says_yes=True)
     path.write_bytes(text.encode())
     assert commands(book) == [("own", True)]
@@ -98,7 +98,7 @@ async def test_a_hook_that_needs_a_question_is_asked_about_once_a_session(
 
 
 @needs_bubblewrap
-async def test_a_yes_is_for_the_script_as_it_was(tmp_path: Path) -> None:
+async def test_a_permission_for_a_hook_ends_when_the_script_changes(tmp_path: Path) -> None:
     files = {**theirs("./hook.sh"), "hook.sh": "#!/bin/sh\necho x >> ran\n"}
 
     async with a_project(
@@ -115,7 +115,7 @@ async def test_a_yes_is_for_the_script_as_it_was(tmp_path: Path) -> None:
 
 
 @needs_bubblewrap
-async def test_a_projects_hook_can_stop_a_call_as_well(tmp_path: Path) -> None:
+async def test_a_project_hook_can_stop_a_call(tmp_path: Path) -> None:
     files = theirs("echo 'not on Fridays'; exit 2")
     async with a_project(tmp_path, [READ, says()], files=files) as project:
         await project.turn()
@@ -124,7 +124,9 @@ async def test_a_projects_hook_can_stop_a_call_as_well(tmp_path: Path) -> None:
 
 
 @needs_bubblewrap
-async def test_a_broken_table_of_a_project_is_reported_and_runs_nothing(tmp_path: Path) -> None:
+async def test_a_broken_hook_table_of_a_project_is_reported_and_runs_no_hook(
+    tmp_path: Path,
+) -> None:
     files = {WORKSPACE_FILE: '[[hooks]]\nevent = "before_tool"\n'}
     async with a_project(tmp_path, [asks(call("glob", pattern="*")), says()], files=files) as one:
         assert (await one.turn()).ending == "done"

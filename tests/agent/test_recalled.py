@@ -60,7 +60,7 @@ async def test_the_restored_cache_state_equals_that_of_the_session(
         assert (late.health.last, late.health.session) == (None, session.health.session)
 
 
-def test_a_log_without_calls_says_nothing() -> None:
+def test_a_log_without_requests_recalls_no_health_and_no_calibration() -> None:
     told = recalled((), START)
     assert (told.health, told.calibration.reported, told.answered_at) == (Health(), 0, None)
 

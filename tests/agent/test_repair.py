@@ -8,7 +8,9 @@ from indwell.context.pairing import problems
 from support.session import a_world, asks, call, says
 
 
-async def test_an_orphan_is_repaired_before_it_is_sent_and_the_log_says_so(tmp_path: Path) -> None:
+async def test_an_orphaned_tool_result_is_repaired_before_the_request_and_logged(
+    tmp_path: Path,
+) -> None:
     script = [asks(call("read_file", path="a.py")), says("read"), says("on")]
     async with a_world(tmp_path, script, files={"a.py": "x\n"}) as world:
         await world.turn()

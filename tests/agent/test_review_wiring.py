@@ -199,7 +199,9 @@ async def test_a_rejection_is_reported_once_and_the_file_counts_as_read(tmp_path
         assert world.workspace.files[A] == BEFORE.replace("line 30\n", "30\n")
 
 
-async def test_accepted_changes_are_named_only_beside_rejected_ones(tmp_path: Path) -> None:
+async def test_accepted_changes_are_reported_only_together_with_rejected_changes(
+    tmp_path: Path,
+) -> None:
     script = [READ, TWO, says(), says(), edit("e2", ("line 9", "nine")), says(), says()]
     async with reviewing(tmp_path, script) as (world, ledger):
         await world.turn()
@@ -285,7 +287,7 @@ async def test_a_file_that_a_deny_rule_hides_is_not_reported(tmp_path: Path) -> 
         assert told(world) == []
 
 
-def test_after_a_rewind_no_turn_gets_a_number_that_another_had() -> None:
+def test_after_a_rewind_turn_numbers_are_not_reused() -> None:
     at = "2026-11-21T09:00:00.000+00:00"
     turns = [(TurnStartRecord(n, "go", at), TurnEndRecord(n, "done", at)) for n in (1, 2, 3)]
     assert past_of([one for turn in turns for one in turn] + [Rewound(1, "small", at)]).turns == 3

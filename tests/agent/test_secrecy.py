@@ -66,7 +66,7 @@ async def test_sec_05_a_secret_in_a_result_is_hidden_and_the_rest_is_reported(
         assert SECRET not in finished.message
 
 
-async def test_sec_05_so_it_is_in_a_file_that_is_read_and_in_what_the_editor_shows(
+async def test_sec_05_secrets_are_hidden_in_read_files_and_editor_context(
     tmp_path,
 ) -> None:
     script = [asks(call("read_file", path="config.py")), says()]
@@ -79,7 +79,7 @@ async def test_sec_05_so_it_is_in_a_file_that_is_read_and_in_what_the_editor_sho
         assert "x = 1" in world.results[0].text
 
 
-async def test_sec_05_so_it_is_in_a_long_text_that_is_kept(tmp_path) -> None:
+async def test_sec_05_secrets_are_hidden_in_spilled_output(tmp_path) -> None:
     spill = SpillFolder(tmp_path, hide=HIDE)
     path = await spill.keep("bash", f"long {TEXT}")
     assert path.read_text(encoding="utf-8") == f"long export TOKEN={mark('GitHub token')}\n"

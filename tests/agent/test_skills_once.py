@@ -76,7 +76,7 @@ async def test_a_skill_that_the_user_called_is_not_repeated_either(tmp_path) -> 
         assert [one.text for one in world.results] == [POINTER]
 
 
-async def test_a_skill_removed_by_a_compaction_is_loaded_whole(tmp_path) -> None:
+async def test_a_skill_removed_by_a_compaction_can_be_loaded_again(tmp_path) -> None:
     async with a_world(tmp_path, [loading("a"), says(), loading("b"), says()]) as world:
         shelved(world)
         await world.turn()

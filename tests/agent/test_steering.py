@@ -257,7 +257,7 @@ async def test_the_number_of_steering_messages_is_limited(tmp_path: Path) -> Non
         await world.records()
 
 
-async def test_the_size_of_steering_messages_is_limited_too(tmp_path: Path) -> None:
+async def test_the_total_size_of_steering_messages_is_limited(tmp_path: Path) -> None:
     said: list[str] = []
 
     async def meddle(name: str, context: ToolContext) -> str:
@@ -278,7 +278,9 @@ async def test_the_size_of_steering_messages_is_limited_too(tmp_path: Path) -> N
     ]
 
 
-async def test_half_a_character_in_the_words_stops_nothing(tmp_path: Path) -> None:
+async def test_a_lone_surrogate_in_a_steering_message_does_not_stop_the_turn(
+    tmp_path: Path,
+) -> None:
     async def meddle(name: str, context: ToolContext) -> str:
         world.session.steer("\ud800 tabs")
         return "looked"

@@ -46,7 +46,7 @@ async def ran(_name: str, _context: object) -> str:
     ],
     ids=["the agent's, by a sub-agent", "a sub-agent's, by the agent", "by another sub-agent"],
 )
-async def test_sec_07_whoever_was_shown_a_secret_no_other_carries_it_out_unseen(
+async def test_sec_07_no_agent_runs_a_command_unasked_after_any_agent_saw_a_secret(
     tmp_path: Path, main, children
 ) -> None:
     bash = a_tool("bash", ran, effect="run")
@@ -82,7 +82,7 @@ async def test_no_model_without_a_price_escapes_a_limit_of_money(tmp_path: Path)
 
 
 @pytest.mark.parametrize("budgets", [Budgets(), Budgets(turn=1_000.0)])
-async def test_a_sub_agent_needs_no_price_if_its_parent_has_none(
+async def test_a_sub_agent_needs_no_price_if_the_main_model_has_no_price(
     tmp_path: Path, budgets: Budgets
 ) -> None:
     async with a_house(tmp_path, Model([delegates(), says()], children={}), model="cheap") as (

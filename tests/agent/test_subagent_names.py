@@ -12,7 +12,7 @@ from support.session import asks, call, says
 from support.subagents import EDIT, READ, Model, a_house
 
 
-async def test_those_without_a_name_are_named_alike_everywhere(tmp_path: Path) -> None:
+async def test_unnamed_sub_agents_have_the_same_number_everywhere(tmp_path: Path) -> None:
     model = Model(
         [asks(call("agent", "c1", task="first"), call("agent", "c2", task="second")), says()],
         children={task: [READ, EDIT, says("refused")] for task in ("first", "second")},

@@ -52,14 +52,14 @@ def test_a_sub_agent_with_unseen_beginning_is_called_general() -> None:
     assert Names().of(events.Notice(1, "info", "x", agent="c9")) == "general"
 
 
-def test_a_sub_agent_cannot_name_another_one_by_a_tool_of_its_own() -> None:
+def test_a_sub_agents_tool_call_cannot_rename_another_sub_agent() -> None:
     names = Names()
     names.of(events.ToolStarted(1, "c1", "agent", "explore: x"))
     names.of(events.ToolStarted(1, "c1", "agent", "user: x", agent="c1"))
     assert names.of(events.Notice(1, "info", "x", agent="c1")) == "explore"
 
 
-def test_the_terminal_shows_what_it_does_and_not_what_its_commands_print() -> None:
+def test_the_terminal_shows_a_sub_agents_calls_without_command_output() -> None:
     written = io.StringIO()
     view = TerminalView(Console(file=written, force_terminal=False, width=200))
     for event in STORY:

@@ -23,7 +23,7 @@ from support.session import a_tool, asks, call, says, texts
 from support.subagents import EDIT, FILES, PLAIN, READ, Model, a_house, delegates, is_child
 
 
-async def test_nothing_but_the_answer_returns(tmp_path: Path) -> None:
+async def test_a_sub_agent_returns_only_its_answer(tmp_path: Path) -> None:
     model = Model(
         [delegates(), says("told")],
         children={PLAIN: [READ, says("shop.py:2 adds one too many")]},
@@ -56,7 +56,7 @@ async def test_a_sub_agent_has_all_tools_that_stay_within_its_task(tmp_path: Pat
     assert "0 of 1 done" in str(model.sent_children[-1].messages[-1])
 
 
-async def test_a_sub_agent_cannot_begin_another_one(tmp_path: Path) -> None:
+async def test_a_sub_agent_cannot_start_a_sub_agent(tmp_path: Path) -> None:
     model = Model([delegates(), says()], children={PLAIN: [delegates("more"), says("no")]})
     async with a_house(tmp_path, model) as (world, logs):
         await world.turn()
@@ -168,7 +168,9 @@ async def test_patience_is_the_turns_not_each_sub_agents(tmp_path: Path) -> None
         assert len(world.approver.questions) == 5
 
 
-async def test_its_log_is_whole_and_its_doings_are_in_the_sessions(tmp_path: Path) -> None:
+async def test_a_sub_agent_has_a_complete_log_and_its_actions_are_in_the_sessions_log(
+    tmp_path: Path,
+) -> None:
     model = Model([delegates(), says()], children={PLAIN: [READ, EDIT, says("mended")]})
     async with a_house(tmp_path, model) as (world, logs):
         await world.turn()

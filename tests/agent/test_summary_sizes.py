@@ -46,5 +46,5 @@ def test_an_endpoint_that_counts_more_does_not_make_the_small_model_look_cheaper
     assert readers(now, CompactionFacts(small=near))[0] == "main"
 
 
-def test_the_count_of_another_model_says_nothing() -> None:
+def test_a_token_count_of_another_model_is_ignored() -> None:
     assert sizes(counted("another", 1.8)) == sizes(TALK)

@@ -49,7 +49,7 @@ async def test_hours_between_two_turns_are_reported_once_and_minutes_never(tmp_p
         assert "About 3 hours have passed since the last answer." in told
 
 
-async def test_a_session_that_is_resumed_knows_when_it_spoke_last(tmp_path: Path) -> None:
+async def test_a_resumed_session_knows_the_time_of_its_last_reply(tmp_path: Path) -> None:
     clock = Time()
     async with a_world(tmp_path, [says(), says()]) as world:
         clock.give(world)

@@ -46,7 +46,7 @@ def items_in(session: Session) -> Any:
     return session.parts.features.now()[NAME]
 
 
-async def test_a_changed_list_is_reported_and_written_down_and_an_equal_one_is_not(
+async def test_only_a_changed_todo_list_is_reported_and_logged(
     tmp_path,
 ) -> None:
     async with world(tmp_path, [BOTH, BOTH, says("fine")]) as made:

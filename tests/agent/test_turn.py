@@ -248,7 +248,7 @@ async def test_a_reply_that_broke_off_is_kept_marked_and_can_continue(tmp_path: 
         ("endless", "the reply broke off: cut; ask to go on"),
     ],
 )
-async def test_a_reply_that_did_not_come_to_its_end_runs_nothing(
+async def test_no_tool_call_of_an_incomplete_reply_runs(
     tmp_path: Path, finish: str, message: str
 ) -> None:
     write = call("write_file", path="b.py", content="half of i")

@@ -15,7 +15,7 @@ from support.session import a_world, says
 
 
 @given(st.text(st.characters(codec=None, exclude_categories=())))
-def test_any_words_can_be_encoded_and_whole_ones_stay_as_they_are(words) -> None:
+def test_cleaned_words_can_be_encoded_and_valid_words_stay_unchanged(words) -> None:
     taken = taken_words(words)
     assert taken_words(taken) == taken
     assert len(taken.encode()) > 0 or not words
@@ -28,7 +28,7 @@ def test_blank_means_what_it_means_to_strip(words) -> None:
     assert is_blank(words) == (not words.strip())
 
 
-def test_half_a_character_becomes_a_mark_and_two_halves_become_one() -> None:
+def test_a_lone_surrogate_is_replaced_and_a_surrogate_pair_is_joined() -> None:
     assert taken_words("\ud800 hi \ud83d\ude00 \udc00") == "\ufffd hi 😀 \ufffd"
 
 
@@ -42,7 +42,7 @@ def test_too_long_a_text_is_refused_with_what_to_do_instead() -> None:
     )
 
 
-async def test_a_listener_that_raises_leaves_the_log_whole(tmp_path: Path) -> None:
+async def test_an_event_listener_that_raises_does_not_damage_the_log(tmp_path: Path) -> None:
     """As a terminal that was closed: every event raises, also the last one."""
 
     def emit(_event: object) -> None:

@@ -79,7 +79,7 @@ async def test_in_a_script_the_model_decides_itself(tmp_path, more) -> None:
         ]
 
 
-def test_the_chat_shows_it_as_the_page_does() -> None:
+def test_the_chat_shows_a_question_as_documented() -> None:
     (promised,) = examples("ask.md", "markdown")
     assert f"{question_words(QUESTION, OPTIONS)}\n" == promised.text
 

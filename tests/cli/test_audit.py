@@ -114,7 +114,7 @@ async def test_a_turn_that_is_not_there_is_reported(home) -> None:
     assert (ended.code, "has no turn 7; its turns are 1 to 2" in ended.stderr) == (2, True)
 
 
-async def test_a_session_without_calls_says_so(home) -> None:
+async def test_the_audit_of_a_session_without_calls_reports_no_actions(home) -> None:
     await keep(home, home.workspace, TurnStartRecord(1, "go", AT))
     assert "nothing was changed, run, asked for or denied" in (await audit(home)).stdout
 

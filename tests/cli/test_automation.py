@@ -239,7 +239,7 @@ async def test_the_exit_code_of_a_limit_wins_over_that_of_a_failed_turn(home) ->
     assert (ended.code, ends(ended)) == (3, [(1, "failed"), (2, "done"), (0, "limit")])
 
 
-async def test_a_byte_order_mark_before_the_first_line_is_none_of_it(home) -> None:
+async def test_a_byte_order_mark_before_the_first_input_line_is_ignored(home) -> None:
     ended = await run(
         home,
         *("--scripted", "--json", "--input-format", "jsonl"),
@@ -299,7 +299,7 @@ async def test_rounds_that_are_used_up_let_no_turn_begin(home) -> None:
 
 
 @pytest.mark.parametrize("option", ["--max-cost", "--max-tokens"])
-async def test_a_budget_ends_it_before_the_call_that_could_pass_it(home, option) -> None:
+async def test_a_budget_ends_the_run_before_a_request_could_exceed_it(home, option) -> None:
     home.configure(PRICED)
     limit = {"--max-cost": "0.025", "--max-tokens": "6000"}[option]
     usage = {"prompt_tokens": 3_000, "completion_tokens": 1_000}
@@ -340,7 +340,7 @@ async def test_an_earlier_call_without_a_price_removes_no_cost_limit(home) -> No
         assert await go_on("--continue") == (3, 2), "$0.013 are known to be spent"
 
 
-async def test_the_time_limit_ends_a_turn_however_far_it_is(home) -> None:
+async def test_the_time_limit_ends_a_turn_at_any_point(home) -> None:
     async with LoopbackEndpoint([STUCK]) as endpoint:
         ended = await run(
             home, "hello", "--json", "--time-limit", "2.5", base_url=endpoint.base_url

@@ -36,7 +36,9 @@ def goes_on(later: Seen, earlier: Seen) -> bool:
 
 
 @pytest.mark.parametrize("is_fork", [True, False])
-async def test_the_next_request_begins_with_the_bytes_of_that_turns_last(home, is_fork) -> None:
+async def test_a_request_after_a_rewind_begins_with_the_bytes_of_the_kept_turn(
+    home, is_fork
+) -> None:
     script = [say("I look.", calls=[READ], usage=USAGE)]
     script += [say(words, usage=USAGE) for words in ("one", "two", "three", "otherwise")]
     async with LoopbackEndpoint(strictly(script)) as endpoint:

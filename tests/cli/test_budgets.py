@@ -13,7 +13,7 @@ def test_budgets_are_what_the_settings_say() -> None:
     assert budgets_of(Settings()) == Budgets()
 
 
-def test_that_a_budget_cannot_be_kept_is_reported_only_where_it_is_so() -> None:
+def test_only_a_budget_that_cannot_be_enforced_is_reported() -> None:
     assert unkept(Budgets(day=1.0), "mine", lambda _usage: None) == (
         "the price of 'mine' is not known, so budgets in dollars cannot be enforced; set "
         "`price_in` and `price_out`, or `budget_turn_tokens`"

@@ -31,7 +31,7 @@ def commands(folder: Path, name: str, *, is_trusted: bool = True, **settings: ob
     return [one.command for one in gate.checks.commands((folder / name,))]
 
 
-def test_the_projects_own_environment_comes_first(folder: Path) -> None:
+def test_a_checker_in_the_projects_virtual_environment_comes_first(folder: Path) -> None:
     (folder / "pyproject.toml").write_bytes(b"[tool.mypy]\nfiles = ['a.py']\n")
     program = folder / ".venv" / "bin" / "mypy"
     program.parent.mkdir(parents=True)
@@ -41,7 +41,7 @@ def test_the_projects_own_environment_comes_first(folder: Path) -> None:
     assert commands(folder, "README.md") == []
 
 
-def test_a_program_that_is_not_there_checks_nothing(folder: Path) -> None:
+def test_a_checker_that_is_not_installed_gives_no_check_command(folder: Path) -> None:
     (folder / "tsconfig.json").write_bytes(b"{}")
     (folder / "package.json").write_bytes(json.dumps({"name": "x"}).encode())
     assert commands(folder, "a.ts") in ([], ["tsc --noEmit --pretty false"])
@@ -56,16 +56,16 @@ def test_a_link_out_of_the_folder_is_not_followed(folder: Path) -> None:
     assert len(commands(folder, "a.py")) == (shutil.which("ruff") is not None)
 
 
-def test_the_users_own_command_is_the_only_one(folder: Path) -> None:
+def test_the_users_check_command_replaces_all_found_commands(folder: Path) -> None:
     (folder / "pyproject.toml").write_bytes(b"[tool.mypy]\n")
     assert commands(folder, "README.md", check_command=" make check ") == ["make check"]
 
 
-def test_a_folder_that_is_not_trusted_names_none(folder: Path) -> None:
+def test_an_untrusted_folder_gives_no_check_command(folder: Path) -> None:
     assert commands(folder, "a.py", is_trusted=False, check_command="make check") == []
 
 
-def test_neither_an_editor_nor_a_workspace_names_a_command() -> None:
+def test_only_the_user_settings_can_set_the_check_command() -> None:
     for options, text in (({"check_command": "evil"}, None), (None, 'check_command = "evil"')):
         loaded = load({}, 'check_command = "make"', "config.toml", options, text)
         assert loaded.settings.check_command == "make"

@@ -58,7 +58,7 @@ async def run(
     return await spawn(command, cwd=workspace, timeout_s=60, confinement=confinement)
 
 
-async def test_work_continues_commits_as_well(workspace: Path) -> None:
+async def test_a_sandboxed_command_can_edit_and_commit(workspace: Path) -> None:
     finished = await run(
         workspace,
         "mkdir src && echo x >src/a && git add src && "
@@ -101,7 +101,7 @@ async def test_tru_18_sbx_05_missing_configuration_of_agents_is_moved_away_and_r
     assert (await run(workspace, "true")).notes == ()
 
 
-async def test_a_new_repository_that_runs_nothing_stays_and_another_does_not(
+async def test_a_new_repository_is_removed_if_its_config_or_hooks_run_programs(
     workspace: Path,
 ) -> None:
     finished = await run(
@@ -154,7 +154,7 @@ async def test_secrets_are_hidden_by_every_name_unless_the_user_shows_them(
     assert ("canary-secret" in shown, "canary-own" in shown) == (True, False)
 
 
-async def test_plan_mode_writes_nothing(workspace: Path) -> None:
+async def test_a_command_in_plan_mode_can_read_and_cannot_write(workspace: Path) -> None:
     finished = await run(workspace, "cat AGENTS.md; echo x >new", mode="plan")
     assert finished.output.startswith("be good")
     assert "Read-only" in finished.output

@@ -132,7 +132,7 @@ async def test_a_stored_model_costs_nothing_in_the_demo(home) -> None:
     assert (shown.code, report["model"]) == (0, DEMO_MODEL)
 
 
-async def test_a_turn_that_fixes_nothing_is_no_success_and_says_so(home) -> None:
+async def test_the_demo_reports_failure_if_the_model_fixes_nothing(home) -> None:
     async with LoopbackEndpoint(lambda _seen: say("I would rather not.")) as endpoint:
         shown = await indwell(
             "demo",

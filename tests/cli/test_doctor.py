@@ -38,7 +38,7 @@ def states(ended: Ended) -> dict[str, str]:
     return {one["name"]: one["state"] for one in json.loads(ended.stdout)["findings"]}
 
 
-async def test_a_set_up_that_works_fails_nowhere(home) -> None:
+async def test_the_doctor_passes_every_check_of_a_working_setup(home) -> None:
     async with LoopbackEndpoint(answering(listed("q"), key=CANARY)) as server:
         home.configure(f'model = "q"\nbase_url = "{server.base_url}"\n')
         ended = await doctor(home, "--json", OPENAI_API_KEY=CANARY, OPENAI_BASE_URL=server.base_url)
@@ -112,7 +112,7 @@ async def test_a_window_that_the_endpoint_does_not_report_is_shown_as_assumed(
     assert ("    → write window = … in " in ended.stdout) == is_assumed
 
 
-async def test_the_state_folder_is_left_as_it_was(home) -> None:
+async def test_the_doctor_leaves_the_state_folder_unchanged(home) -> None:
     await doctor(home, "--offline")
     assert [path.name for path in home.state.rglob("*")] == []
 

@@ -68,7 +68,7 @@ def test_sbx_25_every_command_needs_a_question_without_a_sandbox() -> None:
     assert notice_of(held).endswith("every command is asked for")
 
 
-def test_sbx_23_a_partial_sandbox_is_reported_too_and_a_whole_one_needs_no_words() -> None:
+def test_sbx_23_a_partial_sandbox_is_reported_and_a_full_sandbox_is_not() -> None:
     assert notice_of(Strength("S2", "no bwrap", "partly sandboxed")).startswith("sandbox: limited")
     assert notice_of(Strength("S3", "", "sandboxed (bubblewrap), no network")) == ""
     assert state_words(Strength("S3", "", "sandboxed")).startswith("commands are sandboxed: ")

@@ -52,7 +52,7 @@ async def test_all_that_can_be_on_takes_1800_tokens_of_o200k_at_most(
     assert sum(len(encode(one)) for one in (prompt, *tools)) <= 1_800
 
 
-async def test_the_doctor_prints_it_part_by_part_and_what_is_yours_apart(home: Home) -> None:
+async def test_the_doctor_prints_the_prompts_size_by_part_with_user_parts_apart(home: Home) -> None:
     home.configure('instructions = "Answer in German."\nmemory = false\n')
     (home.config / "indwell" / "AGENTS.md").write_bytes(b"Use tabs.\n")
     ended = await indwell(

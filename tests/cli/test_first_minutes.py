@@ -65,7 +65,7 @@ async def test_a_fix_without_a_model_finds_one_and_continues_at_once(home) -> No
     assert file_keyring.held(home.folder) == {}
 
 
-async def test_not_now_says_what_is_missing_and_changes_nothing(home) -> None:
+async def test_the_answer_not_now_names_the_missing_setup_and_changes_nothing(home) -> None:
     async with LoopbackEndpoint(ollama(Model())) as endpoint:
         async with editing(home, environment=environment(home, endpoint)) as editor:
             editor.answers.choose = lambda _message, _titles: NOT_NOW

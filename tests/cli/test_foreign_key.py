@@ -41,7 +41,7 @@ def no_ring() -> Ring:
     raise AssertionError("no keyring is asked")
 
 
-def test_that_it_stays_here_is_reported_where_it_may_surprise(tmp_path) -> None:
+def test_a_key_that_is_not_sent_to_another_endpoint_is_reported(tmp_path) -> None:
     store = KeyStore(tmp_path / "keys.json", no_ring)
     elsewhere = Settings(base_url=ELSEWHERE)
     assert foreign_key_notice(elsewhere, store) == (

@@ -48,7 +48,7 @@ def ids(home: Home) -> tuple[str, ...]:
     return SessionStore(home.state, home.workspace).ids()
 
 
-async def test_a_session_too_large_for_the_window_names_the_command_that_continues_it(
+async def test_a_session_too_large_for_the_window_names_the_command_to_continue(
     home: Home,
 ) -> None:
     home.configure(SMALL)

@@ -76,7 +76,7 @@ async def run(
     return await spawn(command, cwd=workspace, timeout_s=60, confinement=confinement)
 
 
-async def test_sbx_01_decoys_of_secret_files_uncover_nothing(workspace: Path) -> None:
+async def test_sbx_01_many_decoy_secret_files_do_not_uncover_a_real_secret(workspace: Path) -> None:
     for number in range(70):
         (workspace / f"!{number}.pem").touch()
     home = workspace.parent / "home"
@@ -386,7 +386,7 @@ async def test_pol_12_no_command_changes_or_reads_files_that_the_users_rules_den
     assert (workspace / "package.json").read_text(encoding="utf-8") == "canary"
 
 
-def test_a_closed_folder_is_hidden_whole_and_what_the_user_has_in_it_stays() -> None:
+def test_an_unreadable_folder_is_hidden_whole_and_user_files_in_it_stay_visible() -> None:
     """Root closes nothing to itself, so another user looks."""
     done = subprocess.run(
         [sys.executable, "-c", CLOSED],
@@ -428,7 +428,7 @@ with tempfile.TemporaryDirectory() as name:
 """
 
 
-async def test_names_that_nobody_knows_are_shut_at_each_root_and_those_of_builds_are_not(
+async def test_unknown_hidden_folders_are_read_only_at_each_root_and_build_folders_are_writable(
     workspace: Path,
 ) -> None:
     (workspace / "sub" / ".git").mkdir(parents=True)

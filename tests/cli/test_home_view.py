@@ -210,7 +210,7 @@ async def test_a_virtual_environment_of_a_python_in_the_home_folder_works(home: 
     assert finished.output == "open"
 
 
-def test_a_file_that_only_says_it_leads_to_a_repository_shows_nothing(home: Path) -> None:
+def test_a_git_file_with_a_forged_repository_path_exposes_no_folder(home: Path) -> None:
     root = home / "work" / "own"
     root.mkdir()
     (root / ".git").write_bytes(f"gitdir: {home}/.aws\n".encode())

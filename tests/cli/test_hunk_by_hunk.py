@@ -41,7 +41,9 @@ def test_pol_22_each_hunk_is_asked_for_at_the_terminal_and_enter_is_a_no(tmp_pat
     assert path.read_text(encoding="utf-8") == BEFORE.replace("line 20\n", "changed 20\n")
 
 
-async def test_a_run_says_how_many_changes_wait_and_they_wait_for_the_next_one(tmp_path) -> None:
+async def test_a_run_reports_pending_changes_and_keeps_the_changes_pending_for_the_next_run(
+    tmp_path,
+) -> None:
     home = Home(tmp_path)
     home.write("long.txt", BEFORE)
     again = (

@@ -14,7 +14,9 @@ PLAIN = 'é ß "q" \\ 漢字 👩\u200d💻 \xa0 \ufeff \U000e0100'
 
 
 @pytest.mark.parametrize("text", [ACTING, f"\\{ACTING}\\", PLAIN, "\ud800\x9b"])
-def test_only_what_acts_on_a_terminal_is_escaped_and_the_value_is_the_same(text: str) -> None:
+def test_json_output_escapes_only_terminal_control_characters_and_keeps_the_value(
+    text: str,
+) -> None:
     line = json_line({text: text})
     assert json.loads(line) == {text: text}
     assert not set(ACTING) & set(line)

@@ -88,7 +88,7 @@ async def test_purge_lists_first_and_deletes_only_what_is_ours(home) -> None:
     assert (await run(home, "purge")).stdout == "there is nothing to delete\n"
 
 
-async def test_purge_leaves_an_open_session_and_says_so(home) -> None:
+async def test_purge_keeps_and_reports_an_open_session(home) -> None:
     name, writer = SessionStore(home.state, home.workspace).create(model="m", now=datetime.now(UTC))
     await writer.commit()
     ended = await run(home, "purge", "--yes")
@@ -121,7 +121,7 @@ async def kept_sessions(home: Home, number: int) -> list[str]:
     return names
 
 
-async def test_each_session_is_one_line_with_its_id_first_and_whole(home) -> None:
+async def test_the_session_list_has_one_line_per_session_with_the_full_id_first(home) -> None:
     names = await kept_sessions(home, 2)
     piped = await run(home, "sessions")
     assert [line.split("\t")[0] for line in piped.stdout.splitlines()] == names[::-1]
@@ -167,7 +167,9 @@ async def test_a_session_can_be_deleted_by_as_much_of_its_id_as_is_unique(home) 
 
 
 @pytest.mark.parametrize(("given", "whole"), [("a", "a"), ("ab-", "ab-1"), ("x", "x"), ("", "")])
-def test_a_whole_id_wins_over_longer_ones_and_no_id_finds_no_session(given, whole) -> None:
+def test_an_exact_session_id_wins_over_longer_ids_and_an_empty_id_finds_nothing(
+    given, whole
+) -> None:
     assert whole_id(given, ("a", "ab-1", "abc")) == whole
 
 
@@ -200,7 +202,7 @@ async def test_a_run_keeps_a_session_that_a_wrong_clock_dated(home) -> None:
     assert name in store.ids()
 
 
-def test_ctrl_c_at_the_question_of_purge_deletes_nothing(home) -> None:
+def test_ctrl_c_at_the_confirmation_of_purge_deletes_nothing(home) -> None:
     (home.state / "sessions").mkdir(parents=True)
     with Terminal("purge", environment=home.environment(), folder=home.workspace) as terminal:
         terminal.interrupt("[y/N] ")

@@ -135,7 +135,7 @@ async def test_the_doctor_and_the_list_of_models_say_which_model_gets_a_short_pr
     assert [one["profile"] for one in json.loads(told.stdout)] == ["full", "lean"]
 
 
-async def test_a_turn_that_a_small_fallback_takes_over_keeps_its_prompt_and_says_so(home) -> None:
+async def test_a_turn_keeps_its_full_prompt_and_reports_a_switch_to_a_small_fallback(home) -> None:
     script = [say("Hello.", usage=USAGE)]
     async with (
         LoopbackEndpoint(lambda _seen: refuse(402, "you have no credit left")) as main,

@@ -139,7 +139,7 @@ async def test_comments_of_the_settings_file_stay_and_its_key_moves_to_its_own_o
     assert file_keyring.held(home.folder) == {"indwell https://api.openai.com": "sk-of-openai"}
 
 
-async def test_one_of_several_models_must_be_named_if_nobody_can_be_asked(home) -> None:
+async def test_login_without_a_terminal_needs_a_model_name_if_several_exist(home) -> None:
     async with LoopbackEndpoint(answering(listed("a", "b"))) as endpoint:
         unnamed = await run(home, "login", endpoint.base_url)
         assert (unnamed.code, config(home)) == (1, "")
@@ -152,7 +152,7 @@ async def test_one_of_several_models_must_be_named_if_nobody_can_be_asked(home) 
     ]
 
 
-async def test_a_context_that_is_too_small_is_reported_by_name_too(home) -> None:
+async def test_login_reports_a_loaded_model_with_too_small_a_context(home) -> None:
     more = {
         "/api/show": {"capabilities": ["tools"]},
         "/api/ps": {"models": [{"name": "q", "context_length": 4_096}]},
@@ -226,7 +226,7 @@ def configure(home: Home, text: str) -> None:
     path.write_bytes(text.encode())
 
 
-async def test_an_endpoint_with_a_name_is_added_beside_what_is_there(home) -> None:
+async def test_login_with_a_name_adds_an_endpoint_beside_existing_settings(home) -> None:
     configure(home, BEFORE)
     async with LoopbackEndpoint(answering(listed("q"), key=CANARY)) as work:
         url = work.base_url

@@ -43,7 +43,7 @@ def test_everything_is_asked_and_the_key_is_not_shown(home) -> None:
     assert 'model = "two"' in config(home)
 
 
-def test_one_ctrl_c_ends_it_with_one_sentence_and_a_terminal_that_echoes(home) -> None:
+def test_one_ctrl_c_ends_login_with_one_sentence_and_restores_terminal_echo(home) -> None:
     def interrupted(prompt: str, *arguments: str, hidden: bool = False) -> str:
         with at_terminal(home, "login", *arguments) as terminal:
             terminal.interrupt(prompt, hidden=hidden)
@@ -65,7 +65,7 @@ def test_one_ctrl_c_ends_it_with_one_sentence_and_a_terminal_that_echoes(home) -
     assert config(home) == ""
 
 
-def test_ctrl_c_while_the_endpoint_is_silent_ends_it_too(home) -> None:
+def test_ctrl_c_ends_login_while_the_endpoint_is_silent(home) -> None:
     with (
         endpoint_in_thread(answering(listed("q"), chat=lambda _seen: Answer((HANG,)))) as there,
         at_terminal(home, "login", there.base_url) as terminal,

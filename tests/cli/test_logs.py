@@ -81,7 +81,7 @@ def test_a_long_record_is_cut_and_no_secret_is_written() -> None:
     ]
 
 
-def test_a_stderr_that_nobody_reads_blocks_nobody() -> None:
+def test_a_full_stderr_pipe_does_not_block_logging() -> None:
     stuck = threading.Event()
     handler = StderrHandler((), lambda _line: stuck.wait(10))
     try:
@@ -110,7 +110,7 @@ def test_without_room_for_a_thread_lines_are_written_directly_and_later_by_a_thr
     assert (len(begun), out[2:]) == (1, []), "from now on the thread writes"
 
 
-def test_without_a_thread_a_stderr_that_nobody_reads_holds_nobody_up() -> None:
+def test_a_full_stderr_pipe_does_not_block_logging_without_a_thread() -> None:
     def start(_work: object) -> None:
         raise RuntimeError("can't start new thread")
 

@@ -43,7 +43,7 @@ def test_the_example_of_the_page_prints_what_the_page_says(tmp_path) -> None:
     assert done.stdout == promised.replace("TODAY", datetime.now(UTC).date().isoformat())
 
 
-def test_the_page_of_the_page_is_one(tmp_path) -> None:
+def test_the_documented_memory_page_is_a_valid_memory_page(tmp_path) -> None:
     (example,) = examples("memory.md", "markdown")
     assert [one.fact for one in entries(example.text, "workspace")] == [
         Fact("Tests run with `just test`.", "workspace", "2026-11-22", "01kx2m"),
@@ -103,7 +103,7 @@ def test_a_page_that_is_not_the_users_alone_is_named_and_left_alone(tmp_path) ->
     assert "new" not in path.read_text(encoding="utf-8").splitlines()
 
 
-def test_nothing_is_remembered_at_first(tmp_path) -> None:
+def test_the_memory_is_empty_and_has_no_folder_at_first(tmp_path) -> None:
     home = Home(tmp_path)
     empty = "there are no facts here; add one with `indwell memory add`\n"
     assert run(home, "indwell memory").stdout == empty

@@ -59,7 +59,7 @@ async def test_a_model_at_a_named_endpoint_is_asked_there_with_its_own_key_and_h
     assert "key-of-work" not in everything
 
 
-async def test_a_session_at_a_named_endpoint_continues_there(home) -> None:
+async def test_a_resumed_session_stays_at_its_named_endpoint(home) -> None:
     script = answering(listed("m"), chat=lambda _seen: say("Yes.", usage=USAGE))
     async with LoopbackEndpoint(script) as work:
         home.configure(f"""

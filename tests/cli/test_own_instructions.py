@@ -45,7 +45,7 @@ def test_instructions_that_cannot_be_read_are_left_out_and_reported(own: Path) -
     assert problem.startswith("your own AGENTS.md is left out: AGENTS.md is not UTF-8 text")
 
 
-async def test_each_root_of_a_workspace_has_its_own_and_nothing_above_them_counts(
+async def test_each_workspace_root_has_its_own_instructions_and_parent_folders_are_ignored(
     tmp_path: Path,
 ) -> None:
     for name in ("", "one", "one/lib", "two", "two/lib", "three"):

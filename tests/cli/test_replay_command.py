@@ -316,7 +316,7 @@ async def test_the_help_says_what_rows_and_presets_are(home) -> None:
     assert max(map(len, told.splitlines())) <= 100
 
 
-async def test_without_an_endpoint_a_model_cannot_be_asked(home) -> None:
+async def test_replay_with_a_model_but_without_an_endpoint_is_an_error(home) -> None:
     path = written(home, "one.jsonl", record("a", entries(12)))
     ended = await replay(home, path, "--model", "summer")
     assert (ended.code, "Traceback" in ended.stderr) == (2, False)

@@ -86,7 +86,7 @@ def text(home: Home, name: str) -> str:
     return (home.workspace / name).read_text(encoding="utf-8")
 
 
-def test_nothing_pending_is_not_an_error(home) -> None:
+def test_a_review_without_pending_changes_succeeds(home) -> None:
     assert review(home) == (0, "nothing is pending\n", "")
     code, out, _ = review(home, "--json")
     assert code == 0
@@ -102,7 +102,7 @@ def test_nothing_pending_is_not_an_error(home) -> None:
     assert review(home, "--reject", "--all")[0] == 0
 
 
-def test_without_a_terminal_it_lists_and_json_has_all_of_it(home, agent) -> None:
+def test_a_review_without_a_terminal_lists_hunks_and_json_has_every_detail(home, agent) -> None:
     agent.edit({"a.txt": (BEFORE, AFTER), "new.txt": (None, "fresh\n")}, turn=2)
     code, out, _ = review(home)
     lines = out.splitlines()
@@ -270,7 +270,7 @@ def test_a_file_with_unsaved_edits_is_left_to_the_editor(home, agent) -> None:
     assert text(home, "a.txt") == BEFORE
 
 
-def test_a_turn_reverts_what_it_did_and_not_what_others_did(home, agent) -> None:
+def test_rejecting_a_turn_reverts_only_that_turns_changes(home, agent) -> None:
     agent.edit({"a.txt": ("1\n2\n3\n", "1\nB\n3\n")}, turn=1)
     agent.edit({"a.txt": ("1\nB\n3\n", "1\nB\n3\nfour\n")}, turn=2)
     assert review(home, "--reject", "--turn", "2")[0] == 0

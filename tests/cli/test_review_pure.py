@@ -100,7 +100,7 @@ def test_a_new_file_that_is_not_there_may_not_be_saved_yet() -> None:
     assert lacks(None, "old\n", (hunk("1", kind="delete", line=1, old=("old\n",), new=()),))
 
 
-def test_a_hunk_is_shown_with_its_surroundings_and_nothing_hides_in_it() -> None:
+def test_a_hunk_is_shown_with_context_and_escaped_control_characters() -> None:
     one = hunk("1", line=3, old=("x\u202ey\n",), new=("\x1b[2Jz",))
     assert list(lines_of(one, "1\n2\n\x1b[2Jz")) == [
         (" ", "1"),

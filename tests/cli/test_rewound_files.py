@@ -55,7 +55,7 @@ async def test_files_go_back_turn_by_turn_and_the_users_stay(home) -> None:
     assert json.loads(again.stdout)["notices"] == ["the files hold no changes of later turns"]
 
 
-async def test_without_the_word_files_stay_as_they_are(home) -> None:
+async def test_a_rewind_without_the_files_flag_leaves_files_unchanged(home) -> None:
     await two_turns(home)
     before = home.files
     back = await run(home, "run", "--continue", "--turn", "0")

@@ -114,7 +114,7 @@ async def test_why_nothing_was_done_goes_to_stderr(home, words, why) -> None:
     assert ended.stdout == ""
 
 
-async def test_a_turn_edits_files_and_says_so(home) -> None:
+async def test_a_run_edits_files_and_reports_the_edits(home) -> None:
     script = [
         say("I look.", calls=[READ], usage=USAGE),
         say(calls=[EDIT], usage=USAGE),
@@ -307,7 +307,7 @@ async def test_a_wrong_command_line_says_how_it_is_used(home) -> None:
         )
 
 
-async def test_a_turn_that_fails_ends_with_one(home) -> None:
+async def test_a_failed_turn_ends_the_run_with_exit_code_one(home) -> None:
     """A call that is repeated without end is stopped: the task was not done."""
     async with LoopbackEndpoint(lambda _seen: say(calls=[READ])) as endpoint:
         ended = await run(home, "loop", "--json", base_url=endpoint.base_url)

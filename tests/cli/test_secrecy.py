@@ -34,7 +34,7 @@ def test_the_setting_counts_from_the_moment_when_it_changes() -> None:
     assert SECRET not in hide(TEXT)
 
 
-def test_the_key_of_the_settings_is_hidden_as_well_and_so_is_a_later_one() -> None:
+def test_the_settings_api_key_and_a_later_key_are_hidden() -> None:
     secrecy = Secrecy(lambda: Settings(api_key=KEY, redact_secrets=False), (), {})
     hide = secrecy.hide  # as a part of the session holds it, from its beginning
     assert KEY.reveal() not in hide(ALL)
@@ -43,7 +43,7 @@ def test_the_key_of_the_settings_is_hidden_as_well_and_so_is_a_later_one() -> No
 
 
 @pytest.mark.parametrize("options", [{"redact_secrets": False}, {"redact": {"secrets": False}}])
-def test_neither_an_editor_nor_a_workspace_turns_it_off(options: dict[str, object]) -> None:
+def test_only_the_user_settings_can_turn_off_secret_redaction(options: dict[str, object]) -> None:
     loaded = load({}, None, "config.toml", options, "redact_secrets = false")
     assert loaded.settings.redact_secrets
     assert any("may only be turned on" in one for one in loaded.notices)

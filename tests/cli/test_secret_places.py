@@ -51,7 +51,7 @@ def test_fs_05_links_and_other_names_of_secret_files_are_found(tmp_path: Path) -
     }
 
 
-def test_another_name_is_known_by_its_file_and_only_as_long_as_it_is_one(tmp_path: Path) -> None:
+def test_a_hard_link_to_a_secret_file_is_known_while_the_link_exists(tmp_path: Path) -> None:
     work, clock = make(tmp_path), Clock()
     places = SecretPlaces([work], lambda: SECRETS, clock)
     os.link(work / ".env", work / "hard.txt")

@@ -88,7 +88,7 @@ async def test_a_resumed_session_sends_the_same_prefix_byte_for_byte(home) -> No
     assert len([one for one in log if isinstance(one, Prefixed)]) == 1
 
 
-async def test_per_09_and_per_11_an_edit_nobody_knows_of_is_looked_at_and_never_run_again(
+async def test_per_09_and_per_11_an_edit_without_a_logged_result_is_checked_and_never_repeated(
     home,
 ) -> None:
     script = [say(calls=[READ], usage=USAGE), say(calls=[EDIT], usage=USAGE), say("x", usage=USAGE)]
@@ -116,7 +116,7 @@ async def test_per_09_and_per_11_an_edit_nobody_knows_of_is_looked_at_and_never_
     assert len([one for one in log if isinstance(one, Intent)]) == 1
 
 
-async def test_words_of_a_turn_that_was_killed_before_its_answer_are_sent_without_repeating_them(
+async def test_the_prompt_of_a_killed_turn_is_sent_once_with_the_next_turn(
     home,
 ) -> None:
     async with LoopbackEndpoint(strictly([say("one", usage=USAGE)])) as endpoint:
@@ -144,7 +144,9 @@ async def test_a_torn_line_is_reported_once_and_the_session_continues(home) -> N
     assert told == [True, False]
 
 
-async def test_a_model_that_the_settings_no_longer_name_is_reported_with_what_to_do(home) -> None:
+async def test_resuming_with_a_model_missing_from_the_settings_reports_how_to_continue(
+    home,
+) -> None:
     async with LoopbackEndpoint(strictly([say("one"), say("two")])) as endpoint:
         await run(home, "run", "a", base_url=endpoint.base_url, INDWELL_MODEL="older-model")
         gone = await run(home, "run", "--continue", "b", base_url=endpoint.base_url)
@@ -255,7 +257,7 @@ async def test_per_15_a_session_of_a_newer_version_is_refused_and_untouched(home
     assert (await run(home, "sessions", "show", log.parent.name)).code == 0
 
 
-async def test_per_08_without_a_place_for_sessions_the_work_is_done_and_it_is_reported(
+async def test_per_08_a_run_without_a_writable_state_folder_works_and_reports_the_unsaved_session(
     home,
 ) -> None:
     ended = await run(home, "run", "x", "--scripted", INDWELL_STATE="/proc/1/nowhere")
@@ -366,7 +368,7 @@ async def test_tools_that_came_late_stay_in_the_requests_of_a_resumed_session(ho
     assert resumed.notices == (NEW_TOOLS,)
 
 
-async def test_per_08_a_state_folder_of_any_name_will_do(
+async def test_per_08_a_state_folder_name_may_contain_spaces_and_control_characters(
     home,
 ) -> None:
     odd = str(home.folder / "Ordner mit Leerzeichen ☃ \u202e" / "state")

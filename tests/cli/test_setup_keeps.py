@@ -145,7 +145,7 @@ def test_a_new_configuration_takes_the_place_of_the_old_one(home: Path) -> None:
 
 
 @pytest.mark.parametrize("editor", ["kate", "zed", "sublime", "helix"])
-def test_entries_with_another_command_are_written_again_and_still_come_out_whole(
+def test_setup_updates_entries_with_another_command_and_can_remove_them_fully(
     editor: str,
 ) -> None:
     before = "" if editor == "helix" else "{}\n"
@@ -290,5 +290,5 @@ def test_a_damaged_record_counts_as_missing(home: Path) -> None:
     assert path.read_bytes() == after
 
 
-def test_nothing_to_take_out_is_not_a_change() -> None:
+def test_removing_a_missing_setup_entry_changes_nothing() -> None:
     assert take(wanted("emacs"), "(a)", None) == Placed("(a)", None)

@@ -68,7 +68,7 @@ def test_without_a_home_folder_nothing_is_done(
     assert list(home.iterdir()) == []
 
 
-def test_a_path_that_looks_like_a_gap_is_filled_in_as_it_is() -> None:
+def test_a_command_path_that_looks_like_a_placeholder_is_written_unchanged() -> None:
     odd = "/a/@ARGUMENTS@/@COMMAND@"
     for configuration in CONFIGURATIONS.values():
         text = configuration.text((odd, "serve"))

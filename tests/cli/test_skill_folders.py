@@ -231,7 +231,7 @@ def test_a_name_that_is_not_given_is_the_folder_s(home):
     assert (skill.name, skill.description) == ("by-folder", "What it is for.")
 
 
-def test_a_folder_without_its_file_and_a_file_without_a_folder_are_nothing(home):
+def test_an_empty_skill_folder_and_a_stray_file_are_ignored(home):
     own(home, "empty").mkdir(parents=True)
     (own(home, "empty").parent / "README.md").write_bytes(b"Hello")
 
@@ -286,7 +286,7 @@ def test_the_user_s_name_wins_over_the_folder_s_and_that_over_the_shipped(home, 
     )
 
 
-def test_files_beside_it_are_named_but_not_hidden_ones_nor_links(home, root, tmp_path):
+def test_a_skill_names_its_other_files_except_hidden_files_and_links(home, root, tmp_path):
     folder = put(own(home, "rich")).parent
     (folder / "scripts").mkdir()
     (folder / "scripts" / "run.py").write_bytes(b"1")
@@ -321,7 +321,7 @@ async def heard(shelf: Shelf, wanted) -> None:
             await asyncio.sleep(0)
 
 
-async def test_one_answer_alone_starts_no_watch(home):
+async def test_a_single_look_at_skills_starts_no_folder_watch(home):
     put(own(home, "one"))
     watch = FolderWatch()
     shelf = Shelf(SkillFolders((), Settings, FolderTrust({}), watch=watch, own=user_folders()))
