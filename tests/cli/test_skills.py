@@ -92,7 +92,7 @@ def test_a_skill_of_one_word_is_not_an_unknown_command(tmp_path):
         ("twice", "---\nname: a\nname: b\n---\n", "stands twice"),
     ],
 )
-def test_the_doctor_says_which_skills_count_and_why_others_do_not(
+def test_the_doctor_lists_loaded_skills_and_why_others_were_rejected(
     tmp_path, monkeypatch, name, text, words
 ):
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -14,7 +14,7 @@ SKILL = ".agents/skills/house/SKILL.md"
 SAID = "the skill '/House' is this folder's, which you have not trusted as it is now"
 
 
-async def test_the_terminal_says_it_and_sends_nothing(tmp_path) -> None:
+async def test_the_terminal_reports_skills_of_an_untrusted_folder_and_sends_none(tmp_path) -> None:
     home = Home(tmp_path)
     home.write(SKILL, "# House\n\nSlowly.\n")
     home.trusted = ()
@@ -26,7 +26,7 @@ async def test_the_terminal_says_it_and_sends_nothing(tmp_path) -> None:
     assert SAID in " ".join((ended.stdout + ended.stderr).split())
 
 
-def test_so_it_is_with_one_that_has_changed_since_it_was_trusted(tmp_path, monkeypatch) -> None:
+def test_a_skill_changed_after_the_folder_was_trusted_is_not_sent(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     home = Home(tmp_path)
     path = home.write(SKILL, "# House\n\nSlowly.\n")

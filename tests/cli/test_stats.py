@@ -129,7 +129,7 @@ async def test_in_a_narrow_terminal_no_id_is_broken(home) -> None:
     assert row.split()[-1] == "5,000"
 
 
-async def test_a_person_sees_how_much_room_sessions_take_and_a_program_does_not(home) -> None:
+async def test_the_disk_use_of_sessions_is_shown_only_at_a_terminal(home) -> None:
     await keep(home, home.workspace, Spent(1, "m", USAGE, 0.25, AT))
     with Terminal("stats", environment=home.environment(), folder=home.workspace) as terminal:
         assert terminal.ends() == 0
@@ -139,7 +139,7 @@ async def test_a_person_sees_how_much_room_sessions_take_and_a_program_does_not(
     assert room not in piped.stdout + piped.stderr
 
 
-async def test_one_session_is_named_above_its_turns(home) -> None:
+async def test_the_statistics_of_one_session_begin_with_the_sessions_name(home) -> None:
     name = await keep(home, home.workspace, Spent(1, "m", USAGE, 0.25, AT))
     lines = (await stats(home, "--session", name)).stdout.splitlines()
     at = lines.index(f"session {name}, m")

@@ -131,7 +131,7 @@ def test_a_link_leads_nowhere_and_a_denied_file_stays_unseen(config: Path, tmp_p
     assert config.exists()
 
 
-def test_a_project_that_nobody_trusts_has_none(config: Path, tmp_path: Path) -> None:
+def test_an_untrusted_project_has_no_sub_agents(config: Path, tmp_path: Path) -> None:
     agents = tmp_path / ".indwell" / "agents"
     agents.mkdir(parents=True)
     (agents / "ours.md").write_bytes(b"Be ours.")
@@ -145,7 +145,9 @@ def test_a_project_that_nobody_trusts_has_none(config: Path, tmp_path: Path) -> 
     assert config.exists()
 
 
-def test_a_projects_count_as_they_were_when_it_was_trusted(config: Path, tmp_path: Path) -> None:
+def test_project_sub_agents_are_used_only_as_the_user_trusted_them(
+    config: Path, tmp_path: Path
+) -> None:
     """TRU-13: also before anybody has looked at the folder again."""
     root = tmp_path / "work"
     for place in WORKSPACE_FOLDERS:

@@ -29,7 +29,7 @@ def closed_stdin() -> Iterator[None]:
         sys.stdin = before
 
 
-def test_nothing_of_a_turn_can_drive_the_terminal() -> None:
+def test_no_event_of_a_turn_can_send_control_characters_to_the_terminal() -> None:
     written = io.StringIO()
     view = TerminalView(Console(file=written, force_terminal=False))
     evil = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\u202e"
@@ -81,7 +81,7 @@ def test_attachments_and_background_commands_of_a_run_are_reported() -> None:
     ]
 
 
-def test_a_check_and_what_it_came_to_are_lines_of_their_own() -> None:
+def test_a_check_command_and_its_outcome_are_separate_lines() -> None:
     written = io.StringIO()
     view = TerminalView(Console(file=written, force_terminal=False, width=200))
     view(events.Checking(1, "make [check]\x1b"))
@@ -101,7 +101,7 @@ def test_a_steering_message_is_shown_where_the_model_received_it() -> None:
     assert written.getvalue().splitlines() == ["Tabs or", "you: use tabs\\u001b[2J"]
 
 
-def test_a_call_is_one_line_however_long_its_name_and_its_target_are() -> None:
+def test_a_tool_call_is_shown_on_one_line_of_limited_length() -> None:
     written = io.StringIO()
     view = TerminalView(Console(file=written, force_terminal=False))
     view(events.ToolStarted(1, "1", "n" * 1_000_000, "a\n▸ bash rm\u2028 b " + "t" * 1_000_000))

@@ -95,7 +95,7 @@ async def test_a_folder_is_trusted_listed_and_trusted_no_longer(home) -> None:
     assert result.startswith(RESTRICTED)
 
 
-async def test_tru_05_a_change_shows_in_the_terminal_too(home) -> None:
+async def test_tru_05_the_terminal_reports_files_changed_after_the_folder_was_trusted(home) -> None:
     home.write(".mcp.json", "{}\n")
     await call(home, "trust", "--yes")
     home.write(".mcp.json", '{"evil": 1}\n')
@@ -145,7 +145,7 @@ def test_tru_09_trust_is_of_the_real_folder(home, tmp_path) -> None:
     assert looked(home, other) == ["trusted"]
 
 
-def test_tru_06_the_nearest_answer_counts_and_one_above_covers_only_what_it_has_seen(
+def test_tru_06_the_nearest_trust_decision_wins_and_a_parents_covers_only_unchanged_files(
     home,
 ) -> None:
     source = home.workspace
@@ -174,7 +174,7 @@ def test_a_folder_named_in_the_settings_is_trusted_with_any_content(home) -> Non
     assert trust.now((home.workspace,)).restricted == (str(home.workspace),)
 
 
-def test_only_the_content_that_the_user_trusted_is_obeyed(home) -> None:
+def test_only_instructions_with_the_trusted_content_are_used(home) -> None:
     home.write("AGENTS.md", "first\n")
     say_of(home, home.workspace, trusted=True)
     trust = FolderTrust(home.environment())
@@ -235,7 +235,7 @@ def test_another_word_is_not_an_answer_about_a_folder_and_is_asked_again(home, w
 
 
 @pytest.mark.parametrize("typed", [["\x04"], ["2\n"] * 5])
-def test_no_answer_about_a_folder_is_stored_nowhere(home, typed) -> None:
+def test_a_trust_question_without_an_answer_stores_no_decision(home, typed) -> None:
     arguments = ("run", "hello", "--scripted")
     home.write(".mcp.json", "{}\n")
     with Terminal(*arguments, environment=home.environment(), folder=home.workspace) as screen:
@@ -261,7 +261,7 @@ def test_the_command_shows_what_it_would_trust_and_asks(home) -> None:
     assert looked(home, home.workspace) == ["trusted"]
 
 
-def test_l3_a_folder_that_is_to_stay_restricted_is_so_in_a_trusted_one_as_well(home) -> None:
+def test_l3_a_restricted_folder_stays_restricted_inside_a_trusted_folder(home) -> None:
     inner = home.workspace / "sub"
     inner.mkdir()
     say_of(home, inner, trusted=False)
@@ -310,7 +310,7 @@ async def test_m6_a_secret_file_does_not_become_instructions_by_another_name(hom
         assert endpoint.seen
 
 
-async def test_h8_a_restricted_folder_is_not_changed_through_a_trusted_one(home) -> None:
+async def test_h8_a_command_in_a_trusted_folder_cannot_change_a_restricted_subfolder(home) -> None:
     if strength().level != "S3":
         pytest.skip("no sandbox here that holds writes")
     inner = home.workspace / "sub"

@@ -91,7 +91,7 @@ async def test_a_text_that_repeats_itself_is_cut_off_and_the_turn_fails(home) ->
     ("How would you fix the total?", "auto", False),
     ("What is wrong with the total?", "auto", False), ("Fix the total", "plan", False),
 ])  # fmt: skip
-async def test_a_turn_that_was_to_change_something_says_that_it_changed_nothing(
+async def test_a_turn_asked_for_a_change_reports_if_no_file_was_changed(
     home, words, mode, is_said
 ) -> None:
     script = [say(calls=[READ], usage=USAGE), say("I have fixed it.", usage=USAGE)]
@@ -101,7 +101,7 @@ async def test_a_turn_that_was_to_change_something_says_that_it_changed_nothing(
     assert ("no file was changed" in ended.stdout) == is_said
 
 
-async def test_a_turn_that_ran_a_command_does_not_say_what_it_cannot_know(home) -> None:
+async def test_a_turn_that_ran_a_command_does_not_report_no_file_was_changed(home) -> None:
     called = ("bash", json.dumps({"command": "ls"}))
     script = [say(calls=[called], usage=USAGE), say("Done.", usage=USAGE)]
     async with LoopbackEndpoint(script) as endpoint:

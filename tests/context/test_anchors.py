@@ -39,7 +39,7 @@ def test_a_rewritten_beginning_that_is_small_gets_no_mark() -> None:
     assert place_anchors(shorter) == Anchors(tools=True, system=True, messages=(4,))
 
 
-def test_a_round_of_more_blocks_than_an_endpoint_looks_back_keeps_the_mark_before_it() -> None:
+def test_a_round_larger_than_the_endpoints_lookback_keeps_the_earlier_cache_anchor() -> None:
     wide = (
         assistant(*(use(id_=f"c{n}") for n in range(25))),
         user(*(result("ok", id_=f"c{n}") for n in range(25))),
@@ -55,7 +55,7 @@ def test_with_a_dead_cache_and_no_call_to_come_messages_get_no_mark() -> None:
     assert place_anchors(whole, idle_s=301) == place_anchors(whole)
 
 
-def test_a_last_call_reads_what_the_one_before_wrote_and_writes_nothing() -> None:
+def test_the_last_request_reads_the_cache_and_writes_no_new_cache_entry() -> None:
     whole = conversation(user("go"), *EXCHANGE, *EXCHANGE)
     assert place_anchors(whole).messages == (4,)
     assert place_anchors(whole, idle_s=10, calls_to_come=0).messages == (2,)

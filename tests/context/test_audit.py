@@ -53,7 +53,7 @@ def test_facts_in_the_summary_or_a_live_message_are_not_repeated() -> None:
     assert "shipping_limit" not in audited(plan(*SOURCE), "Edited.", None, live=live)
 
 
-def test_nothing_missing_leaves_the_summary_as_it_is() -> None:
+def test_a_summary_that_misses_no_detail_stays_unchanged() -> None:
     source = (user("say hello"), assistant("Hello."), user("and again"))
     assert audited(plan(*source), "A greeting.", None) == "A greeting."
 
@@ -76,7 +76,7 @@ def test_a_name_in_the_newest_words_counts_most() -> None:
     assert rendered(lines) == "lib/shop.py:\n  201: return LIMITS_BY_COUNTRY[country]"
 
 
-def test_the_audit_never_restores_more_than_it_may() -> None:
+def test_the_summary_audit_restores_details_only_up_to_its_limit() -> None:
     source = [user("go")]
     for number in range(300):
         arguments = json.dumps({"path": f"f{number}.py", "new_text": f"call_number_{number}(x)"})

@@ -59,7 +59,7 @@ def test_a_conversation_learns_from_what_was_reported_for_it() -> None:
 
 
 @pytest.mark.parametrize("usage", [Usage(input=900, reported=False), Usage()])
-def test_an_estimate_teaches_nothing(usage: Usage) -> None:
+def test_an_estimated_usage_does_not_change_the_calibration(usage: Usage) -> None:
     assert calibrated(GROWN, SENT, usage) is GROWN
 
 

@@ -152,7 +152,7 @@ def test_calls_of_a_reply_that_did_not_come_to_its_end_are_left_out(finish: str)
 
 
 @given(st.lists(st.sampled_from(["", "a", "a_1", "a_2", "b", "call_1"]), max_size=8))
-def test_calls_get_ids_that_are_unique_and_keep_their_own_where_they_can(wanted: list[str]) -> None:
+def test_tool_call_ids_become_unique_and_valid_ids_are_kept(wanted: list[str]) -> None:
     calls = tuple(ToolCall(id_, "", "{}") for id_ in wanted)
     now = talk.with_input(EMPTY, words="go", turn=1)
     reply = talk.with_reply(now, Reply("", calls, finish="tool_calls"), turn=1).messages[-1]
@@ -163,7 +163,7 @@ def test_calls_get_ids_that_are_unique_and_keep_their_own_where_they_can(wanted:
         assert [use.id for use in uses] == wanted
 
 
-def test_a_call_that_never_ended_gets_a_result_that_says_so() -> None:
+def test_a_tool_call_without_a_result_gets_an_interrupted_result() -> None:
     now = talk.with_input(EMPTY, words="go", turn=1)
     calls = (ToolCall("a", "read_file", "{}"), ToolCall("b", "read_file", "{}"))
     now = talk.with_reply(now, Reply("", calls, finish="tool_calls"), turn=1)

@@ -37,7 +37,7 @@ def shown(told: Explained) -> list[tuple[object, ...]]:
     return [(one.message, one.kind, one.source, one.state, one.altered) for one in told.blocks]
 
 
-def test_each_block_is_reported_with_its_message_and_whether_it_was_sent_before() -> None:
+def test_explain_lists_each_block_with_its_message_and_its_sent_state() -> None:
     assert shown(explain(WHOLE, DEFAULT)) == [
         (-1, "tools", "schemas", "sent", False),
         (-1, "text", "system", "sent", False),
@@ -57,7 +57,7 @@ def test_the_tokens_of_sources_and_tiers_add_up_to_those_of_the_request() -> Non
     assert told.tokens == estimated_tokens(WHOLE)
 
 
-def test_each_rung_says_how_far_away_it_is() -> None:
+def test_explain_shows_the_headroom_before_each_compaction_rung() -> None:
     told = explain(WHOLE, DEFAULT)
     assert len(told.headroom) == len(DEFAULT.rungs)
     for rung, room in zip(DEFAULT.rungs, told.headroom, strict=True):
@@ -66,7 +66,7 @@ def test_each_rung_says_how_far_away_it_is() -> None:
         assert room == Headroom(name, at, at - told.tokens, rung.when == "pays")
 
 
-def test_a_summary_names_its_messages_and_a_short_result_its_whole_original() -> None:
+def test_explain_names_the_messages_of_a_summary_and_the_original_of_a_shortened_result() -> None:
     summary = user("go", inject("summary", "Two rounds.", turn=1))
     folded = take(WHOLE, CompactionStep("regions", (MessageSplice(0, 3, (summary,)),)))
     cut = msgspec.structs.replace(ROUND[1], blocks=(result("t"),))

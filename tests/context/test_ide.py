@@ -34,7 +34,7 @@ Problems reported there:
 </ide_selection>""")
 
 
-def test_one_line_is_called_a_line_and_doubts_are_reported() -> None:
+def test_a_selection_of_one_line_and_an_outdated_selection_are_described_so() -> None:
     selection = Selection("a.py", 3, 3, "x = 1", note="marked 40 s ago, perhaps no longer")
     assert selection_words(selection) == snapshot("""\
 The user selected line 3 of a.py (marked 40 s ago, perhaps no longer):
@@ -93,7 +93,7 @@ def test_a_long_selection_says_where_the_rest_can_be_read(
     check_bounded(text, first_line=first_line, last_line=last_line)
 
 
-def test_a_selection_within_the_limit_is_whole() -> None:
+def test_a_selection_within_the_limit_is_sent_whole() -> None:
     text = "x" * SELECTION_LIMIT
     assert bounded_text(Selection("a.py", 1, 1, text)) == text
 

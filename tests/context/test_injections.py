@@ -68,7 +68,7 @@ hostile = st.lists(
 
 @settings(deadline=None)
 @given(kind=st.sampled_from(get_args(Kind)), text=hostile, value=hostile)
-def test_nothing_inside_data_opens_or_closes_a_tag(kind: Kind, text: str, value: str) -> None:
+def test_data_in_an_injection_cannot_open_or_close_a_tag(kind: Kind, text: str, value: str) -> None:
     tag = KINDS[kind].tag
     injected = inject(kind, text, turn=1, attributes={"name": value}).text
     first, _, rest = injected.partition("\n")

@@ -37,7 +37,7 @@ REAL = [
 
 
 @pytest.mark.parametrize("text", REAL)
-def test_inj_06_emoji_and_the_worlds_scripts_stay_as_they_are(text: str) -> None:
+def test_inj_06_emoji_and_text_in_any_script_stay_unchanged(text: str) -> None:
     assert seen(text) == VisibleText(text)
 
 
@@ -74,7 +74,7 @@ def test_inj_05_hidden_characters_that_only_resemble_real_use_are_shown(text: st
 
 @settings(deadline=None)
 @given(st.text(st.sampled_from([*HIDDEN, *"ab \u200d\u200c\ufe0f\u05d0👍"]), max_size=40))
-def test_doing_it_twice_changes_nothing(text: str) -> None:
+def test_marking_invisible_characters_twice_equals_marking_them_once(text: str) -> None:
     once = seen(text).text
     assert seen(once) == VisibleText(once)
 

@@ -10,7 +10,7 @@ def test_a_text_over_a_quarter_of_the_window_is_oversize() -> None:
     assert is_oversize("\u4e16" * 1_400, window=4_000)
 
 
-def test_its_place_is_taken_by_both_ends_its_length_and_where_it_is() -> None:
+def test_an_oversized_text_is_replaced_by_both_ends_its_length_and_its_path() -> None:
     text = "\n".join(f"line {number}" for number in range(10_000))
     words = oversize_words(text, "/state/spill/0001-prompt.txt")
     assert words.startswith("line 0\nline 1\n")

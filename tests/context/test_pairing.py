@@ -108,7 +108,7 @@ def test_the_first_of_two_calls_with_one_id_stays() -> None:
     )
 
 
-def test_a_conversation_without_its_beginning_says_so() -> None:
+def test_a_conversation_without_its_beginning_gets_a_note_about_the_missing_part() -> None:
     (head, reply), notes = repair((assistant("hi"),))
     assert (head.role, reply) == ("user", assistant("hi"))
     assert "could not be read" in head.blocks[0].text

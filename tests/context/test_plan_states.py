@@ -77,7 +77,7 @@ def test_an_empty_or_too_long_plan_is_refused(written, problem) -> None:
         plan_text(written)
 
 
-def test_the_page_has_the_table_as_it_is() -> None:
+def test_the_documented_plan_state_table_equals_the_code() -> None:
     rows = [
         [cell.strip("` ") for cell in line.strip("|").split("|")]
         for line in (DOCS / "plan.md").read_text("utf-8").splitlines()

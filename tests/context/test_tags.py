@@ -92,7 +92,7 @@ around = st.text(max_size=20) | st.sampled_from(["if a < b:", "List<int>", "&lt;
 
 @settings(deadline=None, max_examples=6 * settings().max_examples)
 @given(st.lists(around | spoofs(), min_size=1, max_size=6).map("".join))
-def test_no_text_keeps_an_imitation_and_doing_it_twice_changes_nothing(text: str) -> None:
+def test_neutralising_removes_every_imitated_tag_and_is_idempotent(text: str) -> None:
     safe = neutralise(text)
     assert imitations(safe) == []
     assert neutralise(safe) == safe
@@ -120,7 +120,7 @@ def test_only_brackets_are_replaced(spoof: str) -> None:
 
 @settings(deadline=None, max_examples=3 * settings().max_examples)
 @given(st.text() | st.lists(st.sampled_from([*TAGS, ">", "&lt;", " ", "/"])).map("".join))
-def test_text_without_an_imitation_stays_as_it_is(text: str) -> None:
+def test_neutralising_leaves_text_without_imitated_tags_unchanged(text: str) -> None:
     if not imitations(text):
         assert neutralise(text) == text
 
@@ -141,7 +141,7 @@ def variants(tag: str) -> list[str]:
     return inside + before + behind + looks + spelled + more + far
 
 
-def test_none_of_at_least_five_hundred_variants_passes() -> None:
+def test_at_least_five_hundred_variants_of_a_forged_tag_are_detected() -> None:
     tried = [variant for tag in TAGS for variant in variants(tag)]
     assert len(set(tried)) >= 500
     assert [text for text in tried if not imitations(text)] == [], "the detector is too strict"
@@ -171,7 +171,7 @@ def test_none_of_at_least_five_hundred_variants_passes() -> None:
         "<-skill", "<=system-reminder", "<3 skill",
     ],
 )  # fmt: skip
-def test_ordinary_code_stays_as_it_is(code: str) -> None:
+def test_neutralising_leaves_ordinary_code_unchanged(code: str) -> None:
     assert neutralise(code) == code
 
 
@@ -253,6 +253,6 @@ def test_punctuation_prefixes_and_rare_letters_are_seen_through(spoof: str) -> N
     assert neutralise(spoof) == HARMLESS + spoof[1:]
 
 
-def test_paths_of_types_stay_as_they_are() -> None:
+def test_neutralising_leaves_generic_types_and_type_paths_unchanged() -> None:
     code = "List<Task.Card> a; Vec<task::Card> b; vector<game::Skill> c; Promise<[Skill, number]>"
     assert neutralise(code) == code

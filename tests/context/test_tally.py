@@ -32,7 +32,7 @@ def conversation(*messages: Message) -> Conversation:
 
 @settings(deadline=None)
 @given(exchanges, st.data())
-def test_however_it_came_to_be_the_tally_is_that_of_the_whole(
+def test_a_tally_extended_in_steps_equals_a_tally_of_the_whole_conversation(
     script: list[tuple[Message, Message]], data: st.DataObject
 ) -> None:
     messages = (user("go"), *(message for pair in script for message in pair))
@@ -48,7 +48,7 @@ def test_however_it_came_to_be_the_tally_is_that_of_the_whole(
 
 
 @given(exchanges)
-def test_with_a_tally_or_without_a_conversation_reads_the_same(
+def test_a_tally_does_not_change_what_is_computed_from_a_conversation(
     script: list[tuple[Message, Message]],
 ) -> None:
     plain = conversation(user("go"), *(message for pair in script for message in pair))

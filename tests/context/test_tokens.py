@@ -42,7 +42,7 @@ def test_over_all_kinds_the_estimate_errs_slightly_high() -> None:
     assert 1.0 <= sum(estimate_tokens(record["text"]) for record in RECORDS) / true <= 1.1
 
 
-def test_nothing_costs_nothing_and_anything_costs_something() -> None:
+def test_only_an_empty_text_is_estimated_at_zero_tokens() -> None:
     assert estimate_tokens("") == 0
     assert [estimate_tokens(text) for text in ("x", " ", "\n", "\ud800", "\u4e16")] >= [1] * 5
 
@@ -99,7 +99,7 @@ def test_a_first_prompt_of_a_local_model_is_estimated_within_a_tenth(prompt, fam
     assert prompt_tokens(first_prompt(prompt, "gpt-5")) != pytest.approx(true, rel=0.05)
 
 
-def test_a_reported_count_does_not_make_later_texts_longer_than_they_are() -> None:
+def test_a_reported_token_count_does_not_inflate_estimates_of_later_text() -> None:
     prompt, model = PROMPTS[0], "qwen3:8b"
     asked = first_prompt(prompt, model)
     told = calibrated(asked, asked, Usage(input=prompt["tokens"]["qwen3"]))

@@ -48,7 +48,7 @@ def decided(changes: ToolChanges, cached: int, rates: TokenRates = TokenRates())
     return is_rebuild_cheaper(changes, cached=cached, reminder=reminder, rates=rates)
 
 
-def test_a_warm_cache_is_kept_and_a_cold_one_is_not() -> None:
+def test_tool_changes_rebuild_the_prompt_only_if_the_cache_is_cold() -> None:
     added = ToolChanges((A,))
     assert decided(added, 0)
     assert not decided(added, 5_000)

@@ -73,7 +73,7 @@ def conversation_of_before(conversation: Conversation) -> Conversation:
 
 
 # One look at each message would be 4,000 steps; the sums and the digest are kept every so often.
-def test_a_turn_of_a_long_conversation_takes_the_steps_of_a_short_one() -> None:
+def test_the_work_of_a_turn_does_not_grow_with_the_conversation() -> None:
     for share in (0.3, 0.6):
         assert of_a_turn(MANY, share) < of_a_turn(FEW, share) + MANY / 2
 

@@ -91,7 +91,7 @@ async def test_the_scripted_model_fixes_a_project_on_disk_with_the_real_tools(
         }
 
 
-async def test_without_the_check_it_changes_nothing_and_says_so(tmp_path: Path) -> None:
+async def test_the_demo_model_changes_nothing_if_the_check_tool_is_missing(tmp_path: Path) -> None:
     project = make_project(1)
     workspace = MemoryWorkspace(project.files)
     registry = Renamed([make_read_file(), make_edit_file(), checking(project, workspace)])
@@ -115,7 +115,7 @@ async def test_the_demo_model_changes_no_project_without_errors(tmp_path: Path) 
         assert world.told(EditApplied) == []
 
 
-async def test_when_no_repair_helps_it_stops_and_says_so(tmp_path: Path) -> None:
+async def test_the_demo_model_reports_failure_when_no_repair_helps(tmp_path: Path) -> None:
     project = make_project(1)
     workspace = MemoryWorkspace(project.files)
 
@@ -141,11 +141,11 @@ async def test_a_second_fix_of_the_same_selection_still_knows_it(tmp_path: Path)
         assert sum("<ide_selection>" in text for one in world.messages for text in texts(one)) == 1
 
 
-def test_asked_for_anything_else_it_says_what_it_is() -> None:
+def test_the_demo_model_answers_other_requests_with_its_description() -> None:
     assert demo_reply(request(user("Write a poem"))).text == WHAT_IT_IS
 
 
-def test_one_line_is_enough_to_mark_for_its_function_is_meant() -> None:
+def test_the_demo_model_extends_a_one_line_selection_to_the_enclosing_function() -> None:
     lines = [
         "import x",
         "",

@@ -13,7 +13,9 @@ BEFORE = SHIPPING.files[SHIPPING.path]
 FOLDER = SHIPPING.path.rpartition("/")[0]
 
 
-def test_the_users_own_and_those_of_the_folder_reach_the_model_each_once(tmp_path: Path) -> None:
+def test_user_instructions_and_folder_instructions_reach_the_model_once_each(
+    tmp_path: Path,
+) -> None:
     own = tmp_path / "xdg" / "config" / "indwell" / "AGENTS.md"
     own.parent.mkdir(parents=True)
     own.write_text("MY-OWN-WAY é 🙂\n", "utf-8")

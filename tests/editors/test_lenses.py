@@ -12,7 +12,7 @@ from support.loopback_endpoint import endpoint_in_thread
 
 
 @pytest.mark.parametrize("editor", ["nvim", "nvim07"])
-def test_lenses_go_with_what_is_accepted_and_reject_what_they_are_above(
+def test_a_code_lens_disappears_on_accept_and_rejects_the_change_below(
     editor: str, tmp_path: Path
 ) -> None:
     report = _played(editor, "lenses", REVIEW, tmp_path)

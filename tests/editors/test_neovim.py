@@ -61,7 +61,7 @@ def untouched(report: dict[str, Any]) -> bool:
     return (report["buffer"], report["disk"], report["modified"]) == (BEFORE, BEFORE, False)
 
 
-def test_the_lists_of_a_linter_that_names_no_version_verify_nothing(tmp_path: Path) -> None:
+def test_diagnostics_without_a_document_version_do_not_verify_an_edit(tmp_path: Path) -> None:
     """Our own hints change the list of the buffer, long before the linter has looked."""
     played = play("slow_linter", SHIPPING, tmp_path)
     assert "verified by" not in played.report["messages"]
@@ -90,7 +90,7 @@ def test_a_turn_is_verified_by_the_servers_that_looked_at_its_very_text(
         assert "stays" not in said
 
 
-def test_the_progress_line_is_cut_between_letters_to_the_width_that_is_there(
+def test_the_progress_line_is_cut_between_characters_to_the_window_width(
     tmp_path: Path,
 ) -> None:
     seen = play("progress_line", SHIPPING, tmp_path).report
@@ -148,14 +148,14 @@ def test_fix_this_is_one_edit_that_one_undo_reverts(
     assert played.log == ""
 
 
-def test_edits_of_a_file_that_the_user_is_not_in_are_undone_one_by_one(tmp_path: Path) -> None:
+def test_edits_of_a_file_in_another_window_are_undone_one_by_one(tmp_path: Path) -> None:
     seen = play("edited_elsewhere", SHIPPING, tmp_path).report
     original = seen["original"]
     assert seen["edited"] == f"# two\n# one\n{original}"
     assert seen["undone"] == [f"# one\n{original}", original]
 
 
-def test_a_command_is_asked_for_and_no_comes_first(tmp_path: Path) -> None:
+def test_the_permission_question_for_a_command_lists_no_first(tmp_path: Path) -> None:
     played = play("refuse", SHIPPING, tmp_path)
     seen = played.report
     assert len(seen["questions"]) == 1
@@ -179,7 +179,7 @@ def test_the_model_reads_the_problems_that_another_server_reported(tmp_path: Pat
     assert played.log == ""
 
 
-def test_fix_all_means_all_problems_of_the_file_wherever_the_cursor_is(tmp_path: Path) -> None:
+def test_fix_all_includes_every_problem_of_the_file_at_any_cursor_position(tmp_path: Path) -> None:
     played = play("fix_all", SHIPPING, tmp_path)
     problems = played.sessions.split("<ide_diagnostics>\\n")[1].split("</ide_diagnostics>")[0]
     reported = [name for name in ("one thing", "another thing") if name in problems]

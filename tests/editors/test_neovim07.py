@@ -38,7 +38,7 @@ def test_text_typed_during_a_question_is_kept(tmp_path: Path) -> None:
     assert seen["buffer"].startswith(f"{first}  # mine\n")
 
 
-def test_the_file_for_later_ones_says_which_command_has_its_own(tmp_path: Path) -> None:
+def test_an_old_neovim_names_the_setup_command_for_old_versions(tmp_path: Path) -> None:
     init = tmp_path / "init.lua"
     init.write_text(CONFIGURATIONS["nvim"].text(("indwell", "serve", "--stdio")), "utf-8")
     started = [neovim07(), "--clean", "--headless", "-u", str(init), "+qa"]

@@ -12,7 +12,7 @@ SCRIPT = Path(__file__).with_name("canaries.py")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
-async def test_sec_02_sec_03_sec_05_inj_17_twenty_canaries_turn_up_nowhere(tmp_path) -> None:
+async def test_sec_02_sec_03_sec_05_inj_17_twenty_canary_secrets_never_leak(tmp_path) -> None:
     spec = importlib.util.spec_from_file_location("canaries", SCRIPT)
     assert spec is not None
     assert spec.loader is not None

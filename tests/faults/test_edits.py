@@ -47,7 +47,7 @@ def test_per_13_a_kill_in_the_middle_of_an_edit_leaves_the_old_or_the_new_bytes(
     assert sum(ends.values()) == 16
 
 
-def test_fs_18_a_fault_in_any_call_of_an_edit_is_one_error_and_the_old_bytes_stay(
+def test_fs_18_a_failed_system_call_in_an_edit_gives_one_error_and_keeps_the_file(
     base: Path,
 ) -> None:
     edit_faults = traced()

@@ -9,7 +9,7 @@ from pathlib import Path
 SCRIPT = Path(__file__).with_name("review_sequences.py")
 
 
-def test_nothing_is_lost_among_edits_typing_verdicts_and_rewinds_in_any_order(tmp_path) -> None:
+def test_random_sequences_of_edits_typing_verdicts_and_rewinds_lose_no_text(tmp_path) -> None:
     spec = importlib.util.spec_from_file_location("review_sequences", SCRIPT)
     assert spec is not None
     assert spec.loader is not None

@@ -80,14 +80,14 @@ def test_a_read_only_file_is_refused_in_words(root: Path) -> None:
     assert (root / "a").read_bytes() == b"old"
 
 
-def test_missing_folders_are_made_only_when_asked(root: Path) -> None:
+def test_an_atomic_write_creates_missing_folders_only_with_parents(root: Path) -> None:
     with pytest.raises(ToolError, match="does not exist"):
         write_atomic(root / "x" / "y" / "a", b"new", [root])
     write_atomic(root / "x" / "y" / "a", b"new", [root], parents=True)
     assert (root / "x" / "y" / "a").read_bytes() == b"new"
 
 
-def test_creating_refuses_a_file_that_is_there(root: Path) -> None:
+def test_creating_a_file_fails_if_the_file_exists(root: Path) -> None:
     (root / "a").write_bytes(b"old")
     with pytest.raises(EditRefused, match="exists already"):
         write_atomic(root / "a", b"new", [root], create=True)
@@ -122,7 +122,9 @@ def test_a_file_where_a_folder_should_be_is_reported(root: Path) -> None:
 
 @posix_only("kernel")
 @pytest.mark.parametrize("is_hard_linked", [False, True])
-def test_no_space_leaves_the_file_as_it_was(root: Path, *, is_hard_linked: bool) -> None:
+def test_a_write_without_disk_space_leaves_the_file_unchanged(
+    root: Path, *, is_hard_linked: bool
+) -> None:
     (root / "a").write_bytes(b"old")
     if is_hard_linked:
         (root / "b").hardlink_to(root / "a")

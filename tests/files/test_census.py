@@ -36,7 +36,7 @@ def test_each_file_and_link_is_listed_with_its_facts_from_the_system(tmp_path: P
     }
 
 
-def test_a_folder_in_which_nothing_changed_is_equal_to_itself_and_else_to_nothing(
+def test_the_census_of_a_folder_changes_only_if_the_folder_changes(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "a").mkdir()

@@ -147,7 +147,7 @@ def test_an_event_about_no_followed_file_is_not_reported(desk: Desk, notice: Not
     assert desk.told([notice]) == set()
 
 
-def test_a_name_with_its_accent_apart_is_the_followed_one(desk: Desk) -> None:
+def test_a_file_name_in_another_unicode_form_counts_as_the_watched_file(desk: Desk) -> None:
     name = unicodedata.normalize("NFC", "é.py")
     desk.follow(name, "last.py")
     assert desk.told([(unicodedata.normalize("NFD", name), 5, MODIFIED)]) == {name}

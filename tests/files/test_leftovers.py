@@ -87,9 +87,7 @@ def room(tmp_path: Path) -> Room:
         NEW[:250_000] + bytes(len(NEW) - 250_000),
     ],
 )
-def test_per_13_a_file_that_was_half_overwritten_is_as_it_was(
-    room: Room, stands: bytes, how: str
-) -> None:
+def test_per_13_a_half_overwritten_file_is_restored(room: Room, stands: bytes, how: str) -> None:
     room.cut_off(stands)
     if how == "read":
         assert room.read() == OLD
@@ -98,12 +96,12 @@ def test_per_13_a_file_that_was_half_overwritten_is_as_it_was(
     assert (list_names(room.root), room.kept()) == (("file",), {})
 
 
-def test_per_13_a_shorter_text_with_the_old_end_is_as_it_was(room: Room) -> None:
+def test_per_13_a_shorter_text_followed_by_the_old_end_is_restored(room: Room) -> None:
     room.cut_off(OLD + NEW[len(OLD) :], old=NEW, new=OLD)
     assert (room.read() == NEW, room.kept()) == (True, {})
 
 
-def test_only_the_file_itself_is_the_time_to_put_it_right(room: Room) -> None:
+def test_a_half_overwritten_file_is_restored_only_when_that_file_is_used(room: Room) -> None:
     room.cut_off(NEW[:70_000] + OLD[70_000:])
     room.write("other", b"x")
     assert (room.path.read_bytes() == OLD, len(room.kept())) == (False, 1)
@@ -164,7 +162,7 @@ def test_an_undo_file_that_was_never_whole_goes_and_its_file_stays(room: Room, s
 
 
 @pytest.mark.parametrize("sizes", [b"\xff" * 16, b"\xff" * 8 + bytes(8), bytes(16)])
-def test_absurd_sizes_in_an_undo_file_harm_nothing(room: Room, sizes: bytes) -> None:
+def test_invalid_sizes_in_an_undo_file_are_ignored(room: Room, sizes: bytes) -> None:
     room.cut_off(NEW[:100] + OLD[100:])
     with room.undo.open("r+b") as undo:
         undo.seek(-16, os.SEEK_END)

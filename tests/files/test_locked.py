@@ -33,7 +33,7 @@ with locked(Path(sys.argv[1]), timeout_s=20):
 """
 
 
-def test_processes_that_read_change_and_write_lose_nothing(tmp_path) -> None:
+def test_the_file_lock_prevents_lost_updates_between_processes(tmp_path) -> None:
     lock, number = tmp_path / "lock", tmp_path / "number"
     number.write_bytes(b"0")
     command = [sys.executable, "-c", COUNT, str(lock), str(number)]
@@ -43,7 +43,7 @@ def test_processes_that_read_change_and_write_lose_nothing(tmp_path) -> None:
     assert sys.platform == "win32" or lock.stat().st_mode & 0o777 == 0o600
 
 
-def test_threads_of_one_process_keep_apart_too(tmp_path) -> None:
+def test_the_file_lock_prevents_lost_updates_between_threads(tmp_path) -> None:
     numbers = [0]
 
     def count() -> None:

@@ -63,7 +63,9 @@ def test_a_file_was_changed_since_if_its_bytes_or_its_place_were(folder: Path) -
 
 
 @posix_only("symlinks")
-def test_too_much_has_no_mark_and_a_link_leads_nowhere(folder: Path) -> None:
+def test_a_folder_with_too_many_entries_has_no_mark_and_links_are_not_followed(
+    folder: Path,
+) -> None:
     (folder / "loop").symlink_to(folder)
     assert mark_of(folder, most=3)
     assert mark_of(folder, most=2) == ""

@@ -40,7 +40,7 @@ def test_a_new_file_takes_only_a_free_name(fresh: Fresh, tmp_path: Path) -> None
     assert (list_names(tmp_path), (tmp_path / "file").read_bytes()) == (("file",), b"new")
 
 
-def test_discarded_it_leaves_nothing(fresh: Fresh, tmp_path: Path) -> None:
+def test_a_discarded_new_file_leaves_no_file_behind(fresh: Fresh, tmp_path: Path) -> None:
     (tmp_path / "file").mkdir()
     with pytest.raises(OSError, match="directory|denied"):  # it has a name of ours by then
         fresh.take("file")

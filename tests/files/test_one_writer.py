@@ -130,7 +130,7 @@ def test_without_locks_the_threads_of_the_process_still_keep_apart() -> None:
     assert inside == []
 
 
-def test_a_descriptor_that_cannot_be_locked_is_as_none(tmp_path: Path) -> None:
+def test_one_writer_reports_no_lock_for_a_descriptor_that_cannot_be_locked(tmp_path: Path) -> None:
     flag = getattr(os, "O_PATH", None)
     if flag is None:
         pytest.skip("needs O_PATH, whose descriptors take no lock")

@@ -143,7 +143,7 @@ async def test_fs_03_a_link_out_is_not_read_unasked_and_neither_written_nor_sear
 
 
 @posix_only("symlinks")
-async def test_fs_05_a_rule_holds_for_the_path_that_is_asked_for_and_the_one_it_leads_to(
+async def test_fs_05_a_rule_applies_to_the_given_path_and_to_the_link_target(
     folder: Path,
 ) -> None:
     (folder / "secrets").mkdir()
@@ -247,7 +247,7 @@ async def test_fs_14_a_name_that_forges_something_is_escaped_wherever_it_is_repo
 
 
 @pytest.mark.parametrize("is_renamed", [False, True])
-async def test_fs_15_a_file_that_is_gone_since_it_was_read_is_a_conflict_and_is_not_made_again(
+async def test_fs_15_an_edit_of_a_deleted_file_is_a_conflict_and_does_not_recreate_the_file(
     folder: Path, *, is_renamed: bool
 ) -> None:
     path = folder / "file"

@@ -28,7 +28,7 @@ def test_a_private_file_takes_nobody_elses_name(tmp_path: Path) -> None:
     assert (tmp_path / "target").read_bytes() == b"old"
 
 
-def test_our_own_files_are_bounded_too(tmp_path: Path) -> None:
+def test_files_of_the_state_folder_are_read_only_up_to_a_size_limit(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x" * 11)
     with pytest.raises(ToolError, match="larger than the 10 bytes"):
         read_own(tmp_path / "a", 10)
@@ -42,7 +42,9 @@ def test_a_file_that_is_gone_is_the_oldest(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="bounds the size of files")
 @pytest.mark.parametrize("name", ["replace_own", "replace_durable"])
-def test_a_failed_write_leaves_the_old_file_and_no_partial_one(tmp_path, name) -> None:
+def test_a_failed_private_write_keeps_the_old_file_and_leaves_no_partial_file(
+    tmp_path, name
+) -> None:
     (tmp_path / "kept").write_bytes(b"old")
     program = (
         "import resource, sys; from pathlib import Path; from indwell.files import private\n"

@@ -36,7 +36,9 @@ def elsewhere(tmp_path: Path) -> Iterator[Quarantine]:
         yield Quarantine(folder, (tmp_path / "w",))
 
 
-def test_names_that_are_taken_beforehand_hinder_nothing(root: Path, quarantine: Quarantine) -> None:
+def test_the_quarantine_works_if_its_file_names_exist_already(
+    root: Path, quarantine: Quarantine
+) -> None:
     for number in range(1_200):
         (root / "a" / f"{f'{number}-' if number else ''}quarantined-x.txt").touch()
     for text in ("one", "two"):
@@ -60,7 +62,7 @@ def test_a_missing_file_is_distinguished_from_one_that_cannot_be_moved(root: Pat
     assert (root / "a" / "x").exists()
 
 
-def test_a_state_folder_in_the_workspace_gets_nothing(root: Path) -> None:
+def test_quarantined_files_never_go_to_a_state_folder_inside_the_workspace(root: Path) -> None:
     (root / "x").touch()
     spare = root.parent / "spare"
     spare.mkdir()

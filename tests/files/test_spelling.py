@@ -267,7 +267,7 @@ def test_a_secret_name_is_secret_in_every_spelling() -> None:
     assert [one for one in INNOCENT if matches_any(one, SECRETS)] == []
 
 
-def test_what_is_excluded_from_the_secrets_stays_readable() -> None:
+def test_files_excluded_from_the_secret_patterns_stay_readable() -> None:
     excluded = (".env.example", ".ENV.EXAMPLE", ".env.sample.", "sub\\.env.template")
     assert [one for one in excluded if matches_any(one, SECRETS)] == []
     # An 8.3 name that could stand for it could stand for a secret, too.
@@ -322,7 +322,7 @@ def test_a_bare_repository_is_known_by_its_head_as_the_disk_compares_names() -> 
     assert [is_bare("head", one) for one in SYSTEMS] == [False, True, True]
 
 
-def test_a_loader_is_named_for_a_short_name_too() -> None:
+def test_a_windows_short_name_is_matched_to_its_package_loader() -> None:
     assert loader_of("PACKAG~1.JSO") == loader_of("package.json") == "npm"
 
 
@@ -370,7 +370,7 @@ def test_a_root_holds_its_paths_in_every_spelling_on_windows() -> None:
         assert [one for one in OUTSIDE if is_inside(one, (root,), "win32")] == [], root
 
 
-def test_a_share_is_a_root_of_its_own() -> None:
+def test_a_windows_network_share_is_a_root_of_its_own() -> None:
     root = (r"\\server\share\w",)
     inside = ("//SERVER/share/W/a", r"\\?\UNC\server\share\w\a", r"\\server\share\w")
     assert [one for one in inside if not is_inside(one, root, "win32")] == []
@@ -438,7 +438,7 @@ def test_a_path_has_one_form_for_the_rules_and_for_people() -> None:
     assert compared("/W/.ENV", "linux") == "/W/.ENV"
 
 
-def test_a_path_is_absolute_where_its_system_has_it_so() -> None:
+def test_an_absolute_path_is_recognised_by_the_rules_of_its_system() -> None:
     assert [is_absolute(one, "win32") for one in ("C:/x", "/x", "//s/h", "C:x", "x", "C:")] == [
         True, True, True, False, False, False,
     ]  # fmt: skip

@@ -43,7 +43,7 @@ def wait_until_lists_are_kept(newest: Path) -> None:
         time.sleep(0.01)
 
 
-def test_changed_folders_are_listed_again_and_unchanged_ones_are_not(tmp_path: Path) -> None:
+def test_a_tree_lists_only_changed_folders_again(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     listed = []
     tree = Tree(tmp_path, lambda path: listed.append(path) or wanted(path))  # type: ignore[func-returns-value]
@@ -108,7 +108,7 @@ def test_known_files_are_checked_by_name_if_there_are_too_many_folders(tmp_path:
 
 @posix_only("owners")
 @pytest.mark.parametrize("mode", [0o000, 0o311, 0o644])
-def test_a_folder_that_is_closed_is_reported_and_what_was_known_of_it_kept(mode: int) -> None:
+def test_an_unreadable_folder_is_reported_and_its_known_entries_are_kept(mode: int) -> None:
     said = as_nobody(CLOSED, f"{mode:o}")
     assert said.split("\n") == ["['closed/w']", "['closed/w'] ('closed',)", "['closed/w'] ()"]
 
@@ -159,7 +159,7 @@ def test_a_link_is_restored_only_if_its_name_is_free(tmp_path: Path) -> None:
 
 
 @posix_only("descriptors")
-def test_a_stub_is_known_again_and_removed_only_if_it_is_one(tmp_path: Path) -> None:
+def test_only_a_stub_folder_is_recognised_and_removed_as_a_stub(tmp_path: Path) -> None:
     stub, own = tmp_path / "stub", tmp_path / "own"
     own.mkdir()
     assert (make_stub(stub), make_stub(stub), make_stub(own)) == (True, True, False)
@@ -188,7 +188,7 @@ def test_a_stub_that_another_process_holds_is_not_removed(tmp_path: Path) -> Non
 
 
 @posix_only("owners")
-def test_closed_folders_of_our_own_are_removed_as_well() -> None:
+def test_removing_a_tree_removes_unreadable_folders_of_the_same_user() -> None:
     assert as_nobody(REMOVING) == "True False"
 
 
@@ -208,7 +208,9 @@ print(remove_own_tree(root), root.exists())
 
 
 @given(names=st.lists(st.sampled_from(["w", "a", "b", "c"]), max_size=4))
-def test_a_second_look_is_as_good_as_a_first(names: list[str], tmp_path_factory: object) -> None:
+def test_a_second_look_at_a_tree_finds_the_same_files_as_a_first(
+    names: list[str], tmp_path_factory: object
+) -> None:
     folder = Path(os.path.realpath(tmp_path_factory.mktemp("t")))  # type: ignore[attr-defined]
     tree = Tree(folder, wanted)
     tree.look()
@@ -219,7 +221,7 @@ def test_a_second_look_is_as_good_as_a_first(names: list[str], tmp_path_factory:
         assert {one.path for one in tree.look().found} == paths(Tree(folder, wanted))
 
 
-def test_ordinary_names_are_not_judged_one_by_one(tmp_path) -> None:
+def test_a_tree_scan_does_not_match_ordinary_names_one_by_one(tmp_path) -> None:
     """A look at a large workspace costs little more than reading its folders."""
     for folder in ("a", "a/b", "odd.d"):
         (tmp_path / folder).mkdir()

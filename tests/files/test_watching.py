@@ -97,7 +97,7 @@ def test_files_are_polled_if_the_system_grants_no_watch_at_all(
 
 @posix_only("kernel")
 @pytest.mark.parametrize("change", ["written", "new", "gone"])
-def test_a_whole_folder_that_no_watch_is_granted_for_is_looked_at_with_its_entries(
+def test_a_folder_that_the_system_cannot_watch_is_polled_with_its_entries(
     watch: FolderWatch,
     tmp_path: Path,
     with_no_descriptor: Callable[[Callable[[], None]], None],
@@ -171,7 +171,7 @@ def test_a_folder_that_was_replaced_is_still_watched(
     assert heard(watch, lambda found: found == {path, folder})
 
 
-def test_reading_what_is_followed_is_not_a_change_of_it(watch: FolderWatch, tmp_path: Path) -> None:
+def test_reading_a_watched_file_is_not_a_change(watch: FolderWatch, tmp_path: Path) -> None:
     folder, end = tmp_path / "one", tmp_path / "two"
     for at in (folder, end):
         at.mkdir()
@@ -252,7 +252,7 @@ def test_sys_05_a_folder_in_a_storm_of_events_is_not_listened_to_any_longer(
     assert watch.changed() == {path}
 
 
-def test_nothing_is_followed_after_the_end(tmp_path: Path) -> None:
+def test_a_closed_watch_reports_no_changes(tmp_path: Path) -> None:
     watch = FolderWatch()
     path = tmp_path / "a.py"
     watch.close()

@@ -88,7 +88,7 @@ def test_fs_08_the_access_list_and_other_attributes_stay(path: Path) -> None:
     }
 
 
-def test_fs_08_a_file_without_access_list_gets_none_from_its_folder(path: Path) -> None:
+def test_fs_08_an_edit_adds_no_default_access_list_of_the_folder_to_a_file(path: Path) -> None:
     try:
         os.setxattr(path.parent, "system.posix_acl_default", access_list(user=OTHER))
     except (AttributeError, OSError):
@@ -153,7 +153,7 @@ def test_fs_08_a_group_that_we_may_not_give_is_kept_by_writing_in_place(open_pat
 
 
 @posix_only("owners")
-def test_fs_08_a_file_in_a_folder_that_takes_no_new_ones_is_written_in_place(
+def test_fs_08_a_file_in_a_read_only_folder_is_written_in_place(
     open_path: Path,
 ) -> None:
     os.chown(open_path, SELF, SELF)

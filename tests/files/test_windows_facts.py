@@ -119,17 +119,17 @@ PRIVATE = (Ace(0, 3, FULL, ME), Ace(0, 3, FULL, SYSTEM), Ace(0, 16, FULL, "S-1-5
         ((Ace(0, 0, 0x100000, EVERYONE),), (), ()),  # may wait for it
     ],
 )
-def test_whoever_a_list_lets_in_is_named(more, readers, writers) -> None:
+def test_every_other_reader_in_a_windows_access_list_is_named(more, readers, writers) -> None:
     assert others_among((*PRIVATE, *more), ME, READ) == readers
     assert others_among((*PRIVATE, *more), ME, WRITE) == writers
 
 
-def test_without_a_list_everybody_may() -> None:
+def test_a_windows_file_without_an_access_list_is_open_to_everyone() -> None:
     assert others_among(None, ME, READ) == (EVERYONE,)
     assert without_default(None) is None
 
 
-def test_what_a_folder_inherits_from_its_drive_says_nothing_of_a_project() -> None:
+def test_inherited_access_entries_of_a_drive_do_not_count_for_a_project() -> None:
     inherited, given = Ace(0, 0x10, FULL, ACCOUNTS), Ace(0, 0, FULL, ACCOUNTS)
     assert without_default([*PRIVATE, inherited]) == list(PRIVATE)
     assert without_default([*PRIVATE, given]) == [*PRIVATE, given]

@@ -15,7 +15,9 @@ from support.terminal import indwell
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has nests")
 
 
-async def test_a_hatched_command_says_and_ends_as_a_true_one(tmp_path) -> None:
+async def test_a_hatched_command_has_the_output_and_exit_code_of_a_started_command(
+    tmp_path,
+) -> None:
     home = Home(tmp_path)
     own, foreign = home.environment(), home.environment(LC_ALL="C.UTF-8")
     assert (can_hatch(own), can_hatch(foreign)) == (True, False)

@@ -32,7 +32,7 @@ def is_there(name: str) -> bool:
     return any(re.search(rf"\b{path.name}\b", text) for text in texts)
 
 
-def test_every_module_that_the_map_or_a_docstring_names_is_there() -> None:
+def test_every_module_named_in_the_map_or_a_docstring_exists() -> None:
     packages = {one.name for one in PACKAGE.iterdir() if (one / "__init__.py").exists()}
     gone = [
         f"{page.relative_to(ROOT)}: {name}"

@@ -92,7 +92,7 @@ def test_json_on_a_terminal_is_written_by_json_line_alone() -> None:
     assert writers == {"terminal/json_line.py"} | files_for_editors | to_the_server
 
 
-def test_nothing_but_context_makes_a_tagged_block() -> None:
+def test_only_the_context_package_makes_tagged_blocks() -> None:
     """Raw text reaches the model only as blocks, and blocks are made in ``context``."""
     makers = {}
     for path in sorted(PACKAGE.rglob("*.py")):

@@ -99,7 +99,7 @@ def guarded_by_the_panel(asked: tuple[str, ...]) -> list[bool]:
     return answers
 
 
-def test_writing_the_list_again_changes_nothing() -> None:
+def test_the_generated_list_of_protected_places_is_up_to_date() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "protected_places.py"), "--check"]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")

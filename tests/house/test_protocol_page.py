@@ -83,7 +83,7 @@ def test_the_schema_is_that_of_the_code() -> None:
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
-def test_the_schema_is_a_schema_and_names_nothing_that_it_does_not_define() -> None:
+def test_the_protocol_schema_is_valid_and_defines_every_referenced_name() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     named = set(re.findall(r'"\$ref": "#/\$defs/([^"]+)"', SCHEMA_TEXT))
     assert named <= set(SCHEMA["$defs"])

@@ -31,7 +31,7 @@ def fields(name: str) -> set[str]:
     )
 
 
-def test_writing_the_mirror_again_changes_nothing() -> None:
+def test_the_generated_typescript_protocol_is_up_to_date() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "protocol_typescript.py"), "--check"]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")

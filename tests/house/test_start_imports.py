@@ -19,7 +19,7 @@ print([name for name in late if name in sys.modules])
 """
 
 
-def test_a_run_begins_without_what_only_a_model_or_a_setting_needs() -> None:
+def test_a_run_starts_without_importing_optional_modules() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", RUN], capture_output=True, text=True, check=False, timeout=60
     )
@@ -38,7 +38,7 @@ def test_every_pattern_that_is_compiled_late_can_be_compiled() -> None:
     assert n_patterns > 200
 
 
-def test_a_late_pattern_does_what_a_pattern_does() -> None:
+def test_a_lazy_pattern_behaves_like_a_compiled_pattern() -> None:
     late = lazy_pattern(r"(\d+)-(\d+)")
     assert late.sub(r"\2-\1", "1-2 3-4") == "2-1 4-3"
     assert [one[0] for one in late.finditer("1-2 3-4")] == ["1-2", "3-4"]

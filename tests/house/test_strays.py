@@ -12,7 +12,7 @@ from support.strays import strays
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_process_that_was_given_a_folder_of_the_tests_is_seen_until_it_ends(tmp_path) -> None:
+def test_a_stray_process_with_a_test_folder_is_found_until_the_process_ends(tmp_path) -> None:
     variables = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
     process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, env=variables)
     try:

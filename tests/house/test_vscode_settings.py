@@ -43,7 +43,7 @@ def test_the_extension_offers_exactly_what_the_server_takes_from_an_editor() -> 
     assert set(for_the_server()) == {*RULES, "model"}
 
 
-def test_no_workspace_can_put_its_value_in_the_place_of_the_users_own() -> None:
+def test_a_workspace_can_override_only_harmless_user_settings() -> None:
     scopes = {name: value["scope"] for name, value in for_the_server().items()}
     assert {name for name, scope in scopes.items() if scope != "application"} == HARMLESS
     assert {name: settings()[name]["scope"] for name in OUR_OWN} == {
@@ -85,7 +85,7 @@ def test_settings_that_a_restricted_workspace_may_not_choose_are_declared() -> N
     assert {"indwell.serverPath", "indwell.model"} <= set(declared)
 
 
-def test_every_setting_says_what_it_is() -> None:
+def test_every_vscode_setting_has_a_description() -> None:
     assert [name for name, it in settings().items() if len(it["markdownDescription"]) < 30] == []
 
 

@@ -81,7 +81,7 @@ async def test_pictures_go_to_the_model_are_in_the_log_and_come_again(tmp_path) 
             assert endpoint.seen[-1].body["messages"][: len(before)] == before
 
 
-async def test_a_model_without_pictures_is_sent_nothing(tmp_path) -> None:
+async def test_a_picture_is_not_sent_to_a_model_without_vision(tmp_path) -> None:
     home, playlist = Home(tmp_path), Playlist()
     async with (
         LoopbackEndpoint(playlist) as endpoint,

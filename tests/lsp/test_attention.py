@@ -166,7 +166,7 @@ def test_settings_turn_each_source_off() -> None:
 
 
 @pytest.mark.parametrize("name", [".env", "sub/.ENV", "deploy.pem", "gone/.ssh/config"])
-def test_neither_text_nor_name_of_a_secret_file_is_sent(name) -> None:
+def test_neither_the_text_nor_the_name_of_an_open_secret_file_is_sent(name) -> None:
     desk = Desk()
     uri = f"file:///w/{name}"
     desk.open(uri, "KEY=1\n")
@@ -228,7 +228,7 @@ def test_a_deny_rule_counts_for_the_name_in_the_uri_whatever_its_scheme() -> Non
     assert not attention.is_denied(documents.open(item), Settings())
 
 
-def test_a_request_about_an_older_document_says_where_the_user_is() -> None:
+def test_a_code_action_request_tells_which_open_document_the_user_is_in() -> None:
     desk = Desk()
     desk.open("file:///w/b.py")
     assert desk.attention.opened_uri() == "file:///w/b.py"
@@ -258,7 +258,7 @@ def test_a_review_hint_that_lost_its_source_is_not_a_problem() -> None:
     assert selection.problems == ()
 
 
-def test_a_document_beside_the_work_such_as_a_plan_is_not_what_the_user_looks_at() -> None:
+def test_a_focused_plan_document_does_not_replace_the_users_open_file() -> None:
     desk = Desk()
     desk.attention.focus(URI)
     plan = "file:///state/plan.md"

@@ -53,7 +53,9 @@ async def listed(editor: Editor, **params: Any) -> commands.CommandsResult:
     return found
 
 
-async def test_the_user_sees_it_stops_it_and_the_model_learns_of_that(tmp_path: Path) -> None:
+async def test_the_user_sees_and_stops_a_background_command_and_the_model_is_told(
+    tmp_path: Path,
+) -> None:
     async with a_server(tmp_path, "events") as (editor, endpoint, marker):
         (told,) = [one for one in editor.events if one["type"] == "commandsChanged"]
         (row,) = told["commands"]
@@ -103,20 +105,22 @@ async def test_a_plain_editor_stops_it_by_a_button(tmp_path: Path) -> None:
         assert editor.messages[-1] == "Indwell: no background commands run"
 
 
-async def test_a_new_session_ends_what_the_old_one_had(tmp_path: Path) -> None:
+async def test_a_new_session_ends_the_background_commands_of_the_old_session(
+    tmp_path: Path,
+) -> None:
     async with a_server(tmp_path, "events") as (editor, _, marker):
         await editor.execute("indwell.newSession")
         assert running(marker) == []
         assert (await listed(editor)).session is None
 
 
-async def test_nothing_is_left_when_the_server_ends(tmp_path: Path) -> None:
+async def test_no_background_command_survives_a_stop_of_the_server(tmp_path: Path) -> None:
     async with a_server(tmp_path, "events") as (editor, _, marker):
         await editor.stop()
         assert running(marker) == []
 
 
-async def test_prc_03_nothing_is_left_when_the_server_is_killed(tmp_path: Path) -> None:
+async def test_prc_03_no_background_command_survives_a_kill_of_the_server(tmp_path: Path) -> None:
     async with a_server(tmp_path, "events") as (editor, _, marker):
         editor.process.kill()
         await editor.process.wait()

@@ -150,7 +150,7 @@ async def test_an_edit_that_the_editor_refuses_goes_back_to_the_model(desk) -> N
     assert (buffer.text, desk.home.shop.read_text(encoding="utf-8")) == (SOURCE, SOURCE)
 
 
-async def test_an_edit_of_what_was_never_read_is_refused_and_of_what_has_changed_since_merged(
+async def test_an_edit_of_an_unread_file_is_refused_and_of_a_changed_file_merged(
     desk,
 ) -> None:
     buffer = desk.fresh()
@@ -172,7 +172,7 @@ async def test_an_edit_of_what_was_never_read_is_refused_and_of_what_has_changed
     assert (buffer.text, len(desk.editor.edits)) == ("# mine\n" + MENDED, 1)
 
 
-async def test_typing_while_an_edit_is_under_way_loses_nothing(desk) -> None:
+async def test_text_typed_during_an_edit_is_kept(desk) -> None:
     buffer = desk.fresh()
     desk.editor.hold = asyncio.Event()
     turn = asyncio.create_task(desk.heard_by_the_model(say(calls=[READ]), say(calls=[EDIT])))
@@ -217,7 +217,7 @@ async def test_after_an_undo_the_model_is_told_and_edits_the_undone_text(desk) -
     assert buffer.text == MENDED
 
 
-async def test_an_action_on_text_that_has_moved_since_says_so(desk) -> None:
+async def test_a_code_action_on_text_that_moved_reports_the_move(desk) -> None:
     buffer = desk.fresh()
     actions = await desk.editor.code_actions(buffer, lines_range(2, 2))
     fix = next(one.command for one in actions if one.title == "Fix this")

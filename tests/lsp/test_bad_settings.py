@@ -100,7 +100,7 @@ class NoFolder(FakeEditor):
         return hello
 
 
-async def test_without_a_folder_it_says_to_open_one(home) -> None:
+async def test_without_a_workspace_folder_a_command_asks_to_open_a_folder(home) -> None:
     editor = NoFolder(home.workspace)
     variables = home.environment(INDWELL_PROVIDER="scripted")
     await editor.start(SERVE, environment=variables)

@@ -26,7 +26,7 @@ def said(seen) -> list[str]:
     return [text.rsplit("\n", 1)[-1] for text in texts]
 
 
-async def test_a_rewind_and_a_fork_continue_from_a_turn_and_keep_what_was_said(home) -> None:
+async def test_a_rewind_and_a_fork_continue_from_a_turn_and_keep_earlier_messages(home) -> None:
     replies = [say(f"reply {number}", usage=USAGE) for number in range(6)]
     async with (
         LoopbackEndpoint(strictly(replies)) as endpoint,

@@ -105,7 +105,9 @@ async def test_the_present_text_already_is_not_sent() -> None:
 
 @pytest.mark.parametrize("how", ["applies_silently", "applies_later", "applies_and_fails"])
 @in_no_time
-async def test_the_text_decides_whatever_the_answer_is(how) -> None:
+async def test_the_buffer_text_decides_whether_an_edit_was_applied_not_the_editors_answer(
+    how,
+) -> None:
     complaints: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
     editor = StubEditor(PATH, BEFORE)
@@ -165,7 +167,7 @@ async def test_a_user_who_types_first_keeps_every_character(how, what) -> None:
 
 
 @in_no_time
-async def test_a_user_who_types_on_makes_the_next_edit_read_first() -> None:
+async def test_typing_right_after_an_edit_makes_the_next_edit_need_a_read() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.is_typed_in_after
     assert await change(editor) == AppliedChange(
@@ -210,7 +212,7 @@ async def test_edt_19_a_turn_that_is_stopped_withdraws_its_edit_and_lets_go_in_t
 
 
 @in_no_time
-async def test_edt_19_an_editor_that_says_that_it_lets_go_is_not_waited_for() -> None:
+async def test_edt_19_an_editor_that_confirms_cancelling_an_edit_is_not_waited_for() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave, editor.on_withdraw = obedient()
     edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
@@ -353,9 +355,7 @@ async def test_edt_01_an_editor_that_never_answers_and_applies_leaves_nobody_wai
 
 
 @in_no_time
-async def test_edt_08_a_document_that_is_closed_while_it_is_edited_is_read_again_from_disk() -> (
-    None
-):
+async def test_edt_08_a_document_closed_during_an_edit_is_read_again_from_disk() -> None:
     editor = StubEditor(PATH, BEFORE)
 
     async def closes(_edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
@@ -368,7 +368,7 @@ async def test_edt_08_a_document_that_is_closed_while_it_is_edited_is_read_again
 
 
 @in_no_time
-async def test_edt_08_one_that_is_closed_without_an_answer_may_have_been_edited() -> None:
+async def test_edt_08_a_document_closed_before_the_editor_answers_may_have_been_edited() -> None:
     editor = StubEditor(PATH, BEFORE)
 
     async def closes(edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
@@ -382,7 +382,7 @@ async def test_edt_08_one_that_is_closed_without_an_answer_may_have_been_edited(
 
 
 @pytest.mark.parametrize("n_lines", [500, 20_000])
-async def test_edt_07_a_change_while_the_edit_is_worked_out_comes_first(n_lines) -> None:
+async def test_edt_07_typing_while_an_edit_is_computed_wins_over_the_edit(n_lines) -> None:
     text = "".join(f"line {number}\n" for number in range(n_lines))  # compared in a thread
     editor = StubEditor(PATH, text)
     task = asyncio.create_task(

@@ -110,7 +110,7 @@ class Numbers(Line):
         *(((number, again), None, 2) for number in range(2, 6) for again in range(1, 6)),
     ],
 )
-async def test_a_number_alone_allows_nothing(numbers, chosen, n_asked) -> None:
+async def test_a_bare_number_grants_no_permission(numbers, chosen, n_asked) -> None:
     """As typed for a file: ``b = 2`` and Enter answers a list of Neovim's."""
     line = Numbers(*numbers)
     client = Client(line)

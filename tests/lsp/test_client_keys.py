@@ -59,7 +59,7 @@ def origin_of(endpoint: LoopbackEndpoint) -> str:
     return endpoint.base_url.removesuffix("/v1")
 
 
-async def test_a_key_kept_by_the_client_is_used_at_once_and_stored_nowhere(tmp_path) -> None:
+async def test_an_api_key_kept_by_the_client_is_used_at_once_and_never_stored(tmp_path) -> None:
     home = Home(tmp_path)
     chat = Chat(say("Well."), say("Again."))
     async with LoopbackEndpoint(answering(listed("m"), key=KEY, chat=chat)) as endpoint:

@@ -88,7 +88,7 @@ def conversation_of(seen: Seen) -> bytes:
 
 
 @pytest.mark.parametrize("reader", ["main", "small"])
-async def test_a_compacted_session_continues_in_another_server_with_the_bytes_it_had(
+async def test_a_compacted_session_resumes_in_another_server_with_equal_request_bytes(
     home: Home, reader: str
 ) -> None:
     small = f'small_model = "{SMALL}"\n' if reader == "small" else ""

@@ -78,7 +78,7 @@ async def test_each_ignored_setting_is_named_once() -> None:
     assert (await configuration.ask(), await configuration.ask()) == ((sentence,), ())
 
 
-async def test_a_tightened_setting_may_be_loosened_up_to_the_users_own() -> None:
+async def test_a_tightened_setting_may_be_loosened_up_to_the_users_value() -> None:
     configuration = await configured(Users(), {"mode": "plan"}, {"mode": "review"})
     assert configuration.settings.mode == "review"
 
@@ -234,7 +234,9 @@ async def test_m1_no_folder_is_looked_at_before_the_editor_is_answered(tmp_path)
     assert configuration.settings.mode == "plan"
 
 
-async def test_a_turn_knows_the_folders_settings_though_nobody_has_asked_for_them(tmp_path) -> None:
+async def test_a_turn_uses_the_folder_settings_without_an_earlier_request_for_settings(
+    tmp_path,
+) -> None:
     class Looking(Users):
         def read(self, _options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
             return Configured(Settings(mode="plan") if roots else self.settings)

@@ -109,7 +109,7 @@ def test_an_editor_that_never_reported_a_problem_costs_no_time() -> None:
     run(main())
 
 
-def test_diagnostics_pushed_before_an_edit_count_as_earlier_ones() -> None:
+def test_diagnostics_pushed_before_an_edit_count_as_old_problems() -> None:
     async def main() -> None:
         desk = Desk()
         desk.push(WRONG, version=1)
@@ -121,7 +121,7 @@ def test_diagnostics_pushed_before_an_edit_count_as_earlier_ones() -> None:
     run(main())
 
 
-def test_an_empty_list_of_nobody_verifies_nothing() -> None:
+def test_an_empty_diagnostics_list_without_a_source_does_not_verify_an_edit() -> None:
     """As Neovim pushed it when a server was attached to a new file: nobody had looked."""
 
     async def main() -> None:
@@ -187,7 +187,7 @@ def test_each_checker_counts_for_the_version_that_it_looked_at() -> None:
     run(main())
 
 
-def test_a_slow_checker_is_waited_for_behind_a_quick_one() -> None:
+def test_the_gate_waits_for_a_slow_checker_after_a_quick_checker() -> None:
     async def main() -> None:
         desk = Desk()
         desk.say(source("ruff", version=1), source("pyright", version=1))
@@ -215,7 +215,7 @@ def test_reports_that_come_out_of_order_leave_the_newest_standing() -> None:
     run(main())
 
 
-def test_a_checker_of_other_files_of_the_kind_covers_a_new_one() -> None:
+def test_a_checker_of_other_files_with_the_same_language_covers_a_new_file() -> None:
     async def main() -> None:
         desk = Desk()
         desk.say(source("pyright", version=1), uri=OTHER.as_uri())
@@ -262,7 +262,7 @@ def test_names_of_checkers_are_bounded() -> None:
     run(main())
 
 
-def test_a_late_push_is_waited_for_and_those_right_behind_it() -> None:
+def test_the_gate_waits_for_a_late_push_and_for_pushes_right_after() -> None:
     async def main() -> None:
         desk = Desk()
         desk.push(version=1)
@@ -371,7 +371,7 @@ def test_an_editor_that_can_is_asked_and_waits_itself() -> None:
     run(main())
 
 
-def test_one_that_does_not_answer_is_left_alone_for_a_minute() -> None:
+def test_an_editor_that_does_not_answer_a_diagnostics_pull_is_not_asked_for_a_minute() -> None:
     async def main() -> None:
         desk = Desk("diagnostics")
         assert await desk.ask(0) == (None, 1.0)

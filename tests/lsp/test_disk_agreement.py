@@ -155,7 +155,7 @@ async def test_a_file_that_looks_as_before_is_not_read_again(room) -> None:
     assert room.disk.n_reads == 1
 
 
-async def test_a_file_that_was_changed_a_moment_before_it_was_looked_at_is_read_again(room) -> None:
+async def test_a_file_with_a_very_recent_change_time_is_read_again(room) -> None:
     state = FileState(seen=(1, 2, 3, 4), is_certain=False)
     agreement = DiskAgreement(room.disk, look=lambda _path: state)
     await agreement.note(room.editor.document, room.path)

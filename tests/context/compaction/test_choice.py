@@ -37,7 +37,7 @@ def uses(**changes) -> Uses:
     return Uses(**(known | changes))
 
 
-def test_a_name_that_the_agent_wrote_is_likelier_than_one_it_only_saw_and_fades():
+def test_a_name_that_the_agent_wrote_recently_is_likeliest_to_be_used():
     never = name_chance("tax_rate", uses())
     long_ago = name_chance("tax_rate", uses(written={"tax_rate": 5}))
     lately = name_chance("tax_rate", uses(written={"tax_rate": 48}))
@@ -86,7 +86,7 @@ LINES = st.lists(
 
 
 @given(st.lists(LINES, max_size=6), st.integers(-50, 400))
-def test_the_choice_never_takes_more_than_the_room_nor_what_is_worth_nothing(texts, room):
+def test_chosen_lines_fit_the_room_and_exclude_worthless_lines(texts, room):
     pieces = [
         ReducibleText("\n".join(lines), head=10, pair=str(at % 2)) for at, lines in enumerate(texts)
     ]

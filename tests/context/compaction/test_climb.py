@@ -65,7 +65,9 @@ def test_results_of_the_tail_are_cut_if_no_summary_saves_more() -> None:
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS.keys() - {"none"}))
-def test_each_step_gains_and_force_ends_at_half_of_what_there_was(preset: str) -> None:
+def test_each_compaction_step_frees_tokens_and_a_forced_compaction_halves_the_prompt(
+    preset: str,
+) -> None:
     now, steps = long_talk(64_000), list[tuple[int, int]]()
 
     def watch(
@@ -85,7 +87,7 @@ def test_each_step_gains_and_force_ends_at_half_of_what_there_was(preset: str) -
     ) is None  # fmt: skip
 
 
-def test_under_force_the_words_have_the_room_of_the_window_and_not_of_what_there_is() -> None:
+def test_a_forced_compaction_sizes_user_words_by_the_window_not_the_prompt() -> None:
     now = empty(64_000)
     for turn in range(1, 11):
         now = turned(now, turn, [code(60)] * 2, words=f"Number {turn}: " + "mind it. " * 120)

@@ -84,7 +84,7 @@ def test_the_second_line_with_the_same_names_is_not_worth_its_tokens():
     assert sum(line in text.split("\n") for line in lines) <= 3
 
 
-def test_every_call_keeps_its_result_and_the_transcript_is_whole():
+def test_a_digest_keeps_call_pairs_and_the_full_transcript():
     now = filled(with_call(started(), 1, FILLER, said="Short."), 12)
     before = transcript(now.messages, now.history)
     after = digested(now)
@@ -156,7 +156,7 @@ def test_a_digest_that_drops_nothing_more_keeps_the_note():
     assert len(notes(digested(filled(told, 2, first=950), aim=0.25))) == 1
 
 
-def test_lines_come_from_the_original_so_one_that_was_left_out_returns_when_it_is_named():
+def test_a_line_left_out_of_a_digest_returns_when_its_name_is_used():
     line = "vat_reduced is 7, as rate_table has said for years," + " and years" * 10
     now = with_call(started(), 1, f"{FILLER}{line}\nother_name and some_thing\n")
     once = digested(filled(now, 12))
@@ -200,7 +200,7 @@ def test_a_step_that_does_not_pay_is_not_made():
     assert cut(fast, must=False) is None
 
 
-def test_short_calls_that_stay_are_as_they_were_and_long_ones_say_where_they_are():
+def test_a_digest_keeps_short_calls_and_replaces_long_arguments_by_a_reference():
     body = FILLER + "def total_price(items): pass\n"
     now = with_call(started(), 1, "written", name="write_file", path="shop/cart.py", content=body)
     now = with_call(now, 2, "ok", said="total_price is there.")

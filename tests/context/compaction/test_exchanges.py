@@ -42,6 +42,6 @@ def test_the_tail_of_a_long_turn_is_counted_in_rounds_up_to_a_quarter_of_the_win
     assert tokens_of(now.messages[small:]) <= 2_000 < tokens_of(now.messages[small - 2 :])
 
 
-def test_the_newest_exchange_stays_however_large_it_is() -> None:
+def test_the_newest_exchange_is_kept_at_any_size() -> None:
     now = turned(empty(), 1, ["a", code(900)])
     assert tail_start(now.messages, turns=4, tokens=20_000, window=4_000) == 3

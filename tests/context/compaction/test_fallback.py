@@ -25,7 +25,7 @@ def plan_of(now: Conversation) -> SummarySpan:
     return plan
 
 
-def test_extraction_names_files_and_what_was_done_to_them_the_newest_ones() -> None:
+def test_an_extracted_summary_lists_the_newest_files_and_their_actions() -> None:
     plan = plan_of(turned(empty(60_000), 1, [code(40)] * 30))
     text = extract(plan)
     files = [line for line in text.splitlines() if line.startswith("- src/")]

@@ -135,7 +135,9 @@ def test_a_summary_of_no_use_never_gets_into_the_conversation(preset: str, summa
 
 
 @pytest.mark.parametrize("preset", LADDERS)
-def test_the_provider_says_too_long_and_the_forced_ladder_makes_it_shorter(preset: str) -> None:
+def test_a_forced_compaction_shortens_a_prompt_that_the_provider_rejected_as_too_long(
+    preset: str,
+) -> None:
     now = empty(400_000)
     for turn in range(1, 40):
         now = turned(now, preset, turn, LINE.format(turn) * 60)

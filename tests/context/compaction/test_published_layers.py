@@ -38,7 +38,7 @@ def test_micro_leaves_the_newest_three_and_what_is_short() -> None:
     ]
 
 
-def test_micro_has_nothing_to_do_with_what_it_did() -> None:
+def test_micro_does_not_change_an_already_shortened_conversation() -> None:
     now = turned(empty(), 1, [LONG] * 5)
     step = wanted(Micro(keep=3), now)
     assert isinstance(step, CompactionStep)
@@ -109,7 +109,7 @@ def test_results_of_calls_with_the_same_id_go_to_different_files() -> None:
     assert len({spill.name for spill in step.spills}) == 2
 
 
-def test_slide_drops_the_oldest_exchanges_down_to_the_goal_and_says_so() -> None:
+def test_slide_drops_the_oldest_exchanges_down_to_the_goal_and_leaves_a_note() -> None:
     now = empty()
     for turn in range(1, 11):
         now = turned(now, turn, [code(100)], reply="Done.")
@@ -147,7 +147,7 @@ def test_summarise_waits_for_enough_messages() -> None:
     assert wanted(Summarise(over=10, keep=8), turned(empty(), 1, [LONG] * 4)) is None
 
 
-def test_everything_can_become_one_summary_and_the_words_that_were_said() -> None:
+def test_a_whole_conversation_can_become_one_summary_plus_the_users_words() -> None:
     now = turned(turned(empty(), 1, [LONG], reply="Done."), 2, [LONG])
     plan = wanted(Summarise(over=0, keep=0), now)
     assert isinstance(plan, SummarySpan)

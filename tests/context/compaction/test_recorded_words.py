@@ -26,7 +26,7 @@ def test_no_request_of_a_recorded_session_has_lost_words_or_its_task(preset: str
         assert found["compactions"] > 5
 
 
-def test_in_a_small_window_what_is_not_shown_of_the_words_is_in_a_file() -> None:
+def test_user_words_that_do_not_fit_a_small_window_are_kept_in_a_file() -> None:
     (session, *_) = foreign_sessions("entire", first=1, every=64)
     found = violations(session, "default", 16_000)
     assert found["requests with words in a file"] > 5

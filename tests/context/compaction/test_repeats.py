@@ -88,7 +88,7 @@ def test_few_lines_are_shown_again():
     assert repeats(read(read(started(), 1, BODY[:3]), 2, BODY[:3]).messages) is None
 
 
-def test_a_digest_that_takes_the_lines_away_puts_them_back_where_they_were_pointed_at():
+def test_a_digest_restores_removed_lines_where_a_later_read_refers_to_them():
     now = read(started(), 1, BODY)
     for number in range(2, 14):
         now = read(now, number, [f"{at}\tother {number}" for at in range(200)], path=f"{number}.x")
@@ -110,12 +110,12 @@ def changed(now: Conversation, number: int, name: str, **given: str) -> Conversa
     return talk.with_results(now, results, turn=1)
 
 
-def test_a_file_that_was_written_since_is_shown_whole():
+def test_a_second_read_of_a_rewritten_file_shows_the_whole_file():
     now = changed(read(started(), 1, BODY), 2, "write_file", content="other")
     assert repeats(read(now, 3, BODY).messages) is None
 
 
-def test_a_line_that_an_edit_was_about_is_shown_even_if_it_reads_as_before():
+def test_a_second_read_shows_a_line_that_an_edit_named_even_if_unchanged():
     old = BODY[9].partition("\t")[2]
     now = changed(read(started(), 1, BODY), 2, "edit_file", old_string=old, new_string="new = 1")
     lines = newest(pointed(read(now, 3, BODY))).split("\n")

@@ -19,7 +19,7 @@ def sizes(**given: object) -> SummarySizes:
     return SummarySizes(**{**plain, **given})  # type: ignore[arg-type]
 
 
-def test_the_cheaper_of_two_is_asked() -> None:
+def test_the_cheaper_model_writes_the_summary() -> None:
     # main: 50,000 × 0.1 + 300 + 4,000 × 5 = 25,300; small: 20,000 × 0.2 + 4,000 = 8,000
     assert readers(sizes(), CompactionFacts(small=SMALL)) == ("small", "main")
     # a small model that is hardly cheaper pays the full price for what the other one has cached
@@ -34,7 +34,7 @@ def test_a_prefix_that_no_cache_holds_costs_its_full_price() -> None:
     assert readers(sizes(), CompactionFacts(small=near, is_cached=False)) == ("small", "main")
 
 
-def test_a_prefix_with_a_summary_in_it_is_not_a_source_of_another_one() -> None:
+def test_a_prefix_that_contains_a_summary_is_not_summarised_again() -> None:
     assert readers(sizes(is_faithful=False), CompactionFacts()) == ("apart",)
     assert readers(sizes(is_faithful=False), CompactionFacts(small=SMALL)) == ("small",)
 

@@ -30,7 +30,7 @@ def bare(text: str) -> str:
     return text.removeprefix("<transcript>\n").removesuffix("\n</transcript>")
 
 
-def test_summaries_of_a_growing_conversation_write_about_as_much_as_was_said() -> None:
+def test_transcript_files_of_repeated_summaries_grow_linearly_with_the_conversation() -> None:
     now, written, said, n_summaries = empty(), dict[str, str](), 0, 0
     for turn in range(1, 61):
         now = turned(now, turn, [code(200, f"f{turn}_{n}") for n in range(3)])

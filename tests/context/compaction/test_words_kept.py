@@ -36,7 +36,7 @@ def planned(now: Conversation, start: int, stop: int, *, keep_replies: bool = Fa
     return plan
 
 
-def test_words_that_a_summary_took_into_the_message_before_it_are_found_by_the_next_one() -> None:
+def test_user_words_that_a_summary_merged_into_another_message_survive_the_next_summary() -> None:
     now = empty(60_000)
     for turn in range(1, 7):
         now = turned(now, turn, [LONG, LONG], reply=f"Done {turn}.")
@@ -53,7 +53,7 @@ def test_words_that_a_summary_took_into_the_message_before_it_are_found_by_the_n
             assert users_words(summarised(now, plan).messages) == said, start
 
 
-def test_a_summary_as_long_as_its_originals_still_represents_all_of_them() -> None:
+def test_a_summary_as_long_as_its_source_still_represents_every_user_message() -> None:
     now = empty(60_000)
     for turn in range(1, 5):
         now = turned(now, turn, [LONG], reply=f"Done {turn}.")
@@ -87,7 +87,7 @@ def test_the_words_in_a_file_continue_to_the_next_file() -> None:
     assert sum(name in text for name in spills) == 1, "one file is enough"
 
 
-def test_a_long_paste_leaves_its_room_to_the_short_words_before_it() -> None:
+def test_a_long_paste_does_not_displace_short_earlier_user_words() -> None:
     now = empty(16_000)
     for turn, said in enumerate(("Never touch b.py.", PASTE, "Go on.", "And now?"), 1):
         now = turned(now, turn, [LONG] * 2, words=said)
@@ -196,7 +196,7 @@ def test_any_row_of_summaries_keeps_all_words(window, lengths, replies, cuts) ->
         check_words(now, said, spills)
 
 
-def test_the_files_of_the_users_words_grow_with_what_was_said_and_not_with_each_summary() -> None:
+def test_files_of_user_words_grow_with_the_words_and_not_with_each_summary() -> None:
     """A later summary names the files of an earlier one again; only the newest is written."""
     now, written = empty(8_000), dict[str, str]()
     said: list[str] = []

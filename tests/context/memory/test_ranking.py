@@ -47,7 +47,7 @@ def found(query: MemoryQuery) -> list[int]:
         (MemoryQuery("explain", text="def parse_header(request): ..."), 3),
     ],
 )
-def test_the_fact_that_fits_comes_first(query, best) -> None:
+def test_the_best_matching_fact_ranks_first(query, best) -> None:
     assert found(query)[0] == best
 
 
@@ -71,7 +71,7 @@ def test_a_word_that_most_facts_have_does_not_count() -> None:
     assert ranked(facts, MemoryQuery("what does Indwell do")) == ()
 
 
-def test_the_newer_of_two_equal_facts_comes_first() -> None:
+def test_the_newer_of_two_equally_good_facts_ranks_first() -> None:
     facts = (Fact("tests are slow"), Fact("tests are green"))
     assert ranked(facts, MemoryQuery("tests")) == facts[::-1]
 

@@ -48,7 +48,7 @@ def home(tmp_path) -> Home:
     return Home(tmp_path)
 
 
-async def test_a_chat_shows_that_it_was_reverted_and_a_fork_opens_a_chat_of_its_own(home) -> None:
+async def test_a_reverted_chat_is_marked_and_a_fork_opens_a_new_chat(home) -> None:
     script = [say("one", usage=USAGE), say("two", usage=USAGE)]
     async with (
         LoopbackEndpoint(script) as endpoint,

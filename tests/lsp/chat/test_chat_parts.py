@@ -202,7 +202,7 @@ def test_files_of_editors_beside_a_chat_do_not_affect_trust_either(tmp_path) -> 
     assert len(executables(root)) == len(before) + len(others) + 1
 
 
-def test_a_name_says_what_a_chat_is() -> None:
+def test_a_chat_is_recognised_by_its_file_name() -> None:
     assert is_chat("file:///w/a.chat.md")
     assert is_chat("file:///w/A.CHAT.MD")
     assert not is_chat("file:///w/a.md")

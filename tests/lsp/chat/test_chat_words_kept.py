@@ -59,7 +59,7 @@ async def test_words_of_a_repository_go_out_neither_in_the_same_line_nor_as_a_co
         assert endpoint.seen == []
 
 
-async def test_text_reloaded_from_disk_needs_a_question_and_the_users_saved_draft_does_not(
+async def test_a_chat_changed_on_disk_needs_confirmation_and_a_saved_draft_does_not(
     home,
 ) -> None:
     async with LoopbackEndpoint([say("One."), say("Two.")]) as endpoint:
@@ -105,7 +105,7 @@ async def test_words_that_are_sent_again_before_they_have_moved_go_out_once(home
         assert buffer.text.count("My words.") == 1
 
 
-async def test_steering_again_gives_only_what_is_new_and_steering_from_elsewhere_clears_nothing(
+async def test_steering_from_the_chat_sends_only_new_words_and_other_steering_keeps_the_draft(
     home,
 ) -> None:
     gate = asyncio.Event()
@@ -130,7 +130,7 @@ async def test_steering_again_gives_only_what_is_new_and_steering_from_elsewhere
         assert "And short." in last_words(endpoint)
 
 
-async def test_a_chat_that_is_renamed_while_it_is_answered_has_the_end_too(home) -> None:
+async def test_a_chat_renamed_during_an_answer_receives_the_end_of_the_answer(home) -> None:
     async with (
         LoopbackEndpoint(lambda _seen: slow("Word after word. " * 30 + "The end.")) as endpoint,
         editing(home, endpoint.base_url) as editor,
@@ -187,7 +187,7 @@ def test_turns_of_an_earlier_session_have_no_lenses() -> None:
     assert [one["range"]["start"]["at"] for one in rewinds] == [text.rindex("## Indwell")]
 
 
-def test_a_turn_that_was_killed_says_so_once_and_one_that_runs_does_not() -> None:
+def test_a_chat_marks_a_killed_turn_once_and_does_not_mark_a_running_turn() -> None:
     text = "## You\n\nask\n\n## Indwell · turn 1\n\nThe ans\n\n## You\n\n"
     turn = recorded_turn(1, "ask", ending=None)
     now = caught_up(text, [turn], "s-1")

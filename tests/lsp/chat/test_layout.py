@@ -25,7 +25,7 @@ def kinds(text: str) -> list[tuple[str, int]]:
     return [(one.kind, one.turn) for one in layout.headings(text)]
 
 
-def test_the_words_below_the_last_heading_are_the_draft_and_nothing_else_is() -> None:
+def test_only_the_words_below_the_last_heading_are_the_draft() -> None:
     assert draft(END + "More,\nplease.\n\n") == "More,\nplease."
     assert draft(END) == ""
     assert draft(CHAT) is None

@@ -94,14 +94,14 @@ def test_a_quote_is_a_quote_in_every_line(text) -> None:
     assert list(headings(inert("\n" + text))) == []
 
 
-def test_a_fold_is_one_line_whatever_its_summary_is() -> None:
+def test_the_summary_of_a_fold_is_always_one_escaped_line() -> None:
     head = details("Edit <b>x</b>\n## You\n</summary>", "body").split("\n")[0]
     assert head == ("<details><summary>Edit &lt;b&gt;x&lt;/b&gt; ## You &lt;/summary&gt;</summary>")
     assert details("Read x") == "<details><summary>Read x</summary></details>"
     assert code("a`b\nc") == "`a'b c`"
 
 
-def test_a_long_output_is_cut_and_says_so() -> None:
+def test_a_long_output_in_the_chat_is_cut_with_a_note() -> None:
     cut = bounded("x" * 10_000)
     assert len(cut) < 6_100
     assert "4,000 characters; all of it is in the session" in cut

@@ -115,7 +115,7 @@ def test_no_words_become_html_a_picture_a_link_that_runs_or_swallow_our_heading(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_nor_do_longer_ones(seed) -> None:
+def test_long_random_texts_render_no_active_markup(seed) -> None:
     chosen = random.Random(seed)
     for _ in range(25):
         check(chosen.choices(PIECES, k=chosen.randint(1, 60)))

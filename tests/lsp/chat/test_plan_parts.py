@@ -44,7 +44,7 @@ def test_no_plan_or_step_can_forge_a_heading_of_the_chat(forged) -> None:
 
 
 @pytest.mark.parametrize("state", ["approved", "rejected", "done"])
-def test_only_a_plan_that_waits_is_shown_as_one(state) -> None:
+def test_the_chat_shows_a_plan_only_while_the_plan_waits(state) -> None:
     assert rendered(events.PlanChanged(1, state, "1. Do it")) == rendered()
 
 

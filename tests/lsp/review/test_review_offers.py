@@ -80,11 +80,11 @@ def pair(words: str) -> list[str]:
 DIFF = ["Show the changes as a diff"]
 
 
-def test_nothing_is_offered_where_nothing_is_pending() -> None:
+def test_lines_without_pending_changes_have_no_code_actions() -> None:
     assert actions(shown(), 3) == []
 
 
-def test_scopes_go_from_small_to_large_and_no_two_do_the_same() -> None:
+def test_review_actions_are_sorted_by_scope_without_duplicates() -> None:
     at = shown(hunk("a", 2), hunk("b", 6, actors=(BEFORE,)))
     others = [
         hunk("c", 1, path=THERE),
@@ -143,7 +143,7 @@ def test_several_hunks_in_a_selection_are_judged_together() -> None:
     assert accept["command"]["arguments"] == [{"hunks": ["a", "b"], "uri": URI}]
 
 
-def test_an_action_is_bound_to_what_was_shown_and_comes_as_the_fix_of_its_hint() -> None:
+def test_a_review_action_is_bound_to_the_shown_hunk_and_its_diagnostic() -> None:
     at = shown(hunk("a", 2, old="was\n", new="now\nand\n"))
     accept, reject, *_ = actions(at, 1)
     hint = {
@@ -166,7 +166,7 @@ def test_an_action_is_bound_to_what_was_shown_and_comes_as_the_fix_of_its_hint()
     assert accept["command"]["command"] == "indwell.accept"
 
 
-def test_a_turns_action_names_the_turn_so_that_what_others_did_to_its_hunks_is_kept() -> None:
+def test_a_review_action_for_a_turn_names_the_turn_and_not_its_hunks() -> None:
     at = shown(hunk("a", 2, actors=(BEFORE, ME)), hunk("b", 6, actors=(BEFORE,)))
     of_turn = next(one for one in actions(at, 5) if "turn 3" in one["title"])
     assert of_turn["title"] == "Accept all changes of turn 3 (2)"
@@ -175,7 +175,7 @@ def test_a_turns_action_names_the_turn_so_that_what_others_did_to_its_hunks_is_k
     ]
 
 
-def test_nothing_is_ever_preferred() -> None:
+def test_no_review_action_is_marked_as_preferred() -> None:
     at = shown(hunk("a", 2), hunk("b", 6))
     assert all("isPreferred" not in one for one in actions(at, 1))
 

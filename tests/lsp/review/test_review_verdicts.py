@@ -98,7 +98,7 @@ async def court(tmp_path):
     await court.ledger.close()
 
 
-async def test_a_hunk_of_three_goes_and_the_sentence_says_so(court) -> None:
+async def test_rejecting_one_hunk_of_three_reverts_and_reports_only_that_hunk(court) -> None:
     path = await court.changed("a.txt", 3, 9, 15)
     _, middle, _ = court.ledger.hunks(path)
     result = await court.judge("reject", hunks=(middle.id,), uri=path.as_uri())
@@ -149,7 +149,7 @@ async def test_an_argument_must_say_what_is_meant(court) -> None:
         await court.judge("reject", turn=1)
 
 
-async def test_an_old_action_does_nothing_and_says_so(court) -> None:
+async def test_a_review_action_on_a_decided_hunk_does_nothing_and_reports_the_reason(court) -> None:
     path = await court.changed("a.txt", 3)
     (hunk,) = court.ledger.hunks(path)
     await court.judge("accept", hunks=(hunk.id,))
@@ -163,7 +163,7 @@ async def test_an_old_action_does_nothing_and_says_so(court) -> None:
     assert court.client.told[-1] == "Indwell: nothing is pending there"
 
 
-async def test_a_change_that_was_edited_since_it_was_shown_is_not_the_one_that_was_meant(
+async def test_a_review_action_on_a_hunk_edited_since_does_nothing(
     court,
 ) -> None:
     path = await court.changed("a.txt", 3)
@@ -287,7 +287,7 @@ async def test_while_the_agent_writes_a_verdict_waits_for_it(court) -> None:
     assert path.read_text(encoding="utf-8") == new(9)
 
 
-async def test_created_and_deleted_files_are_judged_whole(court) -> None:
+async def test_created_and_deleted_files_are_accepted_or_rejected_as_a_whole(court) -> None:
     made, gone = court.path("made.txt", "a\nb\n"), court.path("gone.txt")
     await change(court.ledger, made, None, "a\nb\n")
     await court.ledger.made(ME, "call", gone, "was\n", None, accepted=False)
