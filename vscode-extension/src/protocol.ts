@@ -868,7 +868,7 @@ export interface PromptParams {
   readonly attachments?: readonly Attachment[];
 }
 
-/** How much of the prompt the endpoint has read, from 0 to 1; only some endpoints tell. */
+/** The share of the prompt that the endpoint has read, from 0 to 1; some endpoints report it. */
 export interface PromptRead {
   readonly type: "promptRead";
   readonly turn: number;

@@ -1,7 +1,7 @@
 """Rebuilds a session from its log: messages, usage, cost, an open turn, the endpoint's state. Pure.
 
-No call runs again. A call that a crash left open gets a result that says what is known of it (H24,
-PER-09, PER-11). The result is logged, so that the next resume reads the same bytes. A restarted
+No call runs again. A call that a crash left open gets a result with the known facts (H24, PER-09,
+PER-11). The result is logged, so that the next resume reads the same bytes. A restarted
 server also knows what the last one knew of the endpoint: exact counts, by which no compaction runs
 too early, and what the prompt cache should still serve.
 """
@@ -277,7 +277,7 @@ class Recalled(NamedTuple):
 
 
 def recalled(records: Sequence[Record], now: datetime) -> Recalled:
-    """Read it from a log.
+    """Read this knowledge from a log.
 
     Args:
         records: All records, oldest first.

@@ -1,6 +1,6 @@
 """Keeps the conversation inside the window: before a model call, and on request (H18, H32).
 
-A step writes the texts it cuts to disk first, and is then applied as a whole or not at all. So an
+A step first writes the cut texts to disk. Then the whole step is applied, or nothing of it. So an
 interruption at any point leaves a valid session. A failed summary never fails a turn (H28).
 """
 
@@ -167,7 +167,7 @@ async def _climb(
 def _decided(
     climb: Climb, conversation: talk.Conversation, preset: Preset, facts: CompactionFacts
 ) -> Action | None:
-    """The next step; the end of the ladder also cuts what was read most recently."""
+    """The next step; the end of the ladder also cuts the results that were read last."""
     action = next_step(climb, conversation, preset, facts)
     if action is None:
         forget()

@@ -64,7 +64,7 @@ def sizes_of(
         conversation: The main model's conversation.
         span: The part to summarise.
         small_window: The window of the small model in tokens; 0 without one.
-        whole: Whether ``span`` is the whole part. A piece of it needs a request of its own.
+        whole: Whether ``span`` is the whole part. A piece of the part needs a separate request.
     """
     output = output_limit(span.target)
     instructions = part_tokens(conversation, appended_words(span)) + BLOCK_OVERHEAD
@@ -96,8 +96,8 @@ def appended(
         tools=conversation.tools,
         messages=asking.messages,
         max_output=output_limit(span.target),
-        # Endpoints with cache marks look up a prefix only at a mark. The summary changes what
-        # follows, so this tail is never read from the cache.
+        # Endpoints with cache marks look up a prefix only at a mark. The summary changes the text
+        # after itself, so the cache never serves this tail.
         anchors=place_anchors(asking, idle_s=idle_s, calls_to_come=0),
         tool_choice="none",
         cache_key=conversation.config.cache_key,
@@ -212,7 +212,7 @@ def _step(
 async def _summary(
     session: Session, turn: TurnState, span: SummarySpan, facts: CompactionFacts, emit: Listener
 ) -> tuple[str, str]:
-    """The summary text for ``span``, and why no model wrote it, if none did."""
+    """The summary text for ``span``, and the reason if no model wrote the text."""
     try:
         async with asyncio.timeout(session.parts.compaction.summary_timeout_s):
             text = await _by_model(session, turn, span, facts, emit)
@@ -221,7 +221,7 @@ async def _summary(
     except UserError as error:
         trouble = str(error).partition("; ")[
             0
-        ]  # without the advice, because the turn goes on anyway
+        ]  # without the advice, because the turn continues anyway
     else:
         trouble = f"what came is no summary: {why}" if (why := is_usable(span, text)) else ""
         if not trouble:
@@ -305,7 +305,7 @@ async def _ask(
 
 
 def _whole(reply: Reply, span: SummarySpan) -> str:
-    """The text of a reply, if it is complete enough for a summary.
+    """The text of a reply that is complete enough for a summary.
 
     Raises:
         BadReply: The reply is only the beginning of a summary.

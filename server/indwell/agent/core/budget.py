@@ -77,7 +77,7 @@ def expected_usage(prompt_tokens: int, last: Usage, max_output: int) -> Usage:
 
 
 def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) -> str:
-    """Why a call of ``usage`` and ``cost`` exceeds a budget, with numbers; empty if it does not."""
+    """The budget that a call of ``usage`` and ``cost`` exceeds, in words; empty if none."""
     tokens = usage.input + usage.output
     parts = f"{usage.input:,} prompt tokens and a reply of up to {usage.output:,}"
     if budgets.turn_tokens is not None and outlay.turn_tokens + tokens > budgets.turn_tokens:

@@ -143,7 +143,7 @@ class EventLog:
         self._sessions: OrderedDict[str, SessionEvents] = OrderedDict()
 
     def tell(self, session: str, event: Event) -> None:
-        """Number an event, keep it, and tell it to the listeners of its kind."""
+        """Number an event, keep the event, and send it to the listeners of its kind."""
         seq = self.add(session, event)
         for kinds, hear in tuple(self.listeners):
             if isinstance(event, kinds):

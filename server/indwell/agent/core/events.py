@@ -119,7 +119,7 @@ class ThinkingAdded(OfAgent, frozen=True, tag="thinking"):
 
 
 class PromptRead(OfAgent, frozen=True):
-    """How much of the prompt the endpoint has read, from 0 to 1; only some endpoints tell."""
+    """The share of the prompt that the endpoint has read, from 0 to 1; some endpoints report it."""
 
     share: float
 
@@ -398,16 +398,16 @@ def usage_words(usage: Usage) -> str:
 
 
 def prompt_read_words(share: float) -> str:
-    """How far the endpoint has come with the prompt."""
+    """The progress of the endpoint in reading the prompt, in words."""
     return f"reading the prompt, {share:.0%}".replace("%", " %")
 
 
 def compaction_words(before: int, after: int, note: str) -> str:
-    """What a compaction did."""
+    """The effect of a compaction, in words."""
     more = f"; {note}" if note else ""
     return f"earlier parts were shortened: {before:,} → {after:,} tokens{more}"
 
 
 def to_review_words(number: int) -> str:
-    """How many changes await review."""
+    """The number of changes that await review, in words."""
     return "1 change to review" if number == 1 else f"{number:,} changes to review"

@@ -1,9 +1,9 @@
 """The seam between the loop of a turn and its features: the slots that a feature may fill.
 
 The loop knows no feature by name. It calls the slots below at fixed moments, and a slot that is
-unset is never called. A feature keeps its state to itself; what of it belongs to the session goes
-into the log as records and comes back through ``DurableState``.
-`session_features` says what a fault in a feature costs.
+unset is never called. A feature hides its state. The session's part of that state goes into the log
+as records and comes back through ``DurableState``.
+`session_features` describes the effect of a fault in a feature.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def _nothing() -> None:
 
 
 class Reminder(NamedTuple):
-    """Blocks for the end of the next request, and what to do once they are queued there.
+    """Blocks for the end of the next request, and a function to call once they are queued.
 
-    A preview of the request asks for the same blocks and never calls ``told``, so looking at what
-    the model will read changes nothing.
+    A preview of the request asks for the same blocks and never calls ``told``, so a preview changes
+    no state.
     """
 
     blocks: tuple[Text, ...]
@@ -56,7 +56,7 @@ class Reminder(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DurableState(Generic[StateT]):
-    """How the state of a feature survives a restart and continues in a new session.
+    """Saves and restores a feature's state, across a restart or into a new session.
 
     Attributes:
         read: The state that a log describes: from the records where the conversation continues, and
@@ -73,7 +73,7 @@ class DurableState(Generic[StateT]):
 
 
 class Checked(NamedTuple):
-    """A feature's answer about a prompt before it is sent: a refusal, or attached blocks."""
+    """A feature's answer about a prompt before sending: a refusal, or attached blocks."""
 
     reason: str = ""
     blocks: tuple[Text, ...] = ()

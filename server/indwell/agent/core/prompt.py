@@ -83,7 +83,7 @@ More would also block the event loop, because a prompt is logged, sent to the ed
 
 MOST_WAITING = 50  # queued prompts, or steering words; more than anybody reads again
 MOST_WAITING_CHARACTERS = (
-    2_000_000  # in total, because one event holds them all; the wire's limit is 32 MB
+    2_000_000  # in total, because one event holds them all; the protocol's limit is 32 MB
 )
 
 
@@ -112,7 +112,7 @@ _ASKS_FOR_CHANGES = lazy_pattern(
     r"|remove|rename|repair|replace|rewrite|set|simplify|split|update|write)\b",
     re.IGNORECASE,
 )
-_OWN_WORDS = 2_000  # characters; what follows is usually pasted
+_OWN_WORDS = 2_000  # characters; longer text is usually pasted
 
 
 def asks_for_changes(words: str) -> bool:

@@ -110,7 +110,7 @@ class Helping(msgspec.Struct, frozen=True):
 
 
 class Spending(msgspec.Struct):
-    """The model calls of a session: what they used, and when the last one ended.
+    """The model calls of a session: their usage, and the end of the last call.
 
     Attributes:
         usage: Tokens of all turns.
@@ -232,8 +232,8 @@ class Session(msgspec.Struct):
     def steer(self, words: str, *, numbered: bool = False) -> bool:
         """Send the user's ``words`` to the running turn, with its next model call.
 
-        A turn that would end goes on with them. A turn that fails or is stopped returns them in its
-        draft. Call this on the event loop.
+        A turn that would end continues with the words. A turn that fails or is stopped returns them
+        in its draft. Call this on the event loop.
 
         Args:
             words: The user's own words.
@@ -270,7 +270,7 @@ class Session(msgspec.Struct):
         self.conversation = conversation
 
     def repair(self, messages: tuple[Message, ...], notes: tuple[str, ...]) -> None:
-        """Continue with repaired messages; the append-only log says what was repaired (H24)."""
+        """Continue with repaired messages; the append-only log lists the repairs (H24)."""
         now = self.conversation
         splices = rewritten(now.messages, messages)
         for record in repairs(notes, splices, len(now.messages), at=self.timestamp()):

@@ -364,7 +364,7 @@ class Features(Generic[SessionT]):
         return self._each(lambda one: one.state.now if one.state else None)
 
     def restore(self, states: Mapping[str, Any]) -> None:
-        """Continue with what ``read`` found in the session's own log."""
+        """Continue with the state that ``read`` found in the session's log."""
         for one in self._heard:
             if one.state is not None and one.name in states:
                 with self._muting(one):
@@ -381,7 +381,7 @@ class Features(Generic[SessionT]):
         """The features that a sub-agent of this session has.
 
         Raises:
-            ToolError: A feature failed. Without it the sub-agent might lack a guard.
+            ToolError: A feature failed. Without the feature the sub-agent might lack a guard.
         """
         made: list[Feature[SessionT]] = []
         for one in self._features:
@@ -394,7 +394,7 @@ class Features(Generic[SessionT]):
         return Features(made)
 
     async def close(self) -> None:
-        """The session ends; each feature is closed, whatever happens to another one."""
+        """The session ends; each feature is closed, even if another feature fails to close."""
         async with AsyncExitStack() as closing:  # the last first
             for one in self._features:
                 closing.push_async_callback(self._await_each, (one,), lambda one: one.close)
@@ -405,7 +405,7 @@ def _joined(found: Mapping[str, Iterable[R]]) -> tuple[R, ...]:
 
 
 def _travels(fault: Exception) -> bool:
-    """Is it no fault of a feature, but foreseen, or the machine's or the installation's?"""
+    """Is the error expected, or caused by the machine or the installation, not by a feature?"""
     return isinstance(fault, IndwellError | ImportError) or is_no_room(fault)
 
 

@@ -1,6 +1,6 @@
-"""The interfaces and values that a session works with; ``wiring.compose`` puts them together.
+"""The interfaces and values that a session uses; ``wiring.compose`` assembles them.
 
-Defaults are inert: they hold nothing, ask nobody and find nothing.
+Defaults do nothing: no content, no questions, no results.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ async def has_no_fallback(_session: Any, _why: str) -> FellBack:  # noqa: ANN401
 
 
 def stands_in_for_none() -> None:
-    """Stay with the model, because it is the session's own."""
+    """Keep the model, because the session chose it."""
 
 
 def no_other_model(name: str) -> None:
@@ -144,7 +144,7 @@ class Spill(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SessionModel:
-    """The model of a session, what its calls cost, and models beside it.
+    """The model of a session, the cost of its calls, and other models.
 
     Attributes:
         provider: Calls the model.
@@ -169,7 +169,7 @@ class SessionModel:
 
     @property
     def is_stand_in(self) -> bool:
-        """Whether it continues a turn in place of the session's own model."""
+        """Whether this model continues a turn in place of the session's model."""
         return self.step_back is not stands_in_for_none
 
 
@@ -219,7 +219,7 @@ class CompactionWish:
 
 @dataclass(frozen=True, slots=True)
 class CompactionChoice:
-    """How the conversation is kept inside the model's window.
+    """The means to keep the conversation inside the model's window.
 
     Attributes:
         preset: The layers of compaction, and when each is used.
@@ -249,7 +249,7 @@ class ChangeTracking:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The interfaces and values of a session; ``wiring.compose`` puts them together.
+    """The interfaces and values of a session; ``wiring.compose`` assembles them.
 
     Attributes:
         model: The session's model, and models beside it.

@@ -51,9 +51,9 @@ async def _blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
 
 
 async def _count_as_read(session: Session, marked: Selection) -> None:
-    """Let ``edit_file`` change lines that the model gets with the prompt: it need not read them.
+    """Let ``edit_file`` change lines that come with the prompt, without a call of ``read_file``.
 
-    Only lines count that the model gets whole and as they are in the file.
+    Only lines count that the prompt quotes in full and unchanged.
     """
     if is_cut(marked) or await hidden(session, marked.text) != marked.text:
         return
@@ -61,7 +61,7 @@ async def _count_as_read(session: Session, marked: Selection) -> None:
         path = session.parts.workspace.resolve(marked.path)
         snapshot = await session.parts.workspace.read(path)
     except ToolError:
-        return  # a file that is no text or too large; the model has to read it
+        return  # a binary or too large file; the model has to read the file itself
     page = whole_lines(marked, snapshot.text)
     if page:
         session.seen.record_page(path, snapshot.stamp.digest, snapshot.text, page)

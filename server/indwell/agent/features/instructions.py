@@ -99,7 +99,7 @@ def instruction_blocks(
 
 
 def _fitting(path: str, text: str, limit: int, room: int, turn: int) -> Text:
-    """Return as much of a file as the tokens allow; otherwise only where it is."""
+    """Return as much of a file as the tokens allow; otherwise only the path."""
     while limit >= LEAST:
         block = _block(path, text, limit, turn)
         if block.meta.tokens <= room:

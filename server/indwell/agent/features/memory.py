@@ -1,6 +1,6 @@
 """Memory: the tool that proposes a fact, the facts that go with a prompt, and their pages.
 
-The user sees exactly what would be kept. A proposed fact is checked before the user is asked. The
+The user sees exactly the words to be kept. A proposed fact is checked before the user is asked. The
 policy itself asks (``Asked.keeps``): each time, in every mode, and no standing answer covers it.
 """
 
@@ -67,7 +67,7 @@ async def facts_for(pages: Pages, session: Session, prompt: Prompt, turn: int) -
 
 
 def query_of(prompt: Prompt) -> MemoryQuery:
-    """Return what a prompt is about: its words, its files, its selection."""
+    """Return the subject of a prompt: its words, its files, its selection."""
     paths = [one.path for one in (prompt.opened, prompt.selection) if one is not None]
     paths += [one.path for one in prompt.mentioned] + [one.path for one in prompt.folders]
     marked = prompt.selection.text if prompt.selection is not None else ""

@@ -288,8 +288,8 @@ async def _with_document(session: Session, plan: Plan) -> Plan:
 async def _finish(board: PlanBoard, moment: Moment[Session], words: str) -> None:
     """Finish the plan that the ended turn carried out, unless steps are left.
 
-    A turn carried the plan out if it began with the approval or changed something; ``words`` are
-    the user's.
+    A turn carried out the plan if it began with the approval or changed a file; ``words`` are the
+    user's.
     """
     session = moment.session
     turn = session.under_way
@@ -303,7 +303,7 @@ async def _finish(board: PlanBoard, moment: Moment[Session], words: str) -> None
 
 
 def _blocks(board: PlanBoard, session: Session, turn: int) -> tuple[Text, ...]:
-    """Return the mode if it is news, and the approved plan; a sent block is not repeated."""
+    """Return the mode if it is new to the model, and the approved plan; repeat no sent block."""
     parts = session.parts
     mode = parts.rules().mode
     if mode == "plan":
@@ -320,7 +320,7 @@ def _blocks(board: PlanBoard, session: Session, turn: int) -> tuple[Text, ...]:
 
 
 def written_plan(plan: Plan) -> str:
-    """Return the plan as its document has it now, or the session's if the document is gone.
+    """Return the present text of the plan's document; the session's plan if the document is gone.
 
     Raises:
         UserError: The document cannot be read, so the user's changes are unknown.

@@ -1,7 +1,7 @@
 """Questions of the model: the tool ``ask_user``, who may answer, and the pending question.
 
-Only the user can answer. A chosen option is a text of the model, so the result says which one it
-was. Typed words are the user's own: they go to the model like words to the running turn.
+Only the user can answer. A chosen option is a text of the model, so the result names that option.
+Typed words are the user's own: they go to the model like words to the running turn.
 """
 
 from __future__ import annotations
@@ -118,13 +118,13 @@ class QuestionBoard:
 
     @property
     def is_waiting(self) -> bool:
-        """Is a question pending, so that what the user says now is its answer?"""
+        """Is a question pending, so that the user's next words answer it?"""
         return self._heard is not None and not self._heard.done()
 
     def hear(self, words: str, *, numbered: bool = False) -> bool:
         """Take words to the running turn; ``numbered``: options had numbers where they were typed.
 
-        Return whether they chose an option; then they are that answer and nothing else.
+        Return whether the words chose an option; then the words are only that answer.
         """
         if self._heard is None or self._heard.done():
             return False
@@ -166,7 +166,7 @@ class QuestionBoard:
             return "late" if answer is None else answer
         finally:
             self._heard = None
-            if not asking.done():  # whoever shows the question removes it
+            if not asking.done():  # the front door that shows the question removes it
                 asking.cancel()
                 await asyncio.wait({asking})
 
@@ -297,7 +297,7 @@ def _chosen(question: UserQuestion, answer: Answer | Silence) -> str:
 
 
 def _outcome(question: UserQuestion, answer: Answer | Silence, within_s: float) -> Outcome:
-    """Return what the model reads.
+    """Return the result text for the model.
 
     Raises:
         ToolError: There is no answer.

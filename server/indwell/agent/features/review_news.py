@@ -44,7 +44,7 @@ READ_DIFF = 600  # characters of the diff of a file that the model only read
 
 
 class Aftermath:
-    """What a session's agent left in each file, and which later change it has reported."""
+    """The text that a session's agent left in each file, and the later change that was reported."""
 
     def __init__(self) -> None:
         self._before: dict[Path, str] = {}  # digest of the text before the last edit
@@ -78,7 +78,7 @@ class Aftermath:
     ) -> Reminder:
         """A block for each file whose content differs from what the model knows, by path.
 
-        Once it is told, a file whose diff is shown whole counts as read again. Files that a newer
+        Once a diff is told in full, its file counts as read again. Files that a newer
         deny rule hides (``hidden``) are left out, and ``hide`` removes secrets from the others.
         ``others`` are the files that another reminder reports, with the marks of their contents.
         """
@@ -134,7 +134,7 @@ class Aftermath:
         *,
         is_late: bool,
     ) -> tuple[str, Snapshot | None]:
-        """The words for one file, and its content if they show all that is new in it."""
+        """The words for one file; also its content if the words show every change."""
         edited = path in self._before
         if isinstance(now, str):
             became: Became = "unreadable" if now else "gone"
@@ -153,7 +153,7 @@ class Aftermath:
 
 
 def mark_of(now: Snapshot | str) -> str:
-    """Return what identifies a content: a digest, or what ``stands_there`` says in its place."""
+    """Return the mark of a content: a digest, or the reason that ``stands_there`` gives."""
     return now.stamp.digest if isinstance(now, Snapshot) else now
 
 
@@ -187,7 +187,7 @@ MOST_FILES = 10  # files whose changes one request shows; others are only named
 
 
 class _RejectedFile(NamedTuple):
-    """The report on one file, and whether the model then knows all of it."""
+    """The report on one file, and whether the model then knows the whole file."""
 
     words: str
     n_rejected: int
@@ -195,7 +195,7 @@ class _RejectedFile(NamedTuple):
 
 
 class Rejections(NamedTuple):
-    """A request's report on rejected changes, and what the model knows afterwards.
+    """A request's report on rejected changes, and the contents that the model knows afterwards.
 
     Attributes:
         blocks: One for each file.
@@ -218,7 +218,7 @@ async def rejections(
 ) -> Rejections:
     """Return a block for each file with newly rejected changes, in order.
 
-    A file that reads as the model knows it but for these counts as read again. Rejected changes
+    A file whose only differences are these changes counts as read again. Rejected changes
     that the user has restored are not mentioned, because the file reads as the model left it.
 
     Args:
@@ -264,7 +264,7 @@ async def rejections(
 def _account(
     name: str, verdicts: Sequence[Verdict], now: Snapshot | str, known: str | None
 ) -> _RejectedFile | None:
-    """Describe a file's rejections; None if the user has put back what was rejected."""
+    """Describe a file's rejections; None if the user has restored the rejected changes."""
     text = now.text if isinstance(now, Snapshot) else None
     holding = in_force(verdicts, review_digest(text)) if text is not None or now == "" else None
     is_sure = holding is not None
@@ -322,7 +322,7 @@ def _is_gone(text: str, places: Collection[tuple[str | None, ...]], hunk: Hunk) 
 
 
 def _diff(hunk: Hunk) -> str:
-    """Return what a hunk did, as in a diff, without line numbers, which have moved since."""
+    """Return the lines of a hunk as in a diff, without line numbers, which have moved since."""
     if hunk.kind == "opaque":
         return f"[{hunk.note or 'no text'}]\n"
     lines = [f"-{line}" for line in hunk.old] + [f"+{line}" for line in hunk.new]
@@ -375,7 +375,7 @@ class ReviewNews:
         )
 
     async def _remind(self, moment: Moment[Session]) -> Reminder:
-        """What the user rejected, then what became of other files."""
+        """The changes that the user rejected, then changes of other files."""
         session, parts = moment.session, moment.session.parts
         hidden = parts.rules().hidden
         rejected = NO_REJECTIONS
@@ -407,7 +407,7 @@ class ReviewNews:
         outcome: Outcome,
         applied: Sequence[EditApplied],
     ) -> None:
-        """Note what the agent has changed itself."""
+        """Note the agent's changes."""
         del moment, use, call, applied
         for change in outcome.changes:
             await self._aftermath.made(change)

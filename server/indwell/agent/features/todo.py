@@ -89,7 +89,8 @@ class TodoList:
     async def _remind(self, moment: Moment[Session]) -> Reminder:
         """Return the list, if steps are open and the conversation no longer shows it.
 
-        The call that wrote the list shows it until something is cut; only then is it looked for.
+        The call that wrote the list shows it until compaction; only then this function searches for
+        it.
         """
         blocks: tuple[Text, ...] = ()
         messages = moment.session.conversation.messages
@@ -211,7 +212,7 @@ def items_of(arguments: TodoArguments) -> tuple[TodoItem, ...]:
         TodoItem(
             short_line(one.text, 2 * ITEM_CHARACTERS),
             one.state,
-            tuple(sorted(set(one.after)))[: MOST_ITEMS + 1],  # one too many shows that it is wrong
+            tuple(sorted(set(one.after)))[: MOST_ITEMS + 1],  # one too many: an invalid list
         )
         for one in arguments.items
     )

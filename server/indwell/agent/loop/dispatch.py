@@ -68,7 +68,7 @@ async def dispatch(
     """Run ``uses``; fill ``results`` by call id, ``pictures``, and ``changes`` with the edits.
 
     Adjacent read-only calls run in parallel, all others one by one in the model's order. The three
-    collections are filled as calls end, so that a cancelled turn keeps what was done.
+    collections are filled as calls end, so that a cancelled turn keeps finished calls.
     """
     bound = [(use, _bind(session, use)) for use in uses[:MOST_CALLS]]
     flood = ToolError(f"a reply may have {MOST_CALLS} calls; this one was not run, call it again")

@@ -1,7 +1,7 @@
 """Runs the rounds of a turn: prepare and send a request, run its tool calls, and repeat (H6).
 
-The cost of a round depends on what is new in it, not on the length of the conversation: the tally
-keeps what was already counted and checked. Before each model call the conversation is repaired,
+The cost of a round depends on its new messages, not on the length of the conversation: the tally
+keeps earlier counts and checks. Before each model call the conversation is repaired,
 reminders are added, and pictures that the model refused are left out.
 """
 
@@ -133,7 +133,7 @@ async def _after_words(
 
 
 def keep_partial_answer(session: Session, turn: TurnState) -> None:
-    """Keep what was streamed of a cancelled reply, marked as incomplete (H58)."""
+    """Keep the streamed part of a cancelled reply, marked as incomplete (H58)."""
     streamed = "".join(turn.streamed)
     if not streamed:
         return
@@ -231,7 +231,7 @@ async def _take_steering(session: Session, turn: TurnState) -> None:
     said = session.steering[:n_waiting]
     sent = [(await fitting_words(session, words))[0] for words in said]
     session.steering = session.steering[n_waiting:]
-    # A refused request is made again, so these words follow those it carried.
+    # A refused request is sent again, so these words follow the words of that request.
     turn.steered, turn.steered_sent = (*turn.steered, *said), (*turn.steered_sent, *sent)
 
 
@@ -308,7 +308,7 @@ async def tell_news(session: Session, turn: TurnState, emit: Listener) -> None:
 def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:
     """Remove pictures that the endpoint refuses from the conversation; False if it has none.
 
-    The endpoint would refuse them in every later request, so the session could not go on.
+    The endpoint would refuse them in every later request, so the session could not continue.
     """
     before = session.conversation
     after = without_pictures(before)

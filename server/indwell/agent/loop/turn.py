@@ -138,7 +138,7 @@ async def _worked(
 
 
 def _changed_nothing(session: Session, turn: TurnState) -> bool:
-    """Was the turn to change files, and did it change none for certain?
+    """Should the turn have changed files, and is it certain that it changed none?
 
     A model that says that it is done need not have done anything.
     """

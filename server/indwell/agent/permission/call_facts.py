@@ -1,4 +1,4 @@
-"""Collects the facts of a tool call for the policy: its paths, their aliases, what it runs."""
+"""Collects the facts of a tool call for the policy: its paths, their aliases, its command."""
 
 from __future__ import annotations
 

@@ -38,12 +38,12 @@ FAULT_OF_CALL = "Indwell could not decide on this call, through a fault of its o
 FAULT_OF_COMMAND = (
     "Indwell could not decide on this command, through a fault of its own; see the log"
 )
-OWN_RULE = "ask:"  # the user's rule asks, whoever runs the command
+OWN_RULE = "ask:"  # the user's rule asks about the command from any requester
 _log = logging.getLogger(__name__)
 
 
 class EvaluatedPolicy(msgspec.Struct, frozen=True):
-    """The facts of a request, the rules of one moment, and what they say about the request.
+    """The facts of a request, the rules of one moment, and the decision that follows from them.
 
     Attributes:
         asked: The facts.
@@ -131,7 +131,7 @@ class Requester(Protocol):
 
     @property
     def facts(self) -> ToolFacts:
-        """What it would do."""
+        """The effects of the request."""
         ...
 
     @property
@@ -263,7 +263,7 @@ async def put_question(  # noqa: PLR0917 - whose question it is, and who hears o
 
 
 def how_sandboxed(evaluated: EvaluatedPolicy) -> str:
-    """How a command would be sandboxed, in words; empty for other calls."""
+    """The sandbox of a command, in words; empty for other calls."""
     decision = evaluated.decision
     if evaluated.asked.effect != "run" or isinstance(decision, Deny):
         return ""
@@ -348,14 +348,14 @@ async def _by_policy(
 
 
 def _binds_to_files(decision: Decision) -> bool:
-    """Is it about the contents of files, as a question and its answer are?"""
+    """Does the request concern the contents of files, so that an answer binds to them?"""
     return isinstance(decision, Ask) or (
         isinstance(decision, Allow) and decision.by.startswith(BY_ANSWER)
     )
 
 
 def _with_disk(rules: Rules) -> Policy:
-    """The policy, with what only the disk can tell; blocks."""
+    """The policy, with facts from the disk; blocks."""
     return msgspec.structs.replace(
         rules.policy, secret_files=rules.secret_files(), repositories=rules.repositories()
     )

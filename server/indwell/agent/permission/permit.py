@@ -1,4 +1,4 @@
-"""Permission for a tool call: the words of its question, what an answer means, and its records."""
+"""Permission for a tool call: the words of its question, the meaning of an answer, its records."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class ToolCallRequest:
         )
 
     async def shows_the_same(self, evaluated: EvaluatedPolicy) -> bool:
-        """Is the change still the one that the user was shown?"""
+        """Is the change still the same as the one in the question?"""
         again, shown = await self.preview(Permit(self, evaluated)), self._shown
         texts = shown.diff, shown.before, again.diff, again.before
         return await asyncio.to_thread(is_same_change, *texts)
@@ -220,19 +220,19 @@ def record_not_given(session: Session, use: ToolUse, why: str) -> None:
 
 
 def _answer_words(reply: Reply) -> str:
-    """An answer as it is written down."""
+    """An answer in the words of the record."""
     if isinstance(reply, Chosen):
         return f"{len(reply.hunks)} of {len(reply.of)} hunks"
     return reply
 
 
 def _asker(session: Session) -> Session:
-    """Whose user is asked: a sub-agent gets no patience of its own."""
+    """The session whose user is asked; a sub-agent adds no time limit."""
     return session if session.helping is None else session.helping.session
 
 
 def _why_refused(answer: Said, evaluated: EvaluatedPolicy, ask: Ask) -> str:
-    """The reason why the answer does not allow the call, for the model; empty if it does."""
+    """The reason for the model why the answer refuses the call; empty if the call is allowed."""
     if answer == "no":
         return "the user did not allow this; go on without it, or say what it is needed for"
     if answer == "uncovered":

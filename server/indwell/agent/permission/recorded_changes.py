@@ -53,7 +53,7 @@ OF_BYTES = "bytes:"  # prefix of the digest of a large file; see ``line_index``
 def covered(
     session: Session, use: ToolUse, permit: Permit, emit: Listener
 ) -> Callable[[], AbstractAsyncContextManager[None]]:
-    """The context that records what a command of this call changes; empty without review."""
+    """The context that records the changes of this call's command; empty without review."""
     coverage, turn = session.parts.changes.coverage, use.meta.turn
     if coverage is None or permit.surely_reads:
         return nullcontext
@@ -98,7 +98,7 @@ def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:
 
 
 async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id: str) -> None:
-    """Start to record what running background commands change, credited to this call."""
+    """Start to record the changes of running background commands, credited to this call."""
     coverage = session.parts.changes.coverage
     if coverage is None:
         return
@@ -113,7 +113,7 @@ async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id:
 
 
 async def uncover_beside(session: Session, *, runs_on: bool = False) -> None:
-    """Record what background commands changed so far, and stop recording.
+    """Record the changes of background commands so far, and stop recording.
 
     Args:
         session: Whose commands they are.
@@ -130,7 +130,7 @@ async def uncover_beside(session: Session, *, runs_on: bool = False) -> None:
 def covered_check(
     session: Session, turn: int, name: str, emit: Listener, tool_use_id: str
 ) -> AbstractAsyncContextManager[None]:
-    """The context of a check; the user is told what it writes, because a check should not write."""
+    """The context of a check; the user is told of its changes, because a check should not write."""
     coverage = session.parts.changes.coverage
     if coverage is None:
         return nullcontext()
@@ -225,7 +225,7 @@ _WORDS = {
 
 
 async def before_command(session: Session, use: ToolUse, call: Call, emit: Listener) -> str:
-    """Ask about what checks, hooks and background commands have brought into git.
+    """Ask about the git entries that checks, hooks and background commands have added.
 
     Call this before the next command is decided on. Returns the report for the model.
     """
@@ -259,13 +259,13 @@ async def command_ended(session: Session, call: Call, permit: Permit) -> tuple[G
 async def report(
     session: Session, use: ToolUse, new: Sequence[GitEntry], outcome: Outcome, emit: Listener
 ) -> Outcome:
-    """Ask about what a command brought into git, and add the report to its outcome."""
+    """Ask about the git entries that a command added, and add the report to its outcome."""
     told = await _ask_about(session, use, new, emit)
     return msgspec.structs.replace(outcome, text=f"{outcome.text}{told}") if told else outcome
 
 
 def around(session: Session, *, reads_only: bool) -> AbstractAsyncContextManager[None]:
-    """The context of a check or hook: what it brings into git is asked before the next command."""
+    """The context of a check or hook; its changes to git are asked before the next command."""
     git = session.parts.changes.git
     return nullcontext() if git is None or reads_only else git.around()
 
@@ -349,7 +349,7 @@ def is_accepted(session: Session, *, was_reviewed: bool = False) -> bool:
 
 
 class RecordedWorkspace:
-    """Records what one call changes, and passes everything on to the inner workspace.
+    """Records the changes of one call, and forwards each method to the inner workspace.
 
     Args:
         inner: The user's files.
@@ -433,7 +433,7 @@ class RecordedWorkspace:
         return change
 
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
-        """Delete a file, and record it."""
+        """Delete a file, and record the deletion."""
         kept = await self._inner.remove(path, base, label=self._labelled(label))
         await to_its_end(
             self._ledger.made(

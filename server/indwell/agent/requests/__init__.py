@@ -1,1 +1,1 @@
-"""One request to the model: its blocks, what it may cost, and how it is sent."""
+"""One request to the model: its blocks, its budgets, and its sending."""

@@ -43,7 +43,7 @@ async def gathered(moment: Moment[Session], prompt: Prompt, now: Surroundings) -
 
 
 def _environment(session: Session, now: Surroundings, turn: int) -> list[Text]:
-    """The environment reminder; none for a small model, which takes it for the task."""
+    """The environment reminder; none for a small model, which would mistake it for the task."""
     if session.parts.tools.is_lean:
         return []
     return [inject("environment", surroundings_words(now), turn=turn)]
@@ -96,7 +96,7 @@ def check_pictures(session: Session, prompt: Prompt) -> None:
 
 
 def no_pictures_words(model: str) -> str:
-    """Why pictures cannot be sent, and what to do."""
+    """The reason why pictures cannot be sent, with advice."""
     return (
         f"the model {model!r} is not known to take pictures, so nothing was sent; take them out, "
         "choose another model, or set `pictures = true` in your settings if it does"
@@ -130,7 +130,7 @@ async def update_tools(session: Session, turn: int, *, join: bool = False) -> No
 async def tool_reminder(session: Session, turn: int) -> tuple[Text, ...]:
     """The reminder that the next request would carry, for a preview; nothing changes.
 
-    The block may be one that the conversation shows already.
+    The conversation may show this block already.
     """
     changes = _changes(session)
     if changes != _NONE and await _is_rebuild_cheaper(session, turn, changes):

@@ -46,7 +46,8 @@ async def send(
     """Call the model and charge the call, even if no reply comes.
 
     Raises:
-        EmptyReply: The reply was empty twice. Ending the turn on it would look like success.
+        EmptyReply: The reply was empty twice. Ending the turn on such a reply would look like
+            success.
     """
     for said in turn.steered[turn.n_told :]:
         emit(events.Steered(turn.number, said, delivered=True))

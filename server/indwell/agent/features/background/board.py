@@ -126,7 +126,7 @@ class RunningCommand(msgspec.Struct):
 
     @property
     def runs(self) -> bool:
-        """Is it not finished yet? After its end, its changes may still have to be recorded."""
+        """Is the command unfinished? After its end, its changes may still have to be recorded."""
         if self.finished is not None or self.problem:
             return False
         return self.task is not None and not self.task.done()
@@ -152,14 +152,14 @@ class RunningCommand(msgspec.Struct):
         return [] if self.finished is None else ending_words(self.finished)[1:]
 
     def take_notes(self) -> list[str]:
-        """Return the notes that the model does not know yet, a line each; mark them as known."""
+        """Return the notes that are new to the model, one per line; mark them as known."""
         ended = self.finished.notes if self.finished is not None else ()
         notes = tuple(dict.fromkeys((*self.notes, *ended)))[self.n_noted :]
         self.n_noted += len(notes)
         return [f"[{note}]" for note in notes]
 
     def row(self, now: float) -> BackgroundCommand:
-        """Return what events say of the command."""
+        """Return the description of the command for events."""
         state: Literal["running", "ended", "stopped"] = "running"
         if not self.runs:
             state = "stopped" if self.by else "ended"
@@ -258,11 +258,11 @@ class Board:
         return found
 
     def take_over(self, n_begun: int, lost: tuple[str, ...]) -> None:
-        """Continue after an earlier process, with which the commands ``lost`` ended."""
+        """Continue after an earlier process, whose end also ended the commands ``lost``."""
         self._n_begun, self.lost = n_begun, lost
 
     async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
-        """Start a command, and answer when it keeps running or has already ended.
+        """Start a command, and return once the command keeps running or has ended.
 
         Raises:
             ToolError: It cannot start, or too many commands run.
@@ -315,7 +315,7 @@ class Board:
         self._said.set()
 
     def settle_down(self) -> None:
-        """Allow waits again, because the next request carries what the user said."""
+        """Allow waits again, because the next request carries the user's words."""
         self._said.clear()
 
     async def close(self) -> None:
@@ -329,7 +329,7 @@ class Board:
     async def _begun(
         self, name: str, command: str, run: Run, context: ToolContext
     ) -> RunningCommand:
-        """Start a command, and see whether it keeps running."""
+        """Start a command, and check whether the command keeps running."""
         path = await context.spill(f"background-{name}.txt", "")
         output = Output(lambda text: _keep(path, text), context.hide)
         is_covered = not context.unasked
@@ -360,7 +360,7 @@ class Board:
         return one
 
     async def _given_up(self, one: RunningCommand) -> None:
-        """Stop a command that nobody knows of yet; if it has ended, record its changes."""
+        """Stop a command that was not reported yet; if it has ended, record its changes."""
         if one.task is not None:
             if one.runs:
                 one.task.cancel()
@@ -376,7 +376,7 @@ class Board:
                 asyncio.get_running_loop().call_soon(self._ended, one)
 
     async def _ran(self, one: RunningCommand, run: Run) -> None:
-        """Run a command, and record what it changed."""
+        """Run a command, and record its changes."""
         try:
             one.finished = await self._heard(one, run)
         except ToolError as error:
@@ -393,14 +393,14 @@ class Board:
         return finished
 
     def _ended(self, one: RunningCommand) -> None:
-        """Report that a command has ended, and what it did without permission."""
+        """Report the end of a command, and its actions without permission."""
         self._tell()
         for note in one.finished.notes if one.finished is not None else ():
             if note not in one.notes:
                 self._noted(one, note)
 
     def _noted(self, one: RunningCommand, note: str) -> None:
-        """Report what a command did without permission."""
+        """Report a command's actions without permission."""
         one.notes.append(note)
         (self.hear or self.outside)(Notice(self.turn, "warning", f"{one.id}: {note}"))
 

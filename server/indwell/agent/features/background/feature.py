@@ -183,7 +183,7 @@ def _subject(given: BackgroundArguments) -> str:
 
 async def _looked_at(board: Board, one: RunningCommand, context: ToolContext) -> Outcome:
     await check_running_commands()
-    # Taken before the output is read, or some of it would be missed.
+    # Take the state before reading the output, or some output would be missed.
     has_ended, state = not one.runs, one.state_words(board.now)
     text = await one.output.take_news(one.where)
     lines = [f"{one.id} {state}", text.rstrip("\n") or "(no new output)"]

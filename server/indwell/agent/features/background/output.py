@@ -1,7 +1,7 @@
-"""The output of a background command: stored up to a limit; the model gets what is new.
+"""The output of a background command: stored up to a limit; the model gets new output.
 
 Output is taken line by line, and a private key as a whole, so that no secret is split before the
-search for secrets. A line without an end is shown up to its last blank, and taken when it ends. The
+search for secrets. An unfinished line is shown up to its last blank, and taken at its end. The
 event loop only queues bytes. Threads decode them, in small pieces with pauses between them, because
 a busy thread delays the event loop. A command that writes faster waits.
 """
@@ -49,7 +49,7 @@ class News:
             self._tail = self._tail[-OUTPUT_TAIL:]
 
     def take(self, where: str) -> str:
-        """Return all of it and forget it. ``where`` says where the whole output can be read."""
+        """Return all output and forget it. ``where`` says where the whole output can be read."""
         head, tail, n = self._head, self._tail, self._n_left_out
         self._head, self._tail, self._n_left_out = "", "", 0
         if not n:
@@ -108,7 +108,7 @@ class Output:
             del self._waiting[stop:]
 
     async def settle(self, *, is_end: bool = False) -> None:
-        """Decode what has arrived: whole lines, or everything at the command's end.
+        """Decode the received bytes: whole lines, or all bytes at the command's end.
 
         Later output is not waited for, because a command may write without end.
         """
@@ -119,7 +119,7 @@ class Output:
             pass
 
     async def take_news(self, where: Callable[[], str]) -> str:
-        """Return what was written since the last call, cut for the model."""
+        """Return the output since the last call, cut for the model."""
         await self.settle()
         async with self._taking:  # otherwise a line that is taken meanwhile would come twice
             shown = bytes(self._waiting[: _peek_stop(self._waiting)])
@@ -157,7 +157,7 @@ class Output:
             return True
 
     def _say_lost(self) -> None:
-        """Note lost output at its place, behind what waits."""
+        """Note the place of lost output, after the waiting output."""
         if self._n_lost:
             words = f"\n[… {self._n_lost:,} bytes came too fast to be kept …]\n"
             self._waiting += words.encode()
@@ -167,7 +167,7 @@ class Output:
         return self._hide(plain(self._decoder.decode(data)))
 
     def _begun_line(self, data: bytes) -> str:
-        """Return the line that has no end yet; it comes again when it has ended."""
+        """Return the unfinished line; the finished line is returned again later."""
         text = self._hide(plain(data.decode("utf-8", "replace")))
         return text if len(text) <= SHOWN_CHARACTERS else f"[…]{text[-SHOWN_CHARACTERS:]}"
 
@@ -189,7 +189,7 @@ class Output:
 def _stop(waiting: bytearray) -> int:
     """Return where a piece may end: after whole lines, before a private key that has no end yet.
 
-    There is always such a place if more than a long line waits.
+    Such a place exists if more than a long line waits.
     """
     stop = waiting.rfind(b"\n", 0, _PIECE_B) + 1
     if not stop:
@@ -203,7 +203,7 @@ def _stop(waiting: bytearray) -> int:
 
 
 def _peek_stop(waiting: bytearray) -> int:
-    """Return how much of the waiting bytes can be shown if all of them are one line."""
+    """Return the number of waiting bytes that can be shown if they are one line."""
     if b"\n" in waiting:
         return 0
     return _before_key(waiting, max(map(waiting.rfind, _BLANKS)) + 1)

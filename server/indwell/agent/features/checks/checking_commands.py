@@ -1,4 +1,4 @@
-"""Recognises commands of the agent that are checks by their text, and what they check. Pure.
+"""Recognises checks among the agent's commands by their text, and the files that they cover. Pure.
 
 A check is a program that looks for faults and reports by its exit status whether it found some:
     tests, type checkers, linters, builds. It counts only if the exit status of the whole text is
@@ -38,7 +38,7 @@ MOST = 10_000  # characters of a text that is parsed
 
 
 class _Checker(msgspec.Struct, frozen=True):
-    """A program that is a check with certain first words, and the suffixes of what it checks."""
+    """A check: a program with certain first words, and the suffixes of the files it covers."""
 
     words: frozenset[str]
     suffixes: tuple[str, ...]
@@ -65,7 +65,7 @@ _TEST_FILE = lazy_pattern(r"(?:test_[^/]*|[^/]*_test|tests?|runtests)\.py")
 _TASKS = frozenset({"make", "gmake", "just", "task", "rake"})
 _SCRIPTS = frozenset({"npm", "pnpm", "yarn", "bun"})
 
-# Words that keep a check from checking, or from reporting that it failed.
+# Words that stop a check from checking, or from reporting a failure.
 _NOT_CHECKING = frozenset(
     {
         *("--help", "--version", "-h", "-V", "--collect-only", "--co", "--list", "--list-tests"),
@@ -212,7 +212,7 @@ class _CheckReader:
         self._folder = Path(joined(str(folder), target)) if is_known else None
 
     def _look_for_upsets(self, node: Node) -> None:
-        """Note what a loop or condition may have set, because what ran in it is unknown."""
+        """Note the variables that a loop or condition may have set."""
         for child in node.named_children:
             if child.type in {"command", "function_definition"}:
                 self._of(child)
@@ -284,6 +284,6 @@ def _of_python(words: list[str]) -> tuple[str, ...] | None:
 
 
 def _behind_options(words: list[str]) -> list[str]:
-    """Return what a runner runs: the words from the first one that is no option."""
+    """Return the words of the command that a runner starts: those after the options."""
     at = next((at for at, one in enumerate(words) if not one.startswith("-")), len(words))
     return words[at:]

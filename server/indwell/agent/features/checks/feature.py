@@ -104,7 +104,7 @@ async def _before_edit(gate: CheckGate, moment: Moment[Session], use: ToolUse, c
 async def _note_command(
     gate: CheckGate, moment: Moment[Session], call: Call, outcome: Outcome
 ) -> None:
-    """Remember a command that is a check and passed on what the turn has changed."""
+    """Remember a command that is a check and passed on the turn's changes."""
     succeeded, turn = outcome.succeeded, moment.turn
     state = gate.of(turn)
     if succeeded is None or not state.files or not gate.settings().check_edits:
@@ -126,7 +126,7 @@ async def _new_problems(
     uses: Sequence[ToolUse],
     outcomes: Mapping[str, Outcome],
 ) -> Mapping[str, str]:
-    """Add to the last edit of a reply what all its edits did to the problems of their files.
+    """Add to the last edit of a reply how all edits changed the problems of their files.
 
     So a reply waits once, however many files it edits.
     """
@@ -148,12 +148,12 @@ async def _new_problems(
 
 
 async def _goes_on(gate: CheckGate, moment: Moment[Session]) -> bool:
-    """Look for new problems before a turn ends; True if the model is asked to repair them.
+    """Look for new problems before a turn ends; True if the model should repair problems.
 
     The model is asked once a turn, and only if a round is left.
     """
     session, turn, emit = moment.session, moment.session.under_way, moment.emit
-    if session.helping is not None:  # the turn that it works for looks at its own end
+    if session.helping is not None:  # the parent turn looks for problems at its end
         return False
     assert turn is not None
     state = gate.of(turn.number)

@@ -1,6 +1,6 @@
 """The state of a session's checks: sources of problems, check commands, changes of the turn.
 
-It knows no session; ``feature`` and ``run_check`` beside it do what needs one.
+This module knows no session; ``feature`` and ``run_check`` do the work that needs a session.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class KnownProblems(msgspec.Struct, frozen=True):
         return bool(self.reports.get(path)) and not self.late.get(path)
 
     def problems(self, source: str) -> Mapping[Path, tuple[Problem, ...]]:
-        """Return what one checker reports, by path."""
+        """Return the problems that one checker reports, by path."""
         return {path: of[source] for path, of in self.reports.items() if source in of}
 
     @property
@@ -121,7 +121,7 @@ def quoted(name: str) -> str:
 
 
 class Ran(msgspec.Struct, frozen=True):
-    """How a check ended.
+    """The end of a check.
 
     Attributes:
         state: It ran and its output was understood; its output was understood but is incomplete, so
@@ -150,7 +150,7 @@ class Checks(Protocol):
         ...
 
     def mark(self, folder: Path) -> str:
-        """Return a mark of what the folder holds; empty if it is too large to examine."""
+        """Return a mark of the folder's contents; empty if the folder is too large to examine."""
         ...
 
 
@@ -230,7 +230,7 @@ class TurnGate(msgspec.Struct):
     verdict: str = NOT_VERIFIED
 
     def take(self, known: KnownProblems | None) -> None:
-        """Record what is known of files before they are edited."""
+        """Record the known problems of files before an edit."""
         if known is not None:
             self.partial.update(known.shown)
             for path, reports in known.reports.items():
@@ -272,7 +272,7 @@ class TurnGate(msgspec.Struct):
         return found
 
     def untold(self, known: KnownProblems) -> dict[Path, ProblemDifference]:
-        """Return what differs from what the model was last told, and mark it as told. May block.
+        """Return the problems that are news to the model, and mark them as told. May block.
 
         If nobody knows the state of a file before, these are the problems in changed lines.
         """

@@ -227,7 +227,7 @@ async def look_back(gate: CheckGate, session: Session, state: TurnGate, emit: Li
 
 
 def _unseen(session: Session, left: Sequence[Path], known: KnownProblems) -> tuple[str, ...]:
-    """Return clauses for files without a verdict: who found no error, and who has not looked."""
+    """Return clauses for files without a verdict: checkers without errors, and silent checkers."""
     looked = tuple(dict.fromkeys(by for path in left for by in known.reports.get(path, ())))
     silent = [path for path in left if known.silent.get(path)]
     names = tuple(dict.fromkeys(by for path in silent for by in known.silent[path]))
@@ -245,7 +245,7 @@ def _unseen(session: Session, left: Sequence[Path], known: KnownProblems) -> tup
 async def _known(
     gate: CheckGate, session: Session, state: TurnGate, paths: Sequence[Path]
 ) -> KnownProblems:
-    """Return what the editor's checkers know of the files as they are."""
+    """Return the reports of the editor's checkers on the present texts of the files."""
     known = await gate.source.problems(paths, settle_s=END_SETTLE_S)
     return KnownProblems() if known is None else shown_of(session, state, known)
 

@@ -1,6 +1,6 @@
 """Runs a check command: permission, recorded changes, and the problems in its output.
 
-A check runs like a command of the agent, so that what it writes can be undone. Only a run that can
+A check runs like a command of the agent, so that its changes can be undone. Only a run that can
 be explained counts: a program that crashed early has not looked at the rest.
 """
 
@@ -191,7 +191,7 @@ _PLANNED = Deny("the mode is `plan`", by="plan")
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """A run of a check that needs permission; see ``Requester``. Nobody is asked about it."""
+    """A run of a check that needs permission; see ``Requester``. The user is not asked."""
 
     session: Session
     turn: int
@@ -251,7 +251,7 @@ class CheckRequest:
 
 
 def _advice(command: CheckCommand, ask: Ask) -> str:
-    """Say what would let the check run without a question."""
+    """Explain how to let the check run without a question."""
     if ask.by.startswith(OWN_RULE):
         rule = ask.by.removeprefix(OWN_RULE).strip()
         return f"to allow it, take the rule {rule!r} that asks for it out of your `rules_ask`"

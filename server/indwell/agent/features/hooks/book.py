@@ -2,7 +2,7 @@
 
 The same rules decide as for a command of the agent. The user's own hook runs without a question
 where the agent's command would be asked about. A project's hook is asked about once a session. A
-hook never runs what is denied to a command.
+hook never runs anything that the policy denies to a command.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ class HookRequest:
         )
 
     async def ask(self, evaluated: EvaluatedPolicy, ask: Ask) -> Consent | RefusedPermission:
-        """Ask the user: a no is for the command, a yes also for its scripts as they are."""
+        """Ask the user: a no covers the command, a yes also covers its present scripts."""
         answers = self.session.parts.features.door(HookBook).answers
         command, rule = self.found.hook.command, rule_of(evaluated.asked, widening=ask.widening)
         yes = answers.get(command, answers.get(rule))

@@ -1,6 +1,7 @@
-"""The moments of a turn at which hooks run, and what a stop means at each of them (H56).
+"""The moments of a turn at which hooks run, and the effect of a stop at each moment (H56).
 
-Without hooks it costs one look into a list. A hook can only tighten: it runs before the permission
+Without hooks the cost is one look into a list. A hook can only tighten: it runs before the
+permission
 question, and the policy decides in any case.
 """
 
@@ -73,7 +74,7 @@ def hooks_feature(book: HookBook) -> Feature[Session]:
 
 
 async def _check_words(book: HookBook, moment: Moment[Session], prompt: Prompt) -> Checked:
-    """Ask the hooks whether the prompt may go to the model; return what they add."""
+    """Ask the hooks whether the prompt may go to the model; return their added text."""
     session, number, emit = moment.session, moment.turn, moment.emit
     if not await book.has(session.id, number, "prompt_submitted"):
         return Checked()
@@ -181,7 +182,7 @@ async def _after_edit(  # noqa: PLR0917 - as in the slot
 
 
 async def _on_stop(book: HookBook, moment: Moment[Session]) -> bool:
-    """Tell hooks that the model is content; True if one asks it to go on, once a turn."""
+    """Tell hooks that the model is done; True if a hook asks it to continue, once a turn."""
     session, turn = moment.session, moment.session.under_way
     if session.helping is not None or turn is None:  # a sub-agent's end is not the end of a turn
         return False
@@ -206,7 +207,7 @@ async def _on_stop(book: HookBook, moment: Moment[Session]) -> bool:
 
 
 async def _end(book: HookBook, moment: Moment[Session], how: Ended) -> None:
-    """Tell hooks how a turn ended if they do not know it yet; none can make it go on."""
+    """Tell hooks the end of a turn, unless they know it; no hook can continue the turn."""
     turn = moment.session.under_way
     if turn is not None and (how.ending != "done" or book.told_in != moment.turn):
         await _at_end(book, moment, turn, how.ending, how.message)

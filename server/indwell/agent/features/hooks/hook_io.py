@@ -1,6 +1,6 @@
 """The input of a hook on standard input for each event, and the meaning of its output. Pure.
 
-The input is one JSON object. Its texts are as the model gets them: without secrets.
+The input is one JSON object. Secrets are removed from its texts, as from texts for the model.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def parsed(arguments: str) -> object:
 
 
 def cut(text: str) -> str:
-    """Cut a text to what a payload holds."""
+    """Cut a text to the limit of a payload."""
     if len(text) <= MOST_CHARACTERS:
         return text
     left = len(text) - MOST_CHARACTERS
@@ -188,7 +188,7 @@ _KINDS: Mapping[EventName, Kind] = {
 
 
 class HookOutcome(msgspec.Struct, frozen=True):
-    """The outcome of a hook; without any field it has nothing to say.
+    """The outcome of a hook; without any field the hook has no effect.
 
     Attributes:
         add: Text for the model.
@@ -238,7 +238,7 @@ def _said(output: str) -> HookOutcome:
 
 
 def is_closed(hook: Hook) -> bool:
-    """Does a broken hook stop what it was asked about?"""
+    """Does a broken hook stop the action that it was asked about?"""
     if hook.if_broken:
         return hook.if_broken == "block"
     return hook.event in _CLOSED
@@ -250,7 +250,7 @@ def kind_of(event: EventName, *, is_own: bool) -> Kind:
 
 
 def is_long(text: str, most: int = MOST_ADDED) -> bool:
-    """Is the text longer than what the model reads?"""
+    """Is the text longer than the limit for the model?"""
     return len(text) > most
 
 

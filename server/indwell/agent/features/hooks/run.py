@@ -1,7 +1,7 @@
 """Runs the hooks of an event in order; the first that stops the event ends the run.
 
-A broken hook is reported each time, by its name, and stops what it was asked about if its setting
-says so.
+A broken hook is reported by name each time. It stops the action that it was asked about if its
+setting says so.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ async def run_hooks(
     tool: str = "",
     tool_use_id: str | None = None,
 ) -> HooksVerdict:
-    """Run the hooks of an event; what they add waits for the next request.
+    """Run the hooks of an event; their added text waits for the next request.
 
-    Text that a prompt's hooks add is only returned: it may quote the words, and another hook may
-    stop them.
+    Text from a prompt's hooks is only returned: the text may quote the prompt, which another hook
+    may stop.
     """
     found = await book.found(session.id, turn)
     event = event_of(payload)
@@ -128,7 +128,7 @@ def tell_late(
     verdict: HooksVerdict,
     tool_use_id: str | None = None,
 ) -> None:
-    """Let the model read why a hook would have stopped what is already done."""
+    """Tell the model why a hook would have stopped a finished action."""
     if verdict.block:
         kind = kind_of(event, is_own=verdict.is_own)
         about = {"event": event, "wants": "a change"}
@@ -152,7 +152,7 @@ async def _adding(  # noqa: PLR0917 - as ``run_hooks``
     tool_use_id: str | None,
     held: Sequence[Text],
 ) -> Text:
-    """Return what a hook adds, within the limits for itself and for all hooks of the request."""
+    """Return a hook's added text, within the limits of one hook and of all hooks of the request."""
     event = found.hook.event
     window = session.conversation.config.window * CHARS
     waiting = (*session.conversation.pending, *held)
@@ -251,7 +251,7 @@ async def _run_permitted(
 def _covered(
     session: Session, turn: int, run_id: str, permit: Widening, emit: Listener
 ) -> AbstractAsyncContextManager[None]:
-    """Record what a hook changes as a change of the turn."""
+    """Record a hook's changes as changes of the turn."""
     coverage = session.parts.changes.coverage
     if coverage is None or permit.reads_only:
         return nullcontext()

@@ -235,7 +235,7 @@ def skills_feature(shelf: Shelf) -> Feature[Session]:
     """Return the skills of one session as a feature."""
 
     async def begin(moment: Moment[Session]) -> None:
-        """Look at the folders, and tell the user once what is wrong with them."""
+        """Look at the folders, and tell the user about each problem once."""
         await shelf.look(again=True)
         readable = moment.session.parts.readable
         if not readable.opened:  # nothing was loaded in this process, perhaps before a restart

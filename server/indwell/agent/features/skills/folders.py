@@ -167,7 +167,7 @@ class SkillFolders:
         return read_skill(text, folder=real.as_posix(), origin=origin)
 
     def _trusted(self, path: Path, root: Path) -> bytes | None:
-        """Return a workspace's file as it was trusted; None if it is not, or is hidden."""
+        """Return the trusted text of a workspace's file; None if untrusted or hidden."""
         real = visible_place(path, self._roots, self._settings().deny)
         if real is None:
             return None

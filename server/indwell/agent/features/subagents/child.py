@@ -131,7 +131,7 @@ def make_child(  # noqa: PLR0917 - all that it is made of
 
 
 def _is_foreign(definition: Definition) -> bool:
-    """Is it text of a repository, which never gets the system role (H13)?"""
+    """Is the text from a repository, so that it never gets the system role (H13)?"""
     return definition.origin == "workspace"
 
 
@@ -166,14 +166,14 @@ def _bounded(  # noqa: PLR0917 - all that is its own
         limits=TurnLimits(
             min(limits.rounds, rounds or limits.rounds),
             Budgets(turn_tokens=limits.tokens, tokens_setting="agent_budget_tokens"),
-            MemoryLedger(),  # the turn that it works for pays
+            MemoryLedger(),  # the parent turn pays
         ),
         compaction=replace(parts.compaction, wish=own.wish),
     )
 
 
 def _asking(parts: Parts, model: OtherModel | None) -> Parts:
-    """Return the parts with another model, if there is one."""
+    """Return the parts with another model, if another model exists."""
     if model is None:
         return parts
 
@@ -293,7 +293,7 @@ async def work(
 
 
 async def told(child: Session, report: SubagentReport) -> str:
-    """Return what the waiting agent reads: the answer; of a long one, head and tail."""
+    """Return the answer for the waiting agent; of a long answer, head and tail."""
     answer = report.answer
     if len(answer) > ANSWER_LIMIT:
         path = await child.parts.spill.keep("agent", answer)
@@ -322,7 +322,7 @@ def _begin_log(child: Session, task: str) -> None:
 async def _gather(
     moment: Moment[Session], task: str, definition: Definition | None, turn: TurnState
 ) -> None:
-    """Collect what goes with the task: environment, project instructions, its own instructions."""
+    """Collect the context of the task: environment, project's and sub-agent's instructions."""
     child = moment.session
     now = await child.parts.surroundings()
     blocks = await gathered(moment, Prompt(task), now)

@@ -63,7 +63,7 @@ class Definition(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """Its line in the catalogue, which holds no tag and no invisible character."""
+        """The line of the sub-agent in the catalogue, without tags and invisible characters."""
         marks = " (only reads)" if self.read_only else ""
         words = neutralise(f"{self.name}{marks}: {self.description}")
         line = short_line(words, 4 * LINE_TOKENS)
@@ -107,7 +107,7 @@ def read_definition(text: str, *, stem: str, origin: Origin, path: str = "") -> 
 
 
 def known_by_name(found: Iterable[Definition]) -> Mapping[str, Definition]:
-    """Return the definition that wins for each name: the user's, what ships, the workspace's."""
+    """Return the first definition of each name: from the user, Indwell, the workspace."""
     order: tuple[Origin, ...] = ("user", "indwell", "workspace")
     ranked = sorted(found, key=lambda one: (order.index(one.origin), one.name, one.path))
     known: dict[str, Definition] = {}

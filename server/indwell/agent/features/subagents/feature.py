@@ -1,4 +1,4 @@
-"""Sub-agents: the tool ``agent``, which returns the answer of one, and the list of names (H52).
+"""Sub-agents: the tool ``agent``, which returns a sub-agent's answer, and the list of names (H52).
 
 Several calls of one reply run at once. The call itself reads; the same policy decides about each
 call inside it. A sub-agent has a log file; its decisions also go to its parent's log.
@@ -218,7 +218,7 @@ def relay(call: str, emit: Listener) -> Listener:
 
     def hear(event: events.Event) -> None:
         match event:
-            case events.HunksChanged():  # it concerns the workspace, so it names no sub-agent
+            case events.HunksChanged():  # the event is of the workspace, not of a sub-agent
                 emit(event)
             case _ if isinstance(event, _TOLD):
                 emit(msgspec.structs.replace(event, agent=call))
@@ -247,7 +247,7 @@ class ChildLog:
         self._decided: dict[str, Decided] = {}
 
     def append(self, record: Record) -> None:
-        """Queue a record, with a copy in the session's log if it is about an action."""
+        """Queue a record, with a copy in the session's log if the record is about an action."""
         self._own.append(record)
         match record:
             case Intent():
@@ -283,7 +283,7 @@ class ChildLog:
         await self._own.commit()
 
     def commit_soon(self) -> None:
-        """Let them become durable without waiting."""
+        """Write the queued records to disk without waiting."""
         self._own.commit_soon()
 
     async def close(self) -> None:
