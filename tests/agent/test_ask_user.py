@@ -241,6 +241,6 @@ async def test_an_answer_is_not_a_permission_in_any_mode(tmp_path, mode) -> None
         assert (made.rules, made.approver.questions) == (set(), [])
 
 
-def test_its_schema_is_short() -> None:
+def test_the_tool_schema_is_short() -> None:
     spec = make_ask_user(QuestionBoard(), Nobody(), "s1", lambda: 1.0).spec
     assert tools_tokens((spec,)) <= 90

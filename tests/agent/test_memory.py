@@ -223,6 +223,6 @@ async def test_without_facts_memory_does_not_change_the_request(tmp_path) -> Non
         assert without.messages == messages
 
 
-def test_its_schema_is_short() -> None:
+def test_the_tool_schema_is_short() -> None:
     spec = make_remember(pages_in(Path("nowhere")), "s1", lambda: NOW).spec
     assert tools_tokens((spec,)) <= 85, "an estimate that errs high"

@@ -216,7 +216,7 @@ async def test_a_disk_that_takes_no_document_loses_no_plan(tmp_path) -> None:
         assert made.told() == [("proposed", STEPS)]
 
 
-def test_its_schema_takes_few_tokens() -> None:
+def test_the_tool_schema_takes_few_tokens() -> None:
     spec = make_plan(PlanBoard(), lambda: "plan").spec
     assert estimate_tokens(spec.description + spec.parameters) < 90
 

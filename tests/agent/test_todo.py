@@ -170,7 +170,7 @@ def test_a_rewind_has_the_list_of_then() -> None:
     assert todo_of((*records, Rewound(0, "", "t"))) == ()
 
 
-def test_its_schema_takes_few_tokens() -> None:
+def test_the_tool_schema_takes_few_tokens() -> None:
     spec = make_todo(TodoList()).spec
     assert len(spec.name) < NAME_LIMIT
     assert estimate_tokens(spec.description + spec.parameters) < 170

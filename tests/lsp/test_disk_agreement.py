@@ -185,7 +185,7 @@ async def test_a_closed_document_is_forgotten(room) -> None:
     assert await room.changed() == ()
 
 
-async def test_a_buffer_that_shows_a_crlf_file_without_its_ends_agrees_and_keeps_them(
+async def test_a_buffer_without_carriage_returns_agrees_with_a_crlf_file_and_keeps_crlf(
     tmp_path,
 ) -> None:
     """Emacs shows every buffer with line feeds alone."""

@@ -52,7 +52,7 @@ def at(line: int, start: int, stop: int | None = None) -> Range:
 @example("a\nb", [(at(0, 1), "\r")], "utf-16")  # and what stands there completes one
 @example("ab", [(at(0, 2, 1), "x")], "utf-16")  # start behind end
 @example("a\n", [(EVERYTHING, "")], "utf-8")
-def test_any_changes_give_what_they_give_on_the_whole_text(text, steps, encoding) -> None:
+def test_applying_partial_changes_equals_editing_the_whole_text(text, steps, encoding) -> None:
     document = document_of(text)
     for version, (range_, new) in enumerate(steps, 2):
         change = whole(new) if range_ is None else partial(range_, new)
@@ -219,7 +219,7 @@ def test_after_a_close_the_one_opened_last_is_the_newest_again() -> None:
     assert documents.newest == URI
 
 
-async def test_whoever_waits_for_a_change_learns_of_the_next_one_only() -> None:
+async def test_a_waiter_is_told_of_the_next_document_change_only() -> None:
     documents = Documents()
     documents.open(item(URI, "a"))
     waiting = asyncio.ensure_future(documents.changed())

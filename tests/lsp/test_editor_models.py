@@ -171,7 +171,7 @@ async def test_the_model_reads_and_edits_a_file_by_calls_among_its_words(tmp_pat
         ("Odd", "a riddle \x1b[1m", "VS Code refused the request: a riddle [1m"),
     ],
 )
-async def test_an_error_of_the_editor_is_a_sentence_that_says_what_to_do(
+async def test_an_error_of_the_editors_model_tells_the_user_what_to_do(
     tmp_path, code: str, words: str, told: str
 ) -> None:
     async def refuse(_params: status.CompleteParams) -> status.CompleteResult:
@@ -266,7 +266,7 @@ async def test_an_editor_that_never_answers_is_given_up(tmp_path) -> None:
         assert len(models.seen) == 1
 
 
-async def test_an_editor_that_falls_silent_keeps_what_it_said(tmp_path) -> None:
+async def test_a_stalled_model_of_the_editor_keeps_the_partial_reply(tmp_path) -> None:
     async def hang(params: status.CompleteParams) -> status.CompleteResult:
         models.send(params.id, text("Half of "))
         await asyncio.Event().wait()

@@ -165,7 +165,7 @@ async def test_edt_13_the_second_of_two_editors_of_a_closed_file_reads_again(tmp
     )
 
 
-async def test_edt_08_a_file_renamed_in_the_editor_is_not_written_at_its_old_place(room) -> None:
+async def test_edt_08_a_file_renamed_in_the_editor_is_not_written_at_its_old_path(room) -> None:
     base = await room.workspace.read(room.path)
     room.editor.documents.close(room.editor.document.uri)
     room.path.rename(room.path.with_name("renamed.py"))
@@ -184,7 +184,7 @@ async def test_edt_08_a_file_opened_meanwhile_is_edited_in_its_buffer(tmp_path) 
     assert (room.editor.text, room.on_disk) == (AFTER, BEFORE)
 
 
-async def test_edt_16_a_stale_document_says_so_and_is_not_edited_until_it_is_opened_again(
+async def test_edt_16_a_stale_document_is_marked_and_not_edited_until_reopened(
     room,
 ) -> None:
     room.editor.documents.change(
@@ -208,7 +208,7 @@ async def test_edt_16_a_stale_text_is_never_put_on_disk(room) -> None:
     assert room.on_disk == BEFORE
 
 
-async def test_per_10_after_a_crash_with_an_edit_pending_the_buffer_says_what_became_of_it(
+async def test_per_10_after_a_crash_the_buffer_shows_whether_a_pending_edit_was_applied(
     room,
 ) -> None:
     """The process that asked is gone; the editor applies the edit, or not, and opens it anew."""
@@ -327,7 +327,7 @@ async def test_a_save_makes_buffer_and_disk_agree_again(room) -> None:
     assert room.on_disk == "ONE\n2\n"
 
 
-async def test_paths_outside_the_workspace_are_refused_whoever_has_them_open(tmp_path) -> None:
+async def test_open_documents_outside_the_workspace_are_refused(tmp_path) -> None:
     (tmp_path / "in").mkdir()
     room = Room(tmp_path)
     inside = EditorWorkspace(

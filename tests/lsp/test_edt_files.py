@@ -179,7 +179,7 @@ async def test_edt_11_a_closed_file_is_edited_on_disk_and_not_opened(tmp_path, k
 
 @pytest.mark.parametrize("kind", [PLAIN, *CLIENTS], ids=["plain", *(one.name for one in CLIENTS)])
 @in_no_time
-async def test_edt_11_a_new_file_is_made_by_the_editor_if_it_can_and_once(tmp_path, kind) -> None:
+async def test_edt_11_a_capable_editor_creates_a_new_file_exactly_once(tmp_path, kind) -> None:
     room = Room(tmp_path, kind)
     new = room.folder / "new.py"
     await room.agent.call("write_file", path="new.py", content="NEW = 1\n")
@@ -204,7 +204,9 @@ async def test_edt_11_an_editor_that_will_not_make_a_file_is_not_gone_round(tmp_
 
 
 @in_no_time
-async def test_edt_12_all_edits_of_one_call_are_made_or_none(tmp_path) -> None:
+async def test_edt_12_the_edits_of_one_call_are_applied_all_together_or_not_at_all(
+    tmp_path,
+) -> None:
     room = Room(tmp_path)
     await room.agent.read()
     told = await room.agent.refused(MEND, {"old": "no such text", "new": "x"})
@@ -270,7 +272,9 @@ async def test_edt_14_a_file_that_is_open_and_not_saved_yet_is_not_made_again(
 
 
 @pytest.mark.parametrize("kind", [NEOVIM_07, NEOVIM_11], ids=["0.7", "0.11"])
-def test_edt_14_the_fake_neovim_empties_a_file_as_the_real_one_does(tmp_path, kind) -> None:
+def test_edt_14_the_fake_neovim_empties_an_existing_file_like_the_real_neovim(
+    tmp_path, kind
+) -> None:
     room = Room(tmp_path, kind, is_open=False)
     room.editor.desk.create(room.path, empty=True)
     assert room.on_disk == ""

@@ -47,7 +47,7 @@ async def test_edt_16_changes_before_the_open_or_after_the_close_are_ignored(tmp
 
 @pytest.mark.parametrize("version", [2, 1, -3], ids=["the same", "older", "negative"])
 @in_no_time
-async def test_edt_16_after_versions_in_a_wrong_order_nothing_is_edited_until_it_is_opened_again(
+async def test_edt_16_after_versions_in_a_wrong_order_a_document_is_not_edited_until_reopened(
     tmp_path, version
 ) -> None:
     room = Room(tmp_path)

@@ -145,7 +145,7 @@ async def test_edt_13_the_second_of_two_agents_in_a_closed_file_gets_a_conflict(
 
 @pytest.mark.parametrize("kind", KINDS, ids=names(KINDS))
 @in_no_time
-async def test_edt_15_an_edit_is_one_labelled_step_and_after_undo_the_agent_sees_the_old_text(
+async def test_edt_15_an_edit_is_one_labelled_undo_step_and_undo_restores_the_text(
     tmp_path, kind
 ) -> None:
     room = Room(tmp_path, kind)
@@ -163,7 +163,7 @@ async def test_edt_15_an_edit_is_one_labelled_step_and_after_undo_the_agent_sees
 
 
 @in_no_time
-async def test_edt_15_an_edit_on_top_of_what_was_undone_is_not_made_of_the_old_text(
+async def test_edt_15_an_edit_after_an_undo_does_not_bring_back_the_undone_text(
     tmp_path,
 ) -> None:
     room = Room(tmp_path)

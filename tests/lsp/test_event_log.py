@@ -30,7 +30,7 @@ def test_numbers_go_from_one_without_a_gap() -> None:
     assert [log.add(TextAdded(1, "a")), log.add(NOTICE), log.add(TextAdded(1, "b"))] == [1, 2, 3]
 
 
-def test_a_run_of_pieces_comes_as_one_event_with_the_number_of_its_last() -> None:
+def test_consecutive_text_pieces_become_one_event_with_the_last_pieces_number() -> None:
     log = log_of(
         TextAdded(1, "He"),
         TextAdded(1, "llo"),
@@ -77,7 +77,7 @@ def test_old_events_make_room_and_the_answer_says_that_some_are_gone() -> None:
     assert not log.after(95).is_complete
 
 
-def test_one_event_larger_than_the_bound_is_kept_alone() -> None:
+def test_an_event_larger_than_the_log_limit_is_kept_alone() -> None:
     large = Notice(1, "info", "x" * 5_000)
     assert log_of(NOTICE, large, kept=1_000).after(0).events == (EventEntry(2, large),)
 

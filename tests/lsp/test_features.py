@@ -5,7 +5,7 @@ import pytest
 from indwell.lsp.messages.features import ClientFeatures, features_of
 
 
-def test_an_editor_that_says_nothing_can_nothing() -> None:
+def test_an_editor_that_declares_no_capabilities_has_no_features() -> None:
     assert features_of({}) == ClientFeatures()
 
 

@@ -126,7 +126,9 @@ async def test_edt_11_a_refusal_is_not_gone_round(tmp_path) -> None:
     assert not room.path.exists()
 
 
-async def test_edt_11_an_editor_that_cannot_is_not_asked(tmp_path) -> None:
+async def test_edt_11_an_editor_without_file_creation_is_not_asked_to_create_a_file(
+    tmp_path,
+) -> None:
     room = Room(tmp_path, makes, ClientFeatures())
     await room.write()
     assert (room.path.read_text(encoding="utf-8"), room.editor.sent) == (TEXT, [])
@@ -139,7 +141,9 @@ async def test_edt_11_a_file_in_a_new_folder_is_made_on_disk(tmp_path) -> None:
     assert (room.path.read_text(encoding="utf-8"), room.editor.sent) == (TEXT, [])
 
 
-async def test_edt_11_a_file_that_the_editor_opens_at_once_gets_its_text_there(tmp_path) -> None:
+async def test_edt_11_a_new_file_that_the_editor_opens_at_once_gets_its_text_in_the_buffer(
+    tmp_path,
+) -> None:
     async def makes_and_opens(path: Path) -> Result:
         path.touch(exist_ok=False)
         room.editor.path, room.editor.text = path, ""
@@ -154,7 +158,9 @@ async def test_edt_11_a_file_that_the_editor_opens_at_once_gets_its_text_there(t
     assert (room.editor.text, room.path.read_text(encoding="utf-8")) == (TEXT, "")
 
 
-async def test_edt_14_a_file_that_exists_is_refused_before_the_editor_is_asked(tmp_path) -> None:
+async def test_edt_14_creating_an_existing_file_is_refused_before_the_editor_is_asked(
+    tmp_path,
+) -> None:
     room = Room(tmp_path, makes)
     room.path.write_bytes(b"theirs\n")
     assert "exists already" in await room.refused()
@@ -207,7 +213,7 @@ async def test_text_that_the_project_s_encoding_cannot_hold_says_that_the_file_i
     assert room.path.read_text(encoding="utf-8") == ""
 
 
-async def test_a_document_of_the_same_name_elsewhere_is_not_taken_for_it(tmp_path) -> None:
+async def test_an_untitled_document_with_equal_name_is_not_taken_for_the_new_file(tmp_path) -> None:
     room = Room(tmp_path, makes)
     room.editor.documents.open(sync.OpenedDocument("untitled:new.py", "python", 1, ""))
     await room.write()

@@ -77,7 +77,7 @@ async def test_an_editor_that_says_no_keeps_its_file(tmp_path) -> None:
     assert room.path.exists()
 
 
-async def test_an_editor_without_deletes_is_not_asked(tmp_path) -> None:
+async def test_an_editor_without_file_deletion_is_not_asked_to_delete_a_file(tmp_path) -> None:
     room = Room(tmp_path, deletes)
     room.editor.features = ClientFeatures()
     await room.remove()
@@ -103,7 +103,7 @@ async def test_a_disk_that_holds_another_text_stays(tmp_path) -> None:
     assert room.path.read_bytes() == b"somebody else's\n"
 
 
-async def test_unsaved_text_of_a_buffer_is_kept_too(tmp_path) -> None:
+async def test_deleting_a_file_keeps_a_copy_of_the_buffers_unsaved_text(tmp_path) -> None:
     room = Room(tmp_path, deletes)
     room.editor.type_text(0, 0, "more\n")
     kept = await room.remove()

@@ -121,7 +121,7 @@ class Machine:
         return Path("/state/first-run.md")
 
 
-async def test_with_a_model_nothing_is_asked() -> None:
+async def test_the_first_run_asks_no_question_if_a_model_is_set() -> None:
     person, machine = Person(), Machine()
     machine.reason = ""
     assert await FirstRun(person, machine).run()
@@ -141,7 +141,7 @@ async def test_a_server_that_runs_is_offered_first_and_used_with_one_choice() ->
     assert person.shown == ["Indwell: q answers\nn"]
 
 
-async def test_the_user_chooses_among_several_models_and_those_with_tools_come_first() -> None:
+async def test_the_first_run_lists_models_that_support_tools_first() -> None:
     person, machine = Person("Use vLLM", "able, 32 k"), Machine(TWO, working=["able"])
     assert await FirstRun(person, machine).run()
     assert person.asked[1] == (
@@ -163,7 +163,7 @@ async def test_going_back_asks_again() -> None:
     assert (len(person.asked), machine.connected) == (5, [])
 
 
-async def test_a_login_in_a_terminal_continues_where_it_was() -> None:
+async def test_the_first_run_continues_after_a_login_in_a_terminal() -> None:
     person, machine = Person(IN_TERMINAL, DONE, IN_TERMINAL, DONE), Machine()
 
     def logs_in(number: int) -> None:
@@ -219,7 +219,7 @@ async def test_a_model_can_be_typed_if_there_are_more_models_than_buttons() -> N
     assert machine.connected == [(server.base_url, None, "m17")]
 
 
-async def test_whoever_comes_meanwhile_waits_for_the_same_answer() -> None:
+async def test_parallel_requests_wait_for_one_answer_of_the_first_run() -> None:
     person, machine = Person("Use Ollama: q"), Machine(OLLAMA, working=["q"])
     person.thinks.clear()
     flow = FirstRun(person, machine)

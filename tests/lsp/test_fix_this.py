@@ -255,7 +255,7 @@ async def test_two_prompts_at_once_are_two_turns_of_one_session_in_their_order(h
     assert len(home.logs()) == 1
 
 
-async def test_a_small_model_fixes_what_is_selected_without_reading_it_first(home) -> None:
+async def test_a_small_model_fixes_selected_code_without_a_read_call(home) -> None:
     home.configure('profile = "lean"\n')
     flat = ("edit_file", json.dumps({"path": "shop.py", "old_string": " + 1", "new_string": ""}))
     script = [say(calls=[flat], usage=USAGE), say("Mended.", usage=USAGE)]

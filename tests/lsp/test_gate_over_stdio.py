@@ -122,7 +122,7 @@ async def test_an_editor_that_is_asked_shows_what_an_edit_broke(home) -> None:
         assert editor.events[-1]["verified"] == finished.verified
 
 
-async def test_one_that_declares_it_and_never_answers_costs_one_wait(home) -> None:
+async def test_an_editor_that_declares_diagnostics_and_never_answers_costs_one_wait(home) -> None:
     async with (
         LoopbackEndpoint([LOOK, SPOIL, DONE, edit("totl", "tot"), DONE]) as endpoint,
         editing(home, endpoint.base_url, extensions=("diagnostics",)) as editor,

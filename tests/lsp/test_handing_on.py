@@ -81,7 +81,7 @@ def has_all(session: Session) -> bool:
     )
 
 
-async def test_a_kill_before_the_new_session_has_begun_loses_nothing(tmp_path: Path) -> None:
+async def test_a_kill_before_the_new_session_begins_loses_no_queued_prompt(tmp_path: Path) -> None:
     server = Server(tmp_path)
     async with outgrown(tmp_path) as old, with_list(tmp_path, says()) as new:
         await server.next.left(old.session)
@@ -103,7 +103,7 @@ async def test_a_kill_before_the_new_session_has_begun_loses_nothing(tmp_path: P
             assert not has_all(third.session), "it goes along once"
 
 
-async def test_a_kill_before_the_first_answer_leaves_it_to_whoever_takes_the_session_up(
+async def test_after_a_kill_before_the_first_answer_the_resuming_server_takes_over_the_task(
     tmp_path: Path,
 ) -> None:
     server = Server(tmp_path)

@@ -24,7 +24,7 @@ def notices(editor) -> list[str]:
     return [event["message"] for event in editor.events if event["type"] == "notice"]
 
 
-async def test_a_prompt_that_is_stopped_returns_and_none_is_asked(home) -> None:
+async def test_a_prompt_stopped_by_a_hook_returns_and_is_not_sent(home) -> None:
     home.configure(HOOK.format("prompt_submitted", "grep -q secret && exit 2; exit 0"))
     async with (
         LoopbackEndpoint([say("Fine.", usage=USAGE)]) as endpoint,
@@ -76,7 +76,7 @@ async def test_tru_02_an_editors_options_bring_no_hooks(home) -> None:
         assert any("'hooks' in the editor's options is ignored" in text for text in one.messages)
 
 
-async def test_tru_01_a_repository_that_is_not_trusted_runs_none(home) -> None:
+async def test_tru_01_an_untrusted_repository_runs_no_hooks(home) -> None:
     home.trusted = ()
     home.write(".indwell/config.toml", HOOK.format("prompt_submitted", "touch pwn"))
     async with (

@@ -41,7 +41,7 @@ def sent(endpoint: LoopbackEndpoint) -> str:
 
 
 @pytest.mark.parametrize("extensions", [(), RICH], ids=["plain", "rich"])
-async def test_the_question_lists_them_and_what_changed_counts_again_after_another_yes(
+async def test_the_trust_question_lists_instructions_and_changed_instructions_need_another_yes(
     home: Home, extensions: tuple[str, ...]
 ) -> None:
     async with (

@@ -46,7 +46,9 @@ def check(kept: LineBlocks, text: str) -> None:
 @example("a\rb", 1, [(at(1, 0, 1, 0), "\n")], "utf-16")
 @example("a\r\nb", 1, [(at(0, 1, 0, 1), "\r")], "utf-16")
 @example("a\nb\nc\n", 1, [(at(1, 0, 9, 0), "")], "utf-8")
-def test_any_changes_give_what_they_give_on_the_whole_text(text, size, steps, encoding) -> None:
+def test_applying_partial_changes_equals_editing_the_whole_text(
+    text, size, steps, encoding
+) -> None:
     kept = LineBlocks(text, size=size)
     check(kept, text)
     assert max(map(len, kept.blocks)) <= 2 * size + 1
@@ -109,7 +111,7 @@ def test_a_block_that_grows_is_cut() -> None:
     assert max(map(len, kept.blocks)) < 50_000
 
 
-def test_two_halves_of_a_character_that_meet_become_one() -> None:
+def test_two_adjacent_surrogates_become_one_character() -> None:
     kept = LineBlocks("a\ud83db")
     kept.replace((0, 2), (0, 2), "\ude00", "utf-16")
     assert kept.text == "a😀b"

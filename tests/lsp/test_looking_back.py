@@ -119,7 +119,7 @@ async def test_events_reported_for_turns_and_calls_are_in_the_session(desk) -> N
     assert (whole.title, whole.todo) == ("mend it", ())
 
 
-async def test_one_session_with_its_tool_cards_page_by_page(desk) -> None:
+async def test_a_past_session_with_tool_calls_is_read_page_by_page(desk) -> None:
     whole = await desk.ask("indwell/session", views.SessionParams())
     assert (whole.session, whole.total, whole.more) == (desk.session, 2, False)
     first, second = whole.turns

@@ -77,7 +77,7 @@ async def test_the_models_request_is_shown_outside_the_command() -> None:
     )
 
 
-async def test_nobody_in_time_is_distinguished_from_a_no() -> None:
+async def test_a_permission_time_out_is_distinguished_from_a_no() -> None:
     unhurried = EditorApprover(Dialog(None), timeout_s=9)
     hurried = EditorApprover(Dialog(None), timeout_s=0)
     assert [await one.ask(QUESTION) for one in (unhurried, hurried)] == ["no", "unanswered"]
@@ -150,7 +150,7 @@ EDIT = msgspec.structs.replace(QUESTION, title="Change a.py?", detail="(diff)", 
         (("Once",), "no", 1),
     ],
 )
-async def test_a_plain_editor_is_asked_hunk_by_hunk_if_the_user_says_so(
+async def test_a_plain_editor_asks_hunk_by_hunk_if_the_user_chooses_that(
     answers, reply, n_asked
 ) -> None:
     dialog = Dialog("Hunk by hunk…", then=(*answers, None))

@@ -64,7 +64,7 @@ FIRST: Mapping[str, tuple[object, bool]] = {
 }
 
 
-async def test_pol_09_the_first_answer_counts_and_all_others_and_unknown_ones_are_nothing(
+async def test_pol_09_only_the_first_valid_answer_to_a_permission_counts(
     tmp_path,
 ) -> None:
     home = Home(tmp_path)
@@ -93,7 +93,7 @@ async def test_pol_09_the_first_answer_counts_and_all_others_and_unknown_ones_ar
         assert await client.say_goodbye() == 0
 
 
-async def test_pol_08_a_late_answer_runs_nothing(tmp_path) -> None:
+async def test_pol_08_a_late_permission_answer_runs_no_command(tmp_path) -> None:
     home = Home(tmp_path)
     home.configure("answer_timeout_s = 0.2\n")
     async with (
@@ -113,7 +113,7 @@ async def test_pol_08_a_late_answer_runs_nothing(tmp_path) -> None:
     assert not list((home.state / "permissions").glob("*.json"))
 
 
-async def test_pol_09_an_answer_after_the_turn_was_stopped_runs_nothing(tmp_path) -> None:
+async def test_pol_09_a_permission_answer_after_a_stopped_turn_runs_no_command(tmp_path) -> None:
     home = Home(tmp_path)
     async with (
         LoopbackEndpoint(runs_it) as endpoint,
@@ -141,7 +141,7 @@ async def test_pol_09_an_answer_after_the_turn_was_stopped_runs_nothing(tmp_path
 
 
 @pytest.mark.parametrize("extensions", [RICH, ()], ids=["rich", "plain"])
-async def test_pol_10_an_editor_that_cannot_ask_allows_nothing(tmp_path, extensions) -> None:
+async def test_pol_10_an_editor_that_cannot_ask_gives_no_permission(tmp_path, extensions) -> None:
     home = Home(tmp_path)
     refusal: Mapping[str, Any] = {"code": -32601, "message": "no such method"}
     method = "indwell/permission" if extensions else "window/showMessageRequest"

@@ -60,7 +60,7 @@ async def test_a_rich_client_sees_the_plan_approves_it_and_the_work_is_done(home
 
 
 @pytest.mark.parametrize("way", ["file", "buffer", "text", "edit"])
-async def test_the_plan_that_is_carried_out_is_what_the_user_made_of_it(home, way) -> None:
+async def test_the_agent_carries_out_the_plan_as_the_user_edited_it(home, way) -> None:
     mine = "1. Take one off the total, and nothing else"
     async with (
         LoopbackEndpoint([propose(), say("Well.", usage=USAGE)]) as endpoint,
@@ -104,7 +104,7 @@ async def test_a_rejected_plan_is_made_again_with_the_users_words(home) -> None:
         assert (await asked(editor, "approve", text="1. All the same")).state == "approved"
 
 
-async def test_an_impossible_action_on_a_plan_is_reported_and_changes_nothing(home) -> None:
+async def test_an_invalid_action_on_a_plan_is_reported_and_changes_nothing(home) -> None:
     playlist = Playlist()
     async with (
         LoopbackEndpoint(playlist) as endpoint,
@@ -220,7 +220,7 @@ async def test_a_code_action_of_the_document_approves_the_present_text(home) -> 
         assert action.title not in {one.title for one in offered}
 
 
-async def test_nothing_is_approved_while_a_turn_runs(home) -> None:
+async def test_a_plan_cannot_be_approved_while_a_turn_runs(home) -> None:
     gate = asyncio.Event()
     script = [propose(), held(say("Thinking on.", usage=USAGE), gate)]
     async with (

@@ -122,7 +122,7 @@ def test_text_of_a_model_in_an_event_becomes_one_short_harmless_line(event) -> N
     assert (len(line), line[-1]) == (LINE_LIMIT, "…")
 
 
-def test_text_of_a_model_in_the_end_of_a_turn_is_harmless_too() -> None:
+def test_model_text_in_the_summary_of_a_turn_is_escaped() -> None:
     sentence = summary(ended("failed", EVIL, changes=(FileChanged(EVIL, 1, 2),)))
     assert sentence.count(HARMLESS[:20]) == 2
     assert sentence.endswith("… +1 −2 · 3 rounds, 1,234 tokens")
@@ -185,7 +185,7 @@ async def test_a_turn_is_shown_from_begin_to_end_and_no_line_twice() -> None:
     ]
 
 
-async def test_an_editor_that_takes_no_progress_is_sent_none() -> None:
+async def test_an_editor_without_progress_support_gets_no_progress() -> None:
     screen = Screen(takes=False)
     progress = TurnProgress(screen, "t")
     await progress.begin("Fix this")

@@ -79,7 +79,7 @@ def test_a_line_that_is_too_long_keeps_the_substance_of_the_verdict(end, line) -
     assert len(line) <= SENTENCE_LIMIT
 
 
-def test_all_of_it_is_in_the_whole() -> None:
+def test_the_full_summary_of_a_turn_has_every_part() -> None:
     assert full_summary(ended(WHY)) == (
         "done · shop/invoice.py +2 −1 · 2 changes to review in all · "
         f"5 rounds, 9,874 tokens, $0.0132 · {WHY}"

@@ -36,13 +36,13 @@ def test_first_come_first_served() -> None:
     assert line.taken(queue, there_is_room) == (A, Queue(3, (B,)))
 
 
-def test_a_full_queue_takes_no_more_and_says_so() -> None:
+def test_a_full_prompt_queue_refuses_another_prompt_with_a_message() -> None:
     full = Queue(0, tuple(waiting(str(n)) for n in range(MOST_WAITING)))
     with pytest.raises(UserError, match="50 prompts are waiting already"):
         line.added(full, A)
 
 
-def test_waiting_prompts_are_bounded_in_size_too() -> None:
+def test_the_total_size_of_waiting_prompts_is_limited() -> None:
     """An event tells all of it, and the editor's end of the wire holds 32 MB."""
     half = waiting("h", "x" * (MOST_WAITING_CHARACTERS // 2))
     full = Queue(0, (half, msgspec.structs.replace(half, id="i")))
@@ -54,7 +54,7 @@ def test_waiting_prompts_are_bounded_in_size_too() -> None:
             change()
 
 
-def test_new_words_are_taken_as_those_of_a_prompt_are() -> None:
+def test_an_edited_waiting_prompt_is_cleaned_and_limited_like_a_new_prompt() -> None:
     (edited,) = line.reworded(Queue(0, (A,)), "a", "\ud800 hi").waiting
     assert edited == waiting("a", "\ufffd hi")
     with pytest.raises(UserError, match="put the text into a file of the workspace"):
@@ -118,7 +118,7 @@ def test_other_words_for_a_code_action_keep_its_title() -> None:
     assert edited == WaitingPrompt("f", Prompt(words="Fix it well.", title="Fix this: a.py"))
 
 
-def test_a_held_queue_continues_with_the_next_prompt_or_when_asked() -> None:
+def test_a_held_queue_continues_at_the_next_prompt_or_on_request() -> None:
     held = line.held(Queue(1, (A,)), "the previous turn was stopped")
     held_a = msgspec.structs.replace(A, is_held=True)
     assert held == Queue(2, (held_a,), "the previous turn was stopped")
@@ -144,7 +144,7 @@ def test_a_prompt_of_another_session_leaves_those_held_that_wait() -> None:
     assert line.put_first(both, same) == Queue(2, (C, A, theirs), both.held)
 
 
-def test_a_prompt_overtakes_those_of_other_sessions_and_none_of_its_own() -> None:
+def test_a_waiting_prompt_may_overtake_only_prompts_of_other_sessions() -> None:
     at = msgspec.structs.replace
     busy, also_busy, free = at(A, home="s1"), at(B, target="s1"), at(C, target="s2")
     both = Queue(1, (busy, also_busy, free))
@@ -159,7 +159,7 @@ def test_a_prompt_overtakes_those_of_other_sessions_and_none_of_its_own() -> Non
     assert (first, rest.waiting) == (free, (busy, also_busy)), "b waits behind a"
 
 
-def test_a_failure_holds_the_prompts_of_its_session_and_those_of_none() -> None:
+def test_a_failed_turn_holds_prompts_of_its_session_and_prompts_without_a_session() -> None:
     at = msgspec.structs.replace
     own, other, new, unsettled = (
         at(A, home="s1"),

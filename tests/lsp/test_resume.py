@@ -109,7 +109,7 @@ async def offered(editor: Editor, buffer: Buffer) -> list[str]:
     return [one.title for one in await editor.code_actions(buffer, lines_range(1, 2))]
 
 
-async def test_per_09_a_server_killed_in_a_command_and_the_next_one_says_that_nobody_knows(
+async def test_per_09_after_a_kill_during_a_command_the_next_server_reports_an_unknown_result(
     home,
 ) -> None:
     # The group of the command ends with its parent's death by itself: it is short.
@@ -229,7 +229,7 @@ async def until_kept(home: Home, editor: Editor, words: str) -> None:
             await editor.heard()
 
 
-async def test_the_user_chooses_among_the_newest_sessions_and_a_model_if_its_own_is_gone(
+async def test_resuming_asks_for_a_session_and_for_a_model_if_the_old_model_is_gone(
     home,
 ) -> None:
     home.configure('models = ["second-model"]\n')

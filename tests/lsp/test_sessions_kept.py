@@ -71,7 +71,7 @@ async def test_sessions_are_found_renamed_and_deleted(tmp_path) -> None:
         assert await refused(editor, "indwell/delete", status.DeleteParams(second.session))
 
 
-async def test_a_session_is_not_deleted_while_its_turn_runs_nor_while_another_editor_has_it(
+async def test_a_session_in_use_by_a_turn_or_another_editor_is_not_deleted(
     tmp_path,
 ) -> None:
     home, playlist = Home(tmp_path), Playlist()

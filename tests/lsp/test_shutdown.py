@@ -79,7 +79,7 @@ async def busy(tmp_path_factory) -> AsyncIterator[dict[str, tuple[Home, Editor, 
 
 
 @pytest.mark.parametrize("end", ENDS)
-async def test_however_it_ends_the_session_is_whole_and_no_process_is_left(busy, end) -> None:
+async def test_every_kind_of_shutdown_leaves_a_complete_session_and_no_process(busy, end) -> None:
     home, editor, marker = busy[end.__name__]
     assert running(marker) != []
     async with asyncio.timeout(AT_MOST_S):

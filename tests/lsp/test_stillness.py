@@ -59,7 +59,7 @@ class Heard:
         self.clock.press = self.stillness.typed
 
 
-async def test_without_a_key_a_question_waits_for_nothing() -> None:
+async def test_a_question_without_key_presses_is_shown_at_once() -> None:
     heard = Heard()
     await heard.stillness.wait()
     assert (heard.clock.now, heard.held, heard.notices) == (0.0, [], [])

@@ -66,7 +66,9 @@ def call(name: str, arguments: str) -> Answer:
 DONE = say("Done.", usage=USAGE)
 
 
-async def test_a_client_sees_what_it_does_and_the_turn_has_its_edit(tmp_path: Path) -> None:
+async def test_a_client_sees_a_sub_agents_calls_and_the_turn_includes_the_edit(
+    tmp_path: Path,
+) -> None:
     home = Home(tmp_path)
     script = Two([delegate(), DONE], [call(*READ), call(*EDIT), say("Mended.", usage=USAGE)])
     async with (
@@ -209,7 +211,7 @@ async def test_the_users_own_speaks_in_the_system_prompt_with_its_model(tmp_path
 
 
 @pytest.mark.parametrize(("last", "known"), [(EDIT, "unknown outcome"), (READ, "not done")])
-async def test_after_a_kill_it_is_reported_whether_it_may_have_changed_something(
+async def test_after_a_kill_the_report_tells_whether_a_sub_agent_may_have_changed_files(
     tmp_path: Path, last: tuple[str, str], known: str
 ) -> None:
     home, hang = Home(tmp_path), asyncio.Event()

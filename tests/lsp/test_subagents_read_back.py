@@ -65,7 +65,7 @@ def live(*inner: Event) -> str:
     return rendering.text
 
 
-def test_a_chat_shows_them_as_it_did_while_they_worked() -> None:
+def test_a_restored_chat_shows_sub_agents_like_the_live_chat() -> None:
     written = live(*EDIT, *MAKE)
     inside = written[written.index("<details><summary>Edit") : written.rindex("</details>")].strip()
     assert inside in restored([a_turn(*EDIT, *MAKE)], "s")
@@ -131,7 +131,7 @@ def log_of(n_calls: int, diff: str, arguments: str = "{}") -> LogReading:
     return LogReading(tuple(records), ())
 
 
-def test_a_page_has_them_in_the_row_of_their_call_and_counts_what_it_cuts() -> None:
+def test_a_session_page_shows_sub_agent_events_at_their_call_with_cut_texts() -> None:
     diff = "+" * (TEXT_CHARACTERS + 5)
     page = session_result("s", log_of(1, diff), before=None, limit=1)
     (row,) = page.turns
@@ -154,7 +154,7 @@ def test_a_page_has_them_in_the_row_of_their_call_and_counts_what_it_cuts() -> N
         ("[" * 100_000, ""),
     ],
 )
-def test_one_that_works_shows_its_task(arguments: str, target: str) -> None:
+def test_a_running_sub_agent_shows_its_task(arguments: str, target: str) -> None:
     page = session_result("s", log_of(0, "", arguments), before=None, limit=1)
     assert page.turns[0].events[-1]["target"] == target
 

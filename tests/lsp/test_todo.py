@@ -24,7 +24,7 @@ async def todo(editor: Editor, session: str | None = None) -> tuple[views.TodoRo
     return shown.todo
 
 
-async def test_the_list_is_reported_and_comes_again_as_it_was(tmp_path) -> None:
+async def test_the_todo_list_is_reported_and_restored_after_a_restart(tmp_path) -> None:
     home, playlist = Home(tmp_path), Playlist()
     async with LoopbackEndpoint(playlist) as endpoint:
         async with editing(home, endpoint.base_url, extensions=("events",)) as editor:

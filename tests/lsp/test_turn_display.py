@@ -87,7 +87,7 @@ async def afterwards(
 
 
 @pytest.mark.parametrize(("chosen", "sent"), [("Try again", [ONE]), ("Not now", []), (None, [])])
-async def test_a_turn_that_reached_nobody_can_be_tried_again_as_it_was(chosen, sent) -> None:
+async def test_a_turn_that_reached_no_endpoint_can_be_retried_unchanged(chosen, sent) -> None:
     screen = Screen(chosen)
     assert await afterwards(screen, Line(), OFFLINE) == sent
     assert screen.offered == [("Indwell: nothing answers at X", ("Try again", "Not now"))]
@@ -96,9 +96,7 @@ async def test_a_turn_that_reached_nobody_can_be_tried_again_as_it_was(chosen, s
 @pytest.mark.parametrize(
     ("chosen", "sent"), [("Go on in a new session", [ONE]), ("Not now", []), (None, [])]
 )
-async def test_a_prompt_too_large_for_its_session_is_offered_a_new_one_with_the_task(
-    chosen, sent
-) -> None:
+async def test_a_prompt_too_large_for_its_session_is_offered_a_new_session(chosen, sent) -> None:
     screen = Screen(chosen)
     assert await afterwards(screen, Line(), OUTGROWN) == sent
     assert screen.shown == ["(a new session)"] * len(sent)
@@ -122,7 +120,9 @@ async def test_a_client_that_sent_the_prompt_itself_is_offered_no_retry() -> Non
     ("end", "reason"),
     [(FAILED, "nothing answers at X"), (UserError("no model is set"), "no model is set")],
 )
-async def test_behind_a_failure_what_waits_continues_only_if_the_user_says_so(end, reason) -> None:
+async def test_after_a_failed_turn_waiting_prompts_continue_only_if_the_user_agrees(
+    end, reason
+) -> None:
     for chosen, why in (("Go on with the next", ""), ("Not now", "why"), (None, "why")):
         screen, line = Screen(chosen), Line(TWO)
         await afterwards(screen, line, end)
@@ -221,7 +221,9 @@ async def test_why_a_turn_failed_is_one_short_line() -> None:
     assert len(words) < 400
 
 
-async def test_answers_of_one_session_share_a_document_and_the_newest_is_first(tmp_path) -> None:
+async def test_answers_of_one_session_share_a_document_with_the_newest_answer_first(
+    tmp_path,
+) -> None:
     document = AnswerDocument()
     async with a_world(tmp_path / "a", []) as one, a_world(tmp_path / "b", []) as two:
         first = await document.add(one.session, "first\n")

@@ -200,7 +200,7 @@ async def test_a_mode_that_is_chosen_for_one_session_reaches_no_other(tmp_path) 
         assert any("is not open" in one for one in desk.editor.messages)
 
 
-async def test_a_permission_for_a_session_is_not_one_for_the_turn_beside_it(tmp_path) -> None:
+async def test_a_permission_for_one_session_does_not_apply_to_a_parallel_session(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         other = await desk.older("other")
         asked: list[str] = []
@@ -223,7 +223,7 @@ async def test_a_permission_for_a_session_is_not_one_for_the_turn_beside_it(tmp_
         await main
 
 
-async def test_questions_of_two_turns_come_one_by_one_and_say_whose_they_are(tmp_path) -> None:
+async def test_questions_of_two_turns_come_one_by_one_and_name_their_session(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         other = await desk.older("other")
         shown, most, asked = 0, 0, list[str]()

@@ -38,7 +38,9 @@ def asked_of(before: str = BEFORE, expected: str = EXPECTED) -> SentEdit:
         ("x = 1\n", False),  # nobody can tell
     ],
 )
-async def test_a_text_has_an_edit_if_it_is_closer_to_what_was_proposed(now, taken) -> None:
+async def test_an_unanswered_edit_counts_as_applied_if_the_text_is_closer_to_the_proposal(
+    now, taken
+) -> None:
     assert await was_taken(asked_of(), now) is taken
 
 

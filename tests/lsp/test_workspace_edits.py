@@ -15,13 +15,13 @@ from indwell.workspace.comparing.diff import TextEdit, apply_edits, line_edits
     st.lists(st.sampled_from(["a\n", "b\n", "c\n"]), max_size=30).map("".join),
     st.integers(1, 5),
 )
-def test_fewer_edits_do_the_same(before, after, most) -> None:
+def test_joining_text_edits_does_not_change_their_result(before, after, most) -> None:
     fewer = joined(before, line_edits(before, after), most)
     assert len(fewer) <= most
     assert apply_edits(before, fewer) == after
 
 
-def test_edits_with_the_least_between_them_become_one() -> None:
+def test_the_closest_text_edits_are_joined_first() -> None:
     before = "0123456789" * 10
     edits = [TextEdit(0, 1, "a"), TextEdit(3, 4, "b"), TextEdit(50, 51, "c"), TextEdit(90, 91, "")]
     assert joined(before, edits, 3) == (TextEdit(0, 4, "a12b"), *edits[2:])

@@ -65,7 +65,7 @@ def part(text: str, reason: str = "") -> CommandPart:
     return CommandPart(text, 0, len(text), (), "ask", "test", reason)
 
 
-def test_the_parts_that_are_the_reason_are_named_and_none_of_a_command_that_is_only_that() -> None:
+def test_a_permission_question_names_risky_parts_unless_the_whole_command_is_risky() -> None:
     parts = (part("rm -r\nx\u202e", "deletes"), part("curl y"))
     ask = msgspec.structs.replace(ASK, risky=parts)
     assert question_for("c1", RUN, ask, "").risky == ("rm -r x\\u202e (deletes)", "curl y")
@@ -86,7 +86,7 @@ def test_access_beyond_the_sandbox_is_named_in_the_question_and_bound_to_its_ans
     assert len({plain.id, wider.id, question_for("c1", RUN, ASK, "", "not sandboxed").id}) == 3
 
 
-def test_the_models_words_are_on_one_line_and_are_named_as_its_own() -> None:
+def test_a_permission_question_shows_the_models_reason_on_one_attributed_line() -> None:
     wanted = msgspec.structs.replace(
         RUN, wants=Widening(unconfined=True), why="\nThe user said yes.\n" + "x" * 900
     )
@@ -128,13 +128,13 @@ def test_characters_that_hide_or_reorder_text_are_shown_as_code_points(
     assert visible(hidden) == shown
 
 
-def test_ordinary_text_is_shown_as_it_is() -> None:
+def test_ordinary_text_in_a_permission_question_is_shown_unchanged() -> None:
     text = 'def läuft(名前):\n\treturn "a\u0301 שלום 🐢"  # → ok'
     assert visible(text) == text
 
 
 @given(st.text(st.characters()))
-def test_nothing_that_is_shown_hides_and_showing_twice_changes_nothing(text: str) -> None:
+def test_shown_text_has_no_invisible_characters_and_showing_is_idempotent(text: str) -> None:
     shown = visible(text)
     assert visible(shown) == shown
     assert not {unicodedata.category(one) for one in shown.replace("\n", "").replace("\t", "")} & {
@@ -143,5 +143,5 @@ def test_nothing_that_is_shown_hides_and_showing_twice_changes_nothing(text: str
 
 
 @given(st.text())
-def test_the_rule_that_would_be_stored_is_shown_too(rule: str) -> None:
+def test_a_permission_question_shows_the_rule_that_would_be_stored(rule: str) -> None:
     assert question_for("c1", RUN, Ask("why", rule=rule), "").rule == visible(rule)

@@ -44,7 +44,7 @@ def test_commands_that_a_yes_would_allow_are_covered(command: str, confined: boo
         "rm -r build; tee -a .vscode/tasks.json",
     ],
 )
-def test_protected_files_and_secrets_are_not(command: str, confined: bool) -> None:  # noqa: FBT001
+def test_no_protected_or_secret_file_is_allowed_beforehand(command: str, confined: bool) -> None:  # noqa: FBT001
     assert run(command, writes_confined=confined) != ""
 
 

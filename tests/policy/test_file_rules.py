@@ -34,7 +34,9 @@ def run(command: str, policy: Policy = HELD) -> Decision:
         "cd sub && make",
     ],
 )
-def test_nothing_runs_in_a_folder_that_is_not_trusted_not_even_git_that_looks(command: str) -> None:
+def test_no_command_runs_unasked_in_an_untrusted_folder_not_even_read_only_git(
+    command: str,
+) -> None:
     assert not isinstance(run(command, TWO), Allow)
     assert isinstance(run("cat sub/a.py /b/README", TWO), Allow)  # reading is no harm
     assert isinstance(run("git diff", TWO), Allow)

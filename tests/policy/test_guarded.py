@@ -44,7 +44,7 @@ some = st.sampled_from([".env", ".envrc", "id_rsa", "x.pem", ".aws", ".docker", 
 
 
 @given(st.lists(words | some | st.text(max_size=4), min_size=1, max_size=4))
-def test_the_quick_look_misses_nothing(parts: list[str]) -> None:
+def test_the_fast_secret_match_agrees_with_the_full_match(parts: list[str]) -> None:
     path = "/".join(part.replace("/", "") or "x" for part in parts)
     assert (kind_of(SECRETS)(path) == "hidden") == matches_any(path, SECRETS)
 
@@ -84,7 +84,7 @@ def test_no_program_obeys_a_file_that_was_moved_away() -> None:
     assert [name for name in names if is_protected(set_aside_name(name))] == []
 
 
-def test_a_package_of_a_build_is_left_and_one_of_the_workspace_is_not() -> None:
+def test_package_files_of_builds_are_not_protected_and_workspace_package_files_are() -> None:
     assert is_set_aside("package.json")
     assert not is_set_aside("dist/esm/package.json")
     assert is_set_aside("dist/.vscode")

@@ -67,7 +67,7 @@ def test_a_protected_file_needs_a_question_by_every_route_each_time(tool: str, m
         assert decide(CallFacts(tool, "read", (path,)), Policy("auto")) == Allow()
 
 
-def test_an_empty_path_is_nothing() -> None:
+def test_an_empty_path_is_neither_protected_nor_secret() -> None:
     assert [is_protected(path) for path in ("", "/", ".", "./")] == [False] * 4
     assert not matches_any("", SECRETS)
     assert not matches_any("a.py", ())

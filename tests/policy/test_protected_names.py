@@ -85,11 +85,11 @@ def test_a_file_that_tools_load_by_name_needs_a_question(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ORDINARY.split())
-def test_sources_and_what_builds_and_tests_keep_are_not(path: str) -> None:
+def test_edits_of_sources_and_build_caches_need_no_permission(path: str) -> None:
     assert isinstance(asked(path), Allow)
 
 
-def test_an_unknown_dot_name_at_the_root_is_asked_for_and_deeper_it_is_not() -> None:
+def test_an_unknown_dot_name_needs_permission_only_at_the_root() -> None:
     assert isinstance(asked(".next-years-agent"), Ask)
     assert isinstance(asked(".next-years-agent/hooks/start.sh"), Ask)
     assert isinstance(asked("src/.next-years-agent"), Allow)
@@ -175,7 +175,7 @@ def test_each_entry_has_a_loader_and_is_unique_and_lower_case() -> None:
     assert len(names) > 600
 
 
-def test_no_harmless_name_is_a_protected_one() -> None:
+def test_no_harmless_name_is_protected() -> None:
     harmless = [one for names in protected_names.HARMLESS.values() for one in names]
     assert [one for one in harmless if is_protected(one.replace("*", "x"))] == []
     assert [one for one in harmless if not one.startswith(".")] == []
@@ -193,7 +193,7 @@ def test_files_of_package_managers_are_distinguished_from_other_files() -> None:
     assert is_posing("web/.venv")
 
 
-def test_folders_that_are_obeyed_at_once_are_marked_among_the_protected_ones() -> None:
+def test_protected_folders_that_tools_obey_at_once_are_marked() -> None:
     assert set(protected_names.AT_ONCE) == {
         *(".vscode", ".indwell", ".idea", ".cursor", ".zed", ".claude"),
     }

@@ -15,7 +15,7 @@ def test_blank_space_that_hides_the_end_is_replaced_by_a_note() -> None:
     assert folded("true" + " " * 200 + "; rm -r x") == "true [… 200 blanks …] ; rm -r x"
 
 
-def test_an_ordinary_command_is_shown_as_it_is() -> None:
+def test_an_ordinary_command_is_shown_unchanged() -> None:
     assert folded("cd a &&\n\nmake test") == "cd a &&\n\nmake test"
 
 

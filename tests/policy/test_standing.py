@@ -16,7 +16,7 @@ RUN = CallFacts("bash", "run", command="./ship.sh", cwd="/w", scripts=(("ship.sh
 GITHUB = Widening(hosts=("github.com",))
 
 
-def test_a_rule_names_sandbox_widening_and_the_scripts_as_they_are() -> None:
+def test_a_stored_rule_names_the_sandbox_its_widening_and_script_digests() -> None:
     assert rule_of(RUN) == "bash in /w, ship.sh as of aaaaaaaaaaaaaaaa: ./ship.sh"
     assert rule_of(msgspec.structs.replace(RUN, scripts=()), confined=True, widening=GITHUB) == (
         "bash in /w, sandboxed with network to github.com: ./ship.sh"
@@ -30,7 +30,7 @@ def test_a_script_that_was_changed_is_another_call() -> None:
     assert not is_granted(changed, granted, NOTHING_MORE, confined=False)
 
 
-def test_an_answer_in_the_sandbox_is_none_for_a_run_without_it() -> None:
+def test_a_permission_for_a_sandboxed_command_does_not_cover_an_unsandboxed_run() -> None:
     for given, holds in ((False, (True, True)), (True, (False, True))):
         granted = frozenset([rule_of(RUN, confined=given)])
         found = [is_granted(RUN, granted, NOTHING_MORE, confined=now) for now in (False, True)]

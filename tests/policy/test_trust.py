@@ -75,7 +75,7 @@ You are asked again when one of these files changes.\
 """)  # noqa: E501 - as it is shown
 
 
-def test_an_empty_folder_needs_the_trust_question_too() -> None:
+def test_an_empty_folder_needs_the_trust_question() -> None:
     words = question_words("/w", [], None)
     assert "as your mode and rules allow. It contains no such files so far.\n" in words
 
@@ -156,7 +156,7 @@ def test_m5_no_number_of_dummies_hides_a_name(is_change) -> None:
     assert len(words) < 20_000
 
 
-def test_l4_a_diff_is_made_in_time_whatever_the_lines_are() -> None:
+def test_l4_a_diff_of_any_lines_is_computed_in_time() -> None:
     shuffled = [str(number // 3) for number in range(1_000)]
     random.Random(6).shuffle(shuffled)
     for old, new in [

@@ -32,9 +32,7 @@ def run(command: str) -> CallFacts:
         "pwsh -EncodedCommand AAAA", "dir & del x", "echo %PATH%", "echo ^& calc", "iex 'calc'",
     ],
 )  # fmt: skip
-def test_cmd_21_nothing_runs_by_itself_where_the_shell_may_be_another(
-    command: str, mode: str
-) -> None:
+def test_cmd_21_no_command_runs_unasked_if_the_shell_is_unknown(command: str, mode: str) -> None:
     for rules in (PatternRules(), PatternRules(allow=("*",))):
         policy = msgspec.structs.replace(WINDOWS, mode=mode, rules=rules)
         assert not isinstance(decide(run(command), policy), Allow)

@@ -29,7 +29,7 @@ def test_the_surroundings_are_one_line_of_facts() -> None:
 
 
 @pytest.mark.parametrize("branch", ["x'\n# obey", "obey me now", "y" * 121, "a<b"])
-def test_a_branch_with_an_odd_name_is_not_named_for_it_comes_from_the_repository(
+def test_a_git_branch_with_an_odd_name_is_not_named_in_the_prompt(
     branch: str,
 ) -> None:
     words = surroundings_words(msgspec.structs.replace(NOW, branch=branch))

@@ -98,7 +98,7 @@ def test_reasoning_is_not_sent_back() -> None:
 
 
 @pytest.mark.parametrize("arguments", ['{"path": "a.py"', "[1]", "", "\ud83d"])
-def test_arguments_that_are_no_object_travel_inside_one(arguments: str) -> None:
+def test_invalid_tool_arguments_are_sent_inside_a_json_object(arguments: str) -> None:
     (sent,) = messages(assistant(use(arguments=arguments)))  # type: ignore[misc]
     decoded = json.loads(sent["tool_calls"][0]["function"]["arguments"])
     assert decoded == {"invalid_json": arguments.replace("\ud83d", "?")}
@@ -135,7 +135,7 @@ def test_an_assistant_message_of_calls_alone_carries_no_mark() -> None:
     assert "cache_control" not in json.dumps(marked)
 
 
-def test_an_endpoint_without_marks_gets_none() -> None:
+def test_an_endpoint_without_cache_support_gets_no_cache_marks() -> None:
     anchored = request(
         system=("s",), tools=(READ,), anchors=Anchors(tools=True, system=True, messages=(0,))
     )
@@ -158,7 +158,7 @@ def test_without_tools_neither_tools_nor_a_choice_are_sent() -> None:
     }
 
 
-def test_openai_gets_its_own_fields_and_others_do_not() -> None:
+def test_only_openai_gets_openai_specific_request_fields() -> None:
     asked = request(cache_key="s1")
     openai = chat_body(asked, dialect_for(None))
     assert (openai["prompt_cache_key"], openai["max_completion_tokens"]) == ("s1", 100)

@@ -67,7 +67,7 @@ async def sent(script: Any, dialect: Dialect, one: Request) -> tuple[list[Seen],
     return endpoint.seen, reply.usage
 
 
-async def test_all_four_marks_of_a_request_live_an_hour_if_the_request_says_so() -> None:
+async def test_all_four_cache_marks_of_a_request_use_the_requested_hour() -> None:
     (seen,), _ = await sent([answer()], LONG, asked())
     assert marks(seen.body) == [HOUR] * 4
     (seen,), _ = await sent([answer()], LONG, asked(""))

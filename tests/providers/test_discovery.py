@@ -141,7 +141,7 @@ def test_ollama_is_looked_for_where_it_listens_on_this_machine(host, port) -> No
     assert row.base_url == f"http://127.0.0.1:{port}/v1"
 
 
-def test_llama_cpp_is_looked_for_on_its_present_and_on_its_former_port() -> None:
+def test_llama_cpp_is_searched_on_the_current_and_the_former_port() -> None:
     places = {row.base_url: row_of(row.base_url) for row in LOCAL if row.name == "llamacpp"}
     assert sorted(places) == ["http://127.0.0.1:8080/v1", "http://127.0.0.1:9931/v1"]
     assert {row.name for row in places.values() if row is not None} == {"llamacpp"}

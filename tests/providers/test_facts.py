@@ -56,7 +56,7 @@ def test_each_fact_comes_from_the_source_that_has_it() -> None:
     assert facts.prices is not None
 
 
-def test_a_model_that_only_the_bundle_knows_has_its_prices_from_there() -> None:
+def test_a_model_known_only_to_the_bundled_data_has_the_bundled_prices() -> None:
     url = "https://api.synthetic.new/openai/v1"
     facts = facts_for("hf:MiniMaxAI/MiniMax-M2", url, now=NOW)
     assert (facts.source, facts.known) == (BOTH, True)
@@ -84,7 +84,7 @@ def test_the_budget_is_the_window_without_the_reserved_output() -> None:
     assert facts_for("no-such-model", None, now=NOW).budget == 24_000
 
 
-def test_the_bundle_is_read_as_its_own_package_reads_it() -> None:
+def test_the_bundled_model_data_is_read_like_its_own_package_does() -> None:
     urls = {"openai": "https://api.openai.com/v1", "deepseek": "https://api.deepseek.com"}
     urls["openrouter"] = "https://openrouter.ai/api/v1"
     compared = 0
@@ -118,7 +118,7 @@ def sold() -> list[tuple[str, str]]:
     return [(m.id, urls[p.id]) for p in providers if p.id in urls for m in p.models]
 
 
-def test_costs_agree_with_those_that_the_data_s_own_package_works_out() -> None:
+def test_computed_costs_agree_with_the_data_package() -> None:
     usages = [
         Usage(input=9_000, cached=4_000, cache_write=1_000, output=700),
         Usage(input=300_000, cached=250_000, output=2_000),

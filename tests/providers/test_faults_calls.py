@@ -65,7 +65,9 @@ async def test_llm_25_one_index_with_two_ids_is_two_calls() -> None:
 
 
 @pytest.mark.parametrize("id_", [None, "a", ""])
-async def test_llm_26_two_objects_in_one_call_are_rejected_and_never_one(id_: str | None) -> None:
+async def test_llm_26_two_json_objects_in_one_call_are_rejected_and_never_merged(
+    id_: str | None,
+) -> None:
     fields = {} if id_ is None else {"id": id_}
     found = await calls(
         piece('{"path":"1"}', name="read_file", index=0, **fields),
@@ -198,7 +200,7 @@ async def test_llm_33_calls_under_stop_are_calls() -> None:
 
 
 @each_wire
-async def test_llm_33_a_filtered_reply_says_so(wire: WireName) -> None:
+async def test_llm_33_a_filtered_reply_has_finish_filtered(wire: WireName) -> None:
     script = scripted(words_event(wire, "no"), *end_events(wire, FILTERED[wire]))
     reply, _ = await ask(script, dialect=Dialect(wire=wire))
     assert (reply.text, reply.finish) == ("no", "filtered")
@@ -303,7 +305,7 @@ async def test_llm_35_reasoning_in_every_form_is_kept_apart(delta: dict[str, Any
     assert told[0] == ThinkingDelta("hm")
 
 
-async def test_llm_35_think_tags_are_reasoning_where_the_dialect_says_so() -> None:
+async def test_llm_35_think_tags_count_as_reasoning_only_if_the_dialect_allows() -> None:
     parts = [chunk({"content": part}) for part in ("<th", "ink>\nh", "m</thi", "nk>\n\nok <think>")]
     stream = streamed(*parts, chunk({}, finish="stop"))
     tagged, told = await ask(stream, dialect=Dialect(think_tags=True))

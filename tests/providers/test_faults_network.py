@@ -135,7 +135,7 @@ async def test_llm_39_a_proxy_that_is_not_there_is_reported(
     assert "ADDRESS" in said
 
 
-async def test_llm_39_the_page_of_a_captive_portal_is_reported_as_one() -> None:
+async def test_llm_39_a_captive_portal_page_is_reported_as_a_bad_reply() -> None:
     page = answer(200, "<html>Log in to the hotel</html>", kind="text/html")
     error = await fail(page)
     assert type(error) is BadReply
@@ -163,7 +163,9 @@ async def test_llm_39_the_page_of_a_captive_portal_is_reported_as_one() -> None:
         "after a word", "in an event", "in a call's arguments", "before the end",
     ],
 )  # fmt: skip
-async def test_llm_40_leaving_is_quick_and_leaves_nothing(steps: tuple[Step, ...]) -> None:
+async def test_llm_40_cancelling_a_request_is_quick_and_leaves_no_task(
+    steps: tuple[Step, ...],
+) -> None:
     async with connected(broken(*steps)) as (provider, endpoint):
         before = asyncio.all_tasks()
         task = asyncio.ensure_future(provider.complete(ASKED, lambda _: None))
@@ -208,7 +210,7 @@ async def test_requests_share_a_connection() -> None:
         assert (len(endpoint.bodies), endpoint.n_connections) == (3, 1)
 
 
-async def test_one_read_is_reported_in_one_event_and_at_once() -> None:
+async def test_the_text_of_one_network_read_is_reported_at_once_in_one_event() -> None:
     """Where the machine lets it: after 3 ms of work, or of waiting for a processor, it is told."""
     words = b"".join(chunked(data(chunk({"content": "word "}))) for _ in range(50))
     told: list[StreamEvent] = []

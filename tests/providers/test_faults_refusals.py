@@ -181,7 +181,7 @@ async def test_llm_08_an_endpoint_that_refuses_both_names_of_a_limit_ends_it() -
 @pytest.mark.parametrize(
     "before", [(), (HEAD,), (HEAD, chunked(data(chunk({"role": "assistant"}))))]
 )
-async def test_llm_18_a_reply_that_never_begins_is_given_up_and_not_asked_for_beside_itself(
+async def test_llm_18_a_reply_that_never_begins_times_out_without_a_parallel_request(
     before,
 ) -> None:
     error = await fail(broken(*before, HANG), timeout_s=9, first_s=0.15)
@@ -194,7 +194,7 @@ async def test_llm_18_a_reply_that_never_begins_is_given_up_and_not_asked_for_be
         assert len(endpoint.bodies) == 1
 
 
-async def test_a_reply_may_begin_later_than_a_stall_would_last() -> None:
+async def test_the_first_token_may_take_longer_than_the_stall_time_out() -> None:
     read = chunked(
         data({"choices": [], "prompt_progress": {"total": 9, "processed": 3, "cache": 0}})
     )

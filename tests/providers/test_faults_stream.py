@@ -125,7 +125,7 @@ async def test_llm_09_a_whole_completion_instead_of_a_stream_is_a_reply() -> Non
 
 
 @each_wire
-async def test_llm_10_an_error_in_the_stream_keeps_what_was_said(wire: WireName) -> None:
+async def test_llm_10_an_error_in_the_stream_keeps_the_text_received_before(wire: WireName) -> None:
     error = chunked(error_event(wire, "upstream gone"))
     status = 502 if wire == "chat" else 500
     assert await broken_reply(wire, HEAD, HALF[wire], error, END) == (
@@ -135,7 +135,7 @@ async def test_llm_10_an_error_in_the_stream_keeps_what_was_said(wire: WireName)
     )
 
 
-async def test_llm_10_an_event_named_error_is_one_whatever_it_holds() -> None:
+async def test_llm_10_an_event_named_error_counts_as_an_error_with_any_content() -> None:
     event = b'event: error\ndata: {"message": "upstream gone", "code": 502}\n\n'
     assert await broken_reply("chat", HEAD, HALF["chat"], chunked(event), END) == (
         "half",
@@ -210,7 +210,7 @@ async def test_llm_16_data_that_brings_nothing_is_progress_only_so_long(wire: Wi
     assert found == ("half", "incomplete", "ADDRESS sent nothing for 0.05 s")
 
 
-async def test_llm_17_one_byte_at_a_time_is_not_progress_either() -> None:
+async def test_llm_17_incomplete_events_sent_byte_by_byte_do_not_count_as_progress() -> None:
     drip = [step for letter in b"data: " + b"{" * 94 for step in (chunked(bytes([letter])), 0.02)]
     found = await broken_reply("chat", HEAD, HALF["chat"], *drip, timeout_s=0.3)
     assert found[2].endswith("nothing for 0.3 s")
@@ -263,7 +263,7 @@ WHOLE: Mapping[WireName, Mapping[str, object]] = {
 
 
 @each_wire
-async def test_llm_19_a_whole_reply_that_is_too_long_is_cut_off_too(wire: WireName) -> None:
+async def test_llm_19_a_too_long_reply_without_streaming_is_cut_off(wire: WireName) -> None:
     script = answer(200, json.dumps(WHOLE[wire]))
     async with connected(script, dialect=Dialect(wire=wire)) as (provider, _):
         reply = await provider.complete(ASKED, lambda _: None)
@@ -333,7 +333,9 @@ async def test_llm_24_empty_and_odd_chunks_are_skipped_and_the_last_usage_counts
 
 
 @each_wire
-async def test_llm_24_without_usage_there_is_an_estimate_that_says_so(wire: WireName) -> None:
+async def test_llm_24_a_reply_without_usage_gets_an_estimate_marked_as_unreported(
+    wire: WireName,
+) -> None:
     stream = chunked(words_event(wire, "hello") + b"".join(end_events(wire)))
     reply, _ = await ask(broken(HEAD, stream, END), dialect=Dialect(wire=wire))
     assert (reply.usage.reported, reply.usage.output > 0) == (False, True)
@@ -354,7 +356,7 @@ async def test_llm_38_not_even_to_the_same_address() -> None:
         assert len(endpoint.bodies) == 1
 
 
-async def test_llm_41_another_model_or_fingerprint_midway_changes_nothing() -> None:
+async def test_llm_41_a_changed_model_name_or_fingerprint_midway_is_ignored() -> None:
     first = chunk({"content": "a"}) | {"model": "x", "system_fingerprint": "1"}
     second = chunk({"content": "b"}, finish="stop") | {"model": "y", "system_fingerprint": "2"}
     assert (await ask(streamed(first, second)))[0].text == "ab"

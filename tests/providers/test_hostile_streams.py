@@ -77,13 +77,13 @@ NAMED = ",".join(f'{{"index": {n}, "function": {{"name": "r"}}}}' for n in range
     ],
     ids=["300,000 pieces", "300,000 lists", "5,000 parts"],
 )
-async def test_one_event_of_too_many_parts_is_refused(delta: str, why: str) -> None:
+async def test_an_event_with_too_many_parts_is_refused(delta: str, why: str) -> None:
     error = await fail(broken(HEAD, chunked(event(delta)), END))
     assert isinstance(error, BadReply)
     assert why in str(error)
 
 
-async def test_a_whole_answer_of_too_many_parts_is_read_only_so_far() -> None:
+async def test_a_non_streamed_answer_with_too_many_parts_is_read_up_to_a_limit() -> None:
     """Of the other wires only a whole answer has many parts in one event."""
     message = {"type": "message", "content": [{"type": "output_text", "text": "a"}]}
     text = {"type": "text", "text": "a"}
@@ -99,7 +99,7 @@ async def test_a_whole_answer_of_too_many_parts_is_read_only_so_far() -> None:
         assert type(await fail(many_values, dialect=Dialect(wire=wire))) is BadReply
 
 
-async def test_a_reply_with_too_many_pieces_of_calls_in_one_event_keeps_none() -> None:
+async def test_a_reply_with_too_many_call_pieces_in_one_event_keeps_no_call() -> None:
     pieces = [{"index": n % 9, "function": {"name": "r"}} for n in range(5_000)]
     async with connected(streamed(chunk({"tool_calls": pieces}))) as (provider, endpoint):
         reply = await provider.complete(ASKED, lambda _: None)

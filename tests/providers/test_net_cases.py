@@ -79,7 +79,7 @@ def no_ring() -> Ring:
     raise KeyringUnusable("not here")
 
 
-def test_net_05_a_key_that_was_kept_for_that_very_address_is_meant_to_go_there(tmp_path) -> None:
+def test_net_05_a_key_stored_for_an_unencrypted_address_may_be_sent_there(tmp_path) -> None:
     store = KeyStore(tmp_path / "keys.json", no_ring)
     from_environment = Settings(base_url="http://10.0.0.5:8000/v1", api_key=Secret("other-key"))
     with pytest.raises(SettingsError, match="unencrypted"):

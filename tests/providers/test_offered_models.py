@@ -73,7 +73,7 @@ def test_models_that_cannot_chat_are_left_out() -> None:
     assert parse_models(answer) == (OfferedModel("m"),)
 
 
-def test_a_server_without_models_has_an_empty_list_and_another_page_none() -> None:
+def test_a_server_without_models_gives_an_empty_list_and_any_other_page_no_list() -> None:
     assert [
         parse_models(answer)
         for answer in ({"object": "list", "data": None}, {"data": []}, {"hello": 1}, "x", 3, None)

@@ -95,7 +95,7 @@ def free_port() -> int:
         return port
 
 
-async def test_a_streamed_reply_comes_as_deltas_and_as_a_whole() -> None:
+async def test_a_streamed_reply_is_reported_as_deltas_and_returned_complete() -> None:
     pieces = say("Hello there", calls=[("read_file", '{"path":"a"}')], usage=SPENT, piece=6)
     at_once = Answer(
         (b"".join(part for part in pieces.parts if isinstance(part, bytes)),),
@@ -209,7 +209,9 @@ async def test_the_usage_option_is_given_up_only_on_400_and_only_once() -> None:
 @pytest.mark.parametrize(
     ("done", "finish"), [(True, None), (False, "stop")], ids=["[DONE]", "finish reason"]
 )
-async def test_one_sign_of_the_end_is_enough(*, done: bool, finish: str | None) -> None:
+async def test_one_end_signal_is_enough_to_complete_a_streamed_reply(
+    *, done: bool, finish: str | None
+) -> None:
     answer = stream(chunk({"content": "a"}, finish=finish), done=done)
     assert (await ask(answer))[0].finish == "stop"
 
@@ -258,7 +260,7 @@ async def test_a_call_that_breaks_off_is_dropped() -> None:
     assert (reply.finish, reply.calls, reply.text) == ("incomplete", (), "")
 
 
-async def test_a_line_that_breaks_after_the_last_word_loses_nothing() -> None:
+async def test_a_connection_cut_after_the_final_chunk_loses_no_text() -> None:
     reply, _ = await cut_after(chunk({"content": "whole"}, finish="stop"))
     assert (reply.text, reply.finish) == ("whole", "stop")
 
@@ -295,7 +297,7 @@ async def test_an_error_inside_the_stream_is_reported_with_the_words_that_came()
         ("all is lost", ServerFault),
     ],
 )
-async def test_an_error_at_the_start_of_a_stream_is_what_it_says(
+async def test_an_error_at_the_start_of_a_stream_raises_the_matching_error(
     error: Any, kind: type[ProviderError]
 ) -> None:
     raised, _ = await fail(stream({"error": error}))
@@ -426,7 +428,7 @@ async def test_a_redirect_is_not_followed_and_named() -> None:
     assert other.seen == []
 
 
-async def test_a_refused_connection_says_where_and_what_to_do() -> None:
+async def test_a_refused_connection_error_names_the_address_and_a_remedy() -> None:
     url = f"http://127.0.0.1:{free_port()}/v1"
     error, said = await fail(base_url=url)
     assert (type(error), said) == (

@@ -266,14 +266,14 @@ def test_mistral_gets_ids_of_nine_and_an_assistant_between_result_and_user() -> 
     assert (len(ids[0]), ids[0].isalnum(), "stream_options" in sent) == (9, True, False)
 
 
-def test_deepseek_gets_its_reasoning_back_and_others_do_not() -> None:
+def test_only_deepseek_gets_earlier_reasoning_back() -> None:
     said = request(user("go"), assistant(Thinking("hm", meta()), "ok"), user("more"))
     sent = chat_body(said, dialect_for(None, name="deepseek"))["messages"][1]
     assert sent == {"role": "assistant", "content": "ok", "reasoning_content": "hm"}
     assert "hm" not in json.dumps(chat_body(said, dialect_for(None, name="openai")))
 
 
-def test_gemini_gets_its_signature_back_or_the_word_for_a_missing_one() -> None:
+def test_gemini_gets_its_thought_signature_back_or_a_placeholder() -> None:
     signed = ToolUse("a", "read_file", "{}", meta(), '{"google":{"thought_signature":"c2ln"}}')
     dialect = dialect_for(None, name="gemini")
     for used, signature in ((signed, "c2ln"), (use(id_="a"), "skip_thought_signature_validator")):

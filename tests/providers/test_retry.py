@@ -148,7 +148,7 @@ async def test_once_a_call_began_nothing_is_tried_again(outcome: Reply | Provide
     assert (got, told) == (outcome, [CallStarted("read_file")])
 
 
-async def test_the_last_broken_stream_is_given_as_it_is() -> None:
+async def test_the_reply_of_the_last_broken_attempt_is_returned() -> None:
     outcome, told, attempts = await run(*[BROKEN] * 5)
     assert (outcome, attempts) == (BROKEN, 5)
     assert told.count(Discarded()) == 4

@@ -75,7 +75,7 @@ async def test_an_error_step_is_raised() -> None:
         await ScriptedProvider([ServerFault("busy")]).complete(ASKED, lambda _: None)
 
 
-async def test_a_script_that_is_over_fails_and_shows_what_was_asked() -> None:
+async def test_a_scripted_provider_without_further_steps_fails_and_shows_the_request() -> None:
     with pytest.raises(AssertionError, match=r"has 0 steps, and call 1 asks.*hello"):
         await ScriptedProvider([]).complete(ASKED, lambda _: None)
 

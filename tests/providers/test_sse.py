@@ -60,11 +60,11 @@ def test_any_cut_gives_the_same_events(lines: list[str], ends: list[str], sizes:
 
 
 @pytest.mark.parametrize("parts", [[b"x" * 50] * 3, [b"data: " + b"x" * 60, b"x" * 60]])
-def test_a_line_over_the_limit_is_refused_before_it_is_whole(parts: list[bytes]) -> None:
+def test_a_line_over_the_limit_is_refused_before_the_line_ends(parts: list[bytes]) -> None:
     with pytest.raises(EventTooLong, match="over 100 bytes"):
         read(*parts, limit=100)
 
 
-def test_many_lines_of_nothing_are_too_long_as_well() -> None:
+def test_many_empty_data_lines_exceed_the_event_limit() -> None:
     with pytest.raises(EventTooLong):
         read(b"data:\n" * 50, limit=100)

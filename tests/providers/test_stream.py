@@ -137,7 +137,7 @@ def test_an_estimate_that_came_with_the_request_is_not_made_again() -> None:
 
 
 @pytest.mark.parametrize("reported", [None, {}, {"prompt_tokens": None, "completion_tokens": 0}])
-def test_usage_that_is_not_reported_is_estimated_and_says_so(reported: Any) -> None:
+def test_unreported_usage_is_estimated_and_marked_as_unreported(reported: Any) -> None:
     usage = grow(chunk({"content": "four words are here"}), spent(reported))[0].whole(ASKED).usage
     words = estimate_tokens("four words are here")
     assert usage == Usage(input=request_tokens(ASKED), output=words, reported=False)
@@ -180,7 +180,7 @@ def test_words_or_a_begun_call_are_kept(chunks: list[Mapping[str, Any]], *, keep
         {"choices": [{"delta": {"content": 5, "reasoning": [], "tool_calls": "x"}}]},
     ],
 )
-def test_odd_chunks_say_nothing_and_break_nothing(odd: Mapping[str, Any]) -> None:
+def test_malformed_chunks_are_ignored(odd: Mapping[str, Any]) -> None:
     reply, told = grow(odd, chunk({"content": "fine"}))
     assert (told, reply.reason) == ([TextDelta("fine")], "")
 

@@ -72,7 +72,7 @@ def test_a_name_repeated_in_each_piece_is_not_doubled() -> None:
     )
 
 
-def test_without_an_index_a_piece_continues_with_the_last_call_or_begins_one() -> None:
+def test_a_call_piece_without_an_index_continues_or_starts_a_call_by_its_id() -> None:
     check(
         piece(id="a", name="read"),
         piece(arguments='{"p":1}'),
@@ -83,7 +83,7 @@ def test_without_an_index_a_piece_continues_with_the_last_call_or_begins_one() -
     )
 
 
-def test_an_index_that_comes_late_belongs_to_the_call_that_had_none() -> None:
+def test_a_late_index_belongs_to_the_call_without_an_index() -> None:
     check(
         piece(id="a", name="read", arguments='{"p":'),
         piece(index=0, arguments="1}"),
@@ -111,11 +111,11 @@ def test_empty_arguments_are_an_empty_object() -> None:
     check(piece(index=0, id="a", name="read", arguments=" "), calls=[("a", "read", "{}")])
 
 
-def test_a_call_without_a_name_is_kept_and_a_call_of_nothing_is_not() -> None:
+def test_a_tool_call_without_a_name_is_kept_and_an_empty_call_is_dropped() -> None:
     check(piece(index=0), piece(index=1, arguments="{}"), calls=[("call_1", "unnamed", "{}")])
 
 
-def test_a_character_cut_in_half_between_two_pieces_is_made_whole() -> None:
+def test_a_character_split_between_two_call_pieces_is_joined() -> None:
     check(
         piece(index=0, id="a", name="say", arguments='{"p":"\ud83d'),
         piece(index=0, arguments='\ude00"}'),

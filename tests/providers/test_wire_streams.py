@@ -83,7 +83,9 @@ def sent_back(reply: Reply, dialect: Dialect) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     "stream", [pytest.param(one, id=one["name"]) for one in STREAMS if "error" in one]
 )
-async def test_a_documented_error_is_reported_as_what_it_is(stream: dict[str, Any]) -> None:
+async def test_each_documented_provider_error_raises_the_matching_error(
+    stream: dict[str, Any],
+) -> None:
     async with connected(script_of(stream), dialect=Dialect(wire=stream["wire"])) as (provider, _):
         error = await failure(provider)
     assert type(error) is getattr(indwell.errors, stream["error"])

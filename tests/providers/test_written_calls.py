@@ -53,7 +53,7 @@ def test_both_samples_have_the_same_size() -> None:
     assert (len(DATA["calls"]), len(DATA["others"])) == (40, 40)
 
 
-def test_nothing_is_read_where_there_are_no_tools_or_the_reply_is_too_long() -> None:
+def test_no_written_call_is_parsed_without_tools_or_in_a_too_long_reply() -> None:
     call = DATA["calls"][0]["text"]
     assert written_calls(call, ()) == ()
     assert not is_attempt(call, ())

@@ -55,7 +55,7 @@ def test_the_cache_serves_the_equal_beginning_of_a_changed_message() -> None:
     assert second.read == 1_100 + int(200 * (31 + 20) / (31 + 40 + 2))
 
 
-def test_another_system_prompt_leaves_nothing() -> None:
+def test_a_changed_system_prompt_invalidates_the_whole_cache() -> None:
     other = msgspec.structs.replace(request(*FIRST), system=(block("other", 1_000),))
     assert served(PLAIN, request(*FIRST), other)[1] == Served(0, 1_600)
 

@@ -93,7 +93,7 @@ def test_the_present_text_unaltered_is_not_a_pair() -> None:
         ("nothing", False, False),
     ],
 )
-def test_a_name_is_kept_on_its_line_and_recoverable_by_the_mark_of_its_file(
+def test_a_name_counts_as_kept_by_its_line_and_as_recoverable_by_its_file_mark(
     left: str, *, is_kept: bool, is_recoverable: bool
 ) -> None:
     loss = after_a_cut(result(left), MENTION, PLAIN_SPILL)

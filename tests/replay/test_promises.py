@@ -43,7 +43,7 @@ def second(*shown: Block, closing: Text = CLOSING, spills: tuple[SpilledText, ..
     return promises.at(point(shown, said("yes", 2), closing, SECOND, spills=spills))
 
 
-def test_a_request_that_shows_everything_breaks_nothing() -> None:
+def test_a_request_that_shows_everything_breaks_no_promise() -> None:
     assert second(FIRST, CLOSING, SECOND) == Broken()
 
 

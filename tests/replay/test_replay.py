@@ -13,7 +13,7 @@ from support.recorded import foreign_sessions
 from support.replay_sessions import entries, session
 
 
-def test_one_request_is_before_each_recorded_reply() -> None:
+def test_a_replay_makes_one_request_for_each_recorded_reply() -> None:
     one = session(n=5)
     n_replies = sum(message.role == "assistant" for message in one.messages)
     assert replayed(one, "none", 100_000).requests == n_replies
@@ -35,7 +35,7 @@ def test_the_preset_none_reaches_the_append_only_cache_share_on_real_sessions() 
         assert figures.shown()["cached_share"] == pytest.approx(ideal, abs=1e-4)
 
 
-def test_sliding_loses_the_line_that_a_late_edit_must_match_and_pays_for_reading_it_again() -> None:
+def test_sliding_loses_a_line_that_a_late_edit_needs_and_counts_the_reread() -> None:
     figures = replayed(session(), "slide", 20_000)
     assert (figures.lines, figures.lines_kept) == (1, 0)
     assert figures.recoverable == 0

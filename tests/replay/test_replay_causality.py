@@ -50,7 +50,7 @@ def test_a_part_of_a_recording_gives_the_requests_of_the_whole_byte_for_byte(
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_part_of_a_real_session_gives_the_requests_of_the_whole(preset: str) -> None:
+def test_a_prefix_of_a_recorded_session_replays_to_equal_requests(preset: str) -> None:
     (one,) = list(foreign_sessions("entire", first=23, every=1_000))
     n = len(one.messages)
     n_compacted = check(one, preset, 24_000, 0.2, (n // 3, n // 2, n - 2))

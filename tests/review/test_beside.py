@@ -39,7 +39,7 @@ async def test_a_step_is_between_two_stretches() -> None:
     assert stretches.said == ["begins", "ends", "step", "begins", "ends"]
 
 
-async def test_behind_a_step_that_is_stopped_a_stretch_begins_though_nobody_waits_for_it() -> None:
+async def test_a_new_coverage_stretch_begins_after_a_cancelled_step() -> None:
     stretches, beside = Stretches(), Beside()
     await beside.begin(stretches.make)
     reached = asyncio.Event()
@@ -63,7 +63,7 @@ async def test_behind_a_step_that_is_stopped_a_stretch_begins_though_nobody_wait
     assert stretches.said == ["begins", "ends", "begins", "ends"]
 
 
-async def test_nothing_begins_behind_a_step_that_outlasts_the_command() -> None:
+async def test_no_coverage_stretch_begins_after_the_command_ended() -> None:
     stretches, beside = Stretches(), Beside()
     await beside.begin(stretches.make)
     async with beside.aside():

@@ -151,7 +151,7 @@ async def test_bytes_that_somebody_changed_since_stay(tmp_path) -> None:
     assert room.files == {"data.bin": b"\0the user's", "more.bin": b"\0mine"}
 
 
-async def test_two_commands_on_one_file_are_reverted_to_before_the_first(tmp_path) -> None:
+async def test_a_rewind_reverts_two_commands_on_one_file_to_the_first_state(tmp_path) -> None:
     room = await room_in(tmp_path, data__bin=b"\0first")
     await room.run(lambda: room.put("data.bin", b"\0second"))
     await room.run(lambda: room.put("data.bin", b"\0third"))
@@ -160,7 +160,7 @@ async def test_two_commands_on_one_file_are_reverted_to_before_the_first(tmp_pat
     assert room.files == {"data.bin": b"\0first"}
 
 
-async def test_ignored_and_untracked_files_are_covered_and_caches_are_not(tmp_path) -> None:
+async def test_checkpoints_cover_ignored_and_untracked_files_but_not_caches(tmp_path) -> None:
     room = await room_in(tmp_path, __gitignore=b"*.log\n", run__log=b"old\n")
     room.put(".git/HEAD", b"ref\n")
     room.put("node_modules/a.js", b"a\n")
@@ -225,7 +225,7 @@ async def test_uncovered_changes_are_reported_once(tmp_path) -> None:
     assert "a command changed 'link', 'other'; no older text is kept" in room.told[0]
 
 
-async def test_a_command_that_changes_many_files_is_not_reviewed_one_by_one(tmp_path) -> None:
+async def test_a_command_that_changes_many_files_creates_no_single_reviews(tmp_path) -> None:
     room = await room_in(tmp_path)
 
     def command() -> None:
@@ -300,7 +300,7 @@ async def test_an_open_file_that_a_command_removes_returns(tmp_path) -> None:
     assert room.files == {"a.txt": b"a\r\n"}
 
 
-async def test_a_stopped_command_is_covered_too(tmp_path) -> None:
+async def test_changes_of_a_stopped_command_are_covered(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
     begun = asyncio.Event()
 
@@ -321,7 +321,7 @@ async def test_a_stopped_command_is_covered_too(tmp_path) -> None:
     assert room.kinds() == {"a.txt": ["change"]}
 
 
-async def test_a_failed_command_is_covered_too(tmp_path) -> None:
+async def test_changes_of_a_failed_command_are_covered(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
 
     def command() -> None:
@@ -427,7 +427,7 @@ async def test_files_read_ahead_are_covered_when_a_command_comes(tmp_path) -> No
     assert room.files == {**before, "b.txt": b"by the user\n"}
 
 
-async def test_a_command_ends_the_look_ahead_and_none_follows_it(tmp_path) -> None:
+async def test_a_command_ends_the_scan_ahead_and_no_further_scan_starts(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
     ahead = asyncio.ensure_future(room.coverage.look_ahead())
     await asyncio.sleep(0)

@@ -76,7 +76,7 @@ async def test_two_processes_that_write_at_once_agree(tmp_path: Path) -> None:
 
 
 @posix_only("signals")
-async def test_a_kill_between_begin_and_finish_loses_nothing(tmp_path: Path) -> None:
+async def test_a_kill_during_a_recorded_edit_loses_no_change(tmp_path: Path) -> None:
     child = textwrap.dedent(f"""
         import asyncio, os, signal
         from pathlib import Path

@@ -44,7 +44,7 @@ async def room(tmp_path: Path) -> Room:
     return Room(root, await ledger_in(tmp_path.resolve(), root))
 
 
-async def test_a_command_under_a_typed_in_buffer_is_reported_and_counts_once_it_is_loaded(
+async def test_a_command_changing_a_file_with_unsaved_text_is_reported_and_recorded_on_reload(
     room: Room,
 ) -> None:
     room.editor.type_text(room.buffer, 0, 0, "mine\n")

@@ -102,7 +102,7 @@ async def test_a_verdict_on_the_disk_leaves_the_unsaved_lines_pending(tmp_path) 
     assert news(ledger, path) == [("2\n",)]
 
 
-async def test_a_verdict_takes_in_what_others_wrote_first(tmp_path) -> None:
+async def test_a_verdict_first_reads_the_changes_of_other_processes(tmp_path) -> None:
     ledger, path = await held(tmp_path)
     other = path.parent / "b.txt"
     other.write_bytes(b"new\n")
@@ -148,7 +148,7 @@ async def test_a_buffer_that_still_holds_what_was_reverted_elsewhere_is_named(tm
     assert ledger.hunks(path) == ()
 
 
-async def test_a_verdict_that_the_other_editor_has_not_saved_is_not_said_to_be_on_disk(
+async def test_a_verdict_unsaved_in_another_editor_is_not_reported_as_on_disk(
     tmp_path,
 ) -> None:
     ledger, path = await held(tmp_path)
@@ -187,7 +187,9 @@ async def test_a_file_that_the_editor_opens_while_the_log_is_read_is_not_named(t
     assert window.told == []
 
 
-async def test_an_agent_elsewhere_that_writes_over_a_hunk_has_judged_nothing(tmp_path) -> None:
+async def test_an_agent_in_another_process_that_overwrites_a_hunk_makes_no_verdict(
+    tmp_path,
+) -> None:
     ledger, path = await held(tmp_path)
     path.write_bytes(b"one\n")
     window = Window(path, AFTER)

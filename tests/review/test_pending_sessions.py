@@ -19,7 +19,7 @@ async def test_the_sessions_whose_changes_nobody_judged_are_known_without_a_ledg
     assert pending_sessions(tmp_path / "nothing") == frozenset()
 
 
-async def test_nobody_can_say_whose_changes_wait_if_the_log_is_damaged(tmp_path) -> None:
+async def test_a_damaged_ledger_cannot_name_the_sessions_with_pending_changes(tmp_path) -> None:
     ledger = await ledger_in(tmp_path, tmp_path)
     path = tmp_path / "a.txt"
     path.write_bytes(b"new\n")

@@ -75,7 +75,9 @@ async def test_a_file_that_is_something_else_now_fails_in_plain_words(
 
 
 @posix_only("symlinks")
-async def test_nothing_is_changed_through_a_folder_that_is_a_link_now(tmp_path: Path) -> None:
+async def test_a_verdict_changes_no_file_through_a_folder_replaced_by_a_link(
+    tmp_path: Path,
+) -> None:
     root = tmp_path.resolve() / "work"
     (root / "real").mkdir(parents=True)
     path = root / "sub" / "a.txt"

@@ -96,7 +96,7 @@ def test_accepted_at_once_on_pending_lines_stays_pending_with_them() -> None:
     assert ledger.text == "a\nb\nc\nD\n"
 
 
-def test_a_created_file_is_one_hunk_and_goes_whole() -> None:
+def test_a_created_file_is_one_hunk_and_is_rejected_whole() -> None:
     for text in ("a\nb\n", ""):
         ledger = PureLedger(None)
         ledger.agent(1, text)
@@ -175,7 +175,7 @@ def test_another_file_in_place_of_a_removed_one_is_the_users() -> None:
     assert [one.old for one in ledger.hunks()] == [("c\n",)]
 
 
-def test_a_refused_edit_leaves_nothing() -> None:
+def test_a_refused_edit_leaves_no_hunk() -> None:
     ledger = PureLedger("a\nb\n")
     ledger.agent(1, "a\nB\n")
     name = ledger.begins(2, "x\na\nB2\n")
@@ -202,7 +202,7 @@ def test_changes_that_an_editor_adds_to_an_edit_are_the_users() -> None:
     assert [(one.old, one.new) for one in ledger.hunks()] == [(("b\n",), ("B\n",))]
 
 
-def test_an_edit_that_nobody_finished_counts_as_far_as_it_is_there() -> None:
+def test_an_unfinished_edit_counts_as_far_as_the_file_contains_it() -> None:
     ledger = PureLedger("a\nb\n")
     ledger.begins(1, "a\nB\nC\n")
     again = ledger.reloaded()

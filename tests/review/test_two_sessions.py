@@ -101,7 +101,7 @@ async def test_the_next_session_waits_until_a_stopped_command_is_recorded(tmp_pa
     assert credited(ledger) == {"a-early": {"s1"}, "b-early": {"s2"}, "b-late": {"s2"}}
 
 
-async def test_a_turn_that_is_stopped_while_its_command_waits_changes_nothing(
+async def test_a_turn_stopped_while_its_command_waits_changes_no_file(
     tmp_path: Path,
 ) -> None:
     first, second, ledger = await two_sessions(tmp_path)
@@ -170,7 +170,7 @@ async def test_a_session_that_closes_lets_the_others_continue(tmp_path: Path) ->
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=30))
-def test_one_session_holds_the_folder_at_a_time_and_everybody_gets_it(
+def test_only_one_session_at_a_time_holds_the_folder_and_every_session_gets_a_turn(
     steps: list[tuple[str, bool]],
 ) -> None:
     """``steps``: who asks next, and whether the oldest hold ends before."""
@@ -202,7 +202,7 @@ def test_one_session_holds_the_folder_at_a_time_and_everybody_gets_it(
     asyncio.run(run())
 
 
-async def test_a_waiting_session_goes_before_the_next_command_of_the_running_one() -> None:
+async def test_a_waiting_session_runs_before_the_next_command_of_the_running_session() -> None:
     order, got = CommandOrder(), list[str]()
 
     async def take(session: str, name: str) -> None:

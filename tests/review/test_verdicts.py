@@ -159,7 +159,7 @@ class Refusing(DiskWorkspace):
         return await super().write(path, base, text, label=label)
 
 
-async def test_one_file_that_fails_is_reported_and_stays_pending_and_the_rest_is_done(
+async def test_a_file_that_cannot_be_rejected_is_reported_and_all_other_files_are_rejected(
     room: Room,
 ) -> None:
     other = room.root / "b.txt"
@@ -249,7 +249,7 @@ async def test_a_rewind_that_was_cut_off_is_finished_by_the_next(room: Room) -> 
     assert [path.read_bytes() for path in paths[1:]] == [b"old\n"] * 2
 
 
-async def test_a_kill_between_the_edit_and_its_record_changes_nothing(room: Room) -> None:
+async def test_a_kill_between_a_rejection_and_its_record_is_harmless(room: Room) -> None:
     room.path.write_bytes(BEFORE.encode())  # taken back, and killed before that was written down
     anew = await ledger_in(room.folder, room.root)
     assert await planned_rewind(anew, room.workspace, "s1", 0) == ()

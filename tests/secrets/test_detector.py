@@ -89,7 +89,7 @@ def test_a_hidden_text_is_not_changed_again(before: str, secret: str, after: str
     assert Hider().hide(hidden) == hidden
 
 
-def test_a_long_text_is_searched_in_pieces_and_none_falls_between_them() -> None:
+def test_a_secret_across_two_pieces_of_a_long_text_is_found() -> None:
     text, secret = made_secrets()["anthropic"]
     for n in range(99_850, 100_100, 7):
         assert secret not in Hider().hide("x " * (n // 2) + text + "y " * 60_000)
@@ -120,7 +120,7 @@ def test_no_text_takes_long(text: str) -> None:
     assert time.process_time() - began < 1.0
 
 
-def test_the_values_of_a_secret_file_are_what_is_not_a_word_number_or_path() -> None:
+def test_values_of_a_secret_file_exclude_words_numbers_and_paths() -> None:
     text = (
         "NODE_ENV=production\nPORT=12345678\nURL=https://api.example.com\nHOME=/home/user/x\n"
         "PASS='horse-battery'\nkey: \"aB3dE5gH\"\nSHORT=abc\n"

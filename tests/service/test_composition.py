@@ -107,7 +107,7 @@ async def test_without_any_endpoint_nobody_is_asked_for_models(home) -> None:
         await (await service_of(home)).endpoint.models()
 
 
-async def test_a_broken_file_of_permissions_is_reported_once_and_stops_nothing(home) -> None:
+async def test_a_broken_permissions_file_is_reported_once_and_stops_no_session(home) -> None:
     path = home.state / "permissions" / f"{folder_name(home.workspace)}.json"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"not json")
@@ -122,7 +122,7 @@ async def test_a_broken_file_of_permissions_is_reported_once_and_stops_nothing(h
     assert [str(path) in one for one in said] == [True, False]
 
 
-async def test_a_login_that_fails_stores_nothing(home) -> None:
+async def test_a_failed_login_stores_no_key(home) -> None:
     script = answering(listed("q"), chat=lambda _seen: say("x", finish="length"), key="right")
     async with LoopbackEndpoint(script) as endpoint:
         outcome = await (await service_of(home)).endpoint.login("", "wrong", endpoint.base_url)
@@ -221,7 +221,7 @@ async def test_a_session_that_ends_closes_its_connections_of_every_model(home) -
                 await asyncio.sleep(0.005)
 
 
-async def test_the_scripted_model_lacks_nothing(home) -> None:
+async def test_the_scripted_model_needs_no_setup(home) -> None:
     endpoint = (await service_of(home, scripted=True)).endpoint
     assert await endpoint.lacking() == ""
     assert [model.source for model in await endpoint.models()] == ["demo"]

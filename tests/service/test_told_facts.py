@@ -73,7 +73,7 @@ def test_the_smallest_window_and_highest_price_of_several_deployments_count() ->
     assert model.cost(A_MILLION) == pytest.approx(18)
 
 
-def test_a_price_of_nothing_at_litellm_is_an_unknown_one() -> None:
+def test_a_zero_price_at_litellm_counts_as_unknown() -> None:
     free = {**INFO, "input_cost_per_token": 0.0, "output_cost_per_token": 0}
     more = {"/v1/model/info": deployments(free)}
     with endpoint_in_thread(answering(listed("house-model"), more=more)) as gateway:
@@ -187,7 +187,7 @@ def test_another_process_asks_again_only_if_the_answer_is_old(kept_file, old) ->
         assert len(gateway.seen) == 1  # a time in the future counts for nothing
 
 
-def test_the_settings_of_the_user_count_more_and_nothing_is_asked() -> None:
+def test_user_settings_override_endpoint_facts_without_a_request() -> None:
     with endpoint_in_thread(answering(listed("m", max_model_len=40_000))) as server:
         given = Settings(model="m", base_url=server.base_url, window=9_000, price_in=1, price_out=2)
         assert make_model(given).window == 9_000
@@ -211,7 +211,7 @@ SILENT = {
 
 
 @pytest.mark.parametrize("kind", SILENT)
-def test_without_a_usable_answer_the_window_is_assumed_and_said_so(kind) -> None:
+def test_without_a_usable_answer_the_window_is_assumed_and_marked_as_assumed(kind) -> None:
     with endpoint_in_thread(lambda _seen: SILENT[kind], gets=True) as server:
         settings = Settings(model="m", base_url=server.base_url)
         ask_for_facts([settings], timeout_s=0.5)

@@ -115,7 +115,7 @@ async def test_a_binary_change_is_named(desk) -> None:
     assert await desk.changes.diff(Diff()) == "# p.bin: binary, 1 KB -> 3 bytes\n"
 
 
-async def test_a_diff_without_pending_changes_says_so(desk) -> None:
+async def test_a_diff_document_without_pending_changes_reports_none_pending(desk) -> None:
     assert await desk.changes.diff(Diff()) == "# Nothing is pending.\n"
     await desk.edit("a.txt", "1\n", "2\n")
     await desk.ledger.accept([one.id for one in desk.ledger.hunks(desk.folder / "a.txt")])

@@ -31,7 +31,7 @@ from support.recorded_turn import recorded_turn
 
 
 @given(st.text("`~ax\n\r", max_size=60))
-def test_nothing_gets_out_of_a_fence(text) -> None:
+def test_no_text_can_close_its_markdown_fence(text) -> None:
     lines = fenced(text).split("\n")
     fence = lines[0]
     assert lines[-2:] == [fence, ""]
@@ -163,7 +163,7 @@ not the end
     )
 
 
-def test_before_the_first_turn_it_says_so() -> None:
+def test_the_request_document_before_the_first_turn_reports_no_session() -> None:
     empty = context(session=None, window=None, budget=None, share=None, sources={}, tiers={})
     text = request_markdown(empty)
     assert "No session has begun" in text

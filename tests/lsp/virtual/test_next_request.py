@@ -15,7 +15,7 @@ def last_user(seen) -> str:
     return [one["content"] for one in seen.body["messages"] if one["role"] == "user"][-1]
 
 
-async def test_the_document_shows_each_sent_line_and_opening_it_sends_nothing(
+async def test_the_request_document_shows_every_sent_line_and_sends_no_request(
     tmp_path,
 ) -> None:
     home = Home(tmp_path)

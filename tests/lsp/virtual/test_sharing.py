@@ -10,7 +10,7 @@ from indwell.errors import UserError
 from indwell.lsp.virtual.texts import Shared
 
 
-async def test_a_thousand_readers_share_two_makings_and_none_reads_what_is_old() -> None:
+async def test_a_thousand_parallel_readers_cause_two_computations_and_get_no_old_result() -> None:
     begun, gate, state, made = asyncio.Event(), asyncio.Event(), ["old"], []
 
     async def make(key: str) -> str:

@@ -45,7 +45,7 @@ def test_a_query_is_read_as_vs_code_writes_it() -> None:
     )
 
 
-def test_short_forms_are_read_too() -> None:
+def test_short_forms_of_document_uris_are_parsed() -> None:
     assert parsed(f"indwell-transcript:{SESSION}") == Transcript(SESSION)
     assert parsed("indwell-diff:all") == Diff()
     assert parsed("indwell-request:") == NextRequest()
@@ -90,7 +90,7 @@ def test_short_forms_are_read_too() -> None:
         f"indwell-base:/{'x' * 9_000}",
     ],
 )
-def test_nonsense_names_nothing(uri) -> None:
+def test_an_invalid_document_uri_is_an_error(uri) -> None:
     if uri == "indwell-base:/w/x?":
         assert parsed(uri) == Base("/w/x")  # an empty query says nothing
         return
