@@ -33,7 +33,7 @@ def check(*records: Record) -> list[tuple[str, str, str]]:
     return [(act.id, act.end, act.ending) for act in acts((TurnStartRecord(1, "go", AT), *records))]
 
 
-def test_each_call_has_what_was_decided_and_what_came_of_it() -> None:
+def test_the_audit_trail_lists_each_call_with_its_decision_and_outcome() -> None:
     found = check(
         decided(1, "ran"),
         intent(1, "ran"),
@@ -113,7 +113,7 @@ def test_an_id_that_comes_twice_in_a_turn_is_two_acts() -> None:
     assert found == [("c", "done", "exit code 0"), ("c", "denied", "")]
 
 
-def test_a_question_that_was_never_answered_ran_nothing() -> None:
+def test_the_audit_trail_marks_a_call_without_an_answer_as_not_run() -> None:
     """After Ctrl-C the model is told of an unknown effect; there was none (U13)."""
     found = check(
         decided(1, "stopped", "ask"),

@@ -196,7 +196,7 @@ async def test_old_sessions_are_deleted_although_the_record_cannot_be_written(tm
     assert swept(tmp_path, RetentionLimits(most_b=9_000)) == (old,)
 
 
-async def test_a_doubt_that_cannot_be_written_down_still_sweeps_nothing(tmp_path) -> None:
+async def test_automatic_deletion_deletes_nothing_if_its_record_cannot_be_written(tmp_path) -> None:
     await session(tmp_path, 60)
     (tmp_path / FOLDER / "record.json" / "x").mkdir(parents=True)
     assert swept(tmp_path) == ()
@@ -228,7 +228,7 @@ async def test_two_processes_that_sweep_at_once_delete_each_session_once(tmp_pat
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks processes")
-async def test_a_kill_while_it_sweeps_leaves_each_session_whole_or_gone_and_reported(
+async def test_a_kill_during_automatic_deletion_leaves_each_session_whole_or_deleted_and_reported(
     tmp_path,
 ) -> None:
     context = multiprocessing.get_context("spawn")

@@ -58,7 +58,7 @@ def test_a_turn_ends_before_what_was_done_between_two_turns() -> None:
     assert words_of(up_to(records, 3))[0] == "sum"
 
 
-def test_a_turn_that_a_kill_ended_goes_up_to_what_there_is_of_it() -> None:
+def test_a_branch_of_a_killed_turn_includes_the_recorded_part() -> None:
     records = (STARTED, *a_turn(1), *a_turn(2, ends=False))
     assert (last_ended(records), last_begun(records)) == (1, 2)
     assert words_of(up_to(records, 2))[-1] == "reply 2"
@@ -74,7 +74,7 @@ def test_a_rewind_keeps_the_cost_the_usage_and_the_turn_numbers() -> None:
     assert model_of(lived(records)) == "large"
 
 
-def test_a_rewind_to_a_turn_that_the_log_has_lost_changes_nothing() -> None:
+def test_a_rewind_record_to_a_missing_turn_is_ignored() -> None:
     assert words_of((*THREE, Rewound(99, "", AT))) == words_of(THREE)
 
 

@@ -101,13 +101,13 @@ def test_a_log_that_lost_a_line_passes_the_compactions_over_that_were_made_of_mo
     assert problems(past.messages) == ()
 
 
-def test_an_older_repair_without_splices_reads_as_it_did() -> None:
+def test_an_old_repair_record_without_splices_is_still_read() -> None:
     old = f'{{"type":"repaired","what":"x","at":"{AT}"}}\n'.encode()
     assert log_lines.decode(old).records == (Repaired("x", AT),)
     assert log_lines.encode(Repaired("x", AT)) == old
 
 
-def test_a_repair_found_on_loading_is_written_down_so_that_the_next_fold_says_the_same() -> None:
+def test_a_repair_made_on_loading_is_recorded_and_loads_equally_the_next_time() -> None:
     past = past_of((MessageRecord(model("no beginning"), AT), *SAID))
     assert past.messages[0].role == "user"
     assert past.splices

@@ -60,7 +60,7 @@ def test_per_03_a_store_that_did_not_flush_would_be_found_out(strace) -> None:
         session_crash_states.run(100, 1, flushes=False)
 
 
-def test_per_04_whichever_call_fails_it_is_reported_and_nothing_is_lost(strace) -> None:
+def test_per_04_any_failed_system_call_is_reported_and_loses_no_record(strace) -> None:
     failed = session_faults.every_fault({"write": ("ENOSPC",), "mkdir": ("EDQUOT",)}, most=2)
     assert failed == {"write": 4, "mkdir": 4}
     assert session_faults.every_fault({"write": ("EINTR",)}, most=1) == {"write": 1}

@@ -51,7 +51,7 @@ def opened(folder: Path, log: Path, data: bytes) -> tuple[Record, ...]:
 
 
 @posix_only("slow")
-def test_per_06_cut_at_every_byte_what_is_whole_is_read_and_the_rest_stays(tmp_path, log) -> None:
+def test_per_06_a_log_cut_at_any_byte_keeps_every_complete_record(tmp_path, log) -> None:
     ends = [len(b"".join(map(encode, WHOLE_TURN[:n]))) for n in range(len(WHOLE_TURN) + 1)]
     for size in range(len(WHOLE) + 1):
         n_whole = sum(end - 1 <= size for end in ends[1:])  # the line feed may be missing
@@ -86,7 +86,7 @@ def test_per_06_a_flipped_bit_costs_at_most_its_line_or_two(tmp_path, log) -> No
         (WHOLE.replace(b'"cost":0.25', b'"cost":0.25,"new":[1]'), 6),
     ],
 )
-def test_per_06_empty_padded_or_strange_it_opens_with_what_is_valid(
+def test_per_06_an_empty_padded_or_malformed_log_opens_with_its_valid_records(
     tmp_path, log, data, n_read
 ) -> None:
     assert len(opened(tmp_path, log, data)) == n_read

@@ -68,7 +68,7 @@ async def test_a_fork_of_a_fork_names_the_texts_of_both(store) -> None:
     assert words_of(store.open(two).records) == ["words 1", "reply 1"]
 
 
-async def test_a_fork_has_its_plan_in_a_document_of_its_own_as_the_user_left_it(store) -> None:
+async def test_a_fork_copies_the_plan_document_with_the_users_edits(store) -> None:
     origin, log = store.create(model="small", now=NOW)
     first, second = (store.spill(origin) / f"000{number}-plan.md" for number in (1, 2))
     for turn, path in ((1, first), (2, second)):
@@ -95,7 +95,7 @@ async def test_a_fork_has_its_plan_in_a_document_of_its_own_as_the_user_left_it(
     assert written_plan(plan_of(store.open(again).records)) == "1. As proposed\n"
 
 
-def test_an_old_fork_does_not_take_the_document_of_its_origin_for_its_own() -> None:
+def test_an_old_fork_does_not_use_the_plan_document_of_its_origin() -> None:
     fork = Forked("20261121-a", 1, "small", "t", ("20261121-a",), whole=True)
     for root in ("/state/", "C:\\state\\"):
         path = f"{root}20261121-a/spill/0001-plan.md"
@@ -159,7 +159,7 @@ async def test_copied_usage_counts_only_in_the_original_session_of_a_fork(store)
     assert (past.cost, past.usage, past.last_usage) == (0.0, Usage(), Usage(input=5, output=1))
 
 
-async def test_a_fork_that_a_kill_cut_off_is_not_taken_for_a_whole_one(store) -> None:
+async def test_an_incomplete_fork_after_a_kill_is_not_taken_for_complete(store) -> None:
     origin = await session(store, 1, 2)
     fork = (await fork_session(store, origin, 2, now=LATER)).session
     path = log_of(store, fork)
@@ -222,14 +222,14 @@ async def test_a_rewind_only_appends_and_gives_the_words_back_that_it_leaves_beh
     assert log_of(store, name).read_bytes() == grown
 
 
-async def test_to_go_back_to_where_one_is_writes_nothing(store) -> None:
+async def test_a_rewind_to_the_current_turn_writes_no_record(store) -> None:
     name = await session(store, 1, 2)
     before = log_of(store, name).read_bytes()
     assert (await rewind_session(store, name, 2, now=LATER)).draft == ""
     assert log_of(store, name).read_bytes() == before
 
 
-async def test_whoever_stops_waiting_for_a_rewind_leaves_no_log_taken(store) -> None:
+async def test_a_cancelled_rewind_releases_the_lock_of_the_log(store) -> None:
     name = await session(store, 1, 2)
     before = asyncio.all_tasks()
     waiting = asyncio.ensure_future(rewind_session(store, name, 1, now=LATER))

@@ -80,6 +80,6 @@ def test_names_and_ids_of_a_record_are_such_as_providers_take() -> None:
     ]
 
 
-def test_a_record_without_words_of_a_user_says_so() -> None:
+def test_an_imported_record_without_user_messages_gets_a_note() -> None:
     assert "it has no words of a user" in recorded({"messages": WHOLE[:1]}).notes
     assert "it has no words of a user" in recorded({"messages": WHOLE[-1:]}).notes

@@ -71,11 +71,11 @@ def test_an_id_that_comes_again_is_another_call() -> None:
     check(ended(), ended(failed="no"), told=(CARD, *done(), *done(failed="no")))
 
 
-def test_a_call_that_failed_says_so_before_its_result_is_there() -> None:
+def test_a_failed_call_is_reported_as_failed_before_its_result_is_recorded() -> None:
     check(ended("c1", within="", failed="no"), told=main("no"))
 
 
-def test_a_call_that_was_decided_on_says_what_it_works_on_before_it_has_ended() -> None:
+def test_a_running_call_is_reported_with_its_target() -> None:
     begun = ToolStarted(1, "c1", "agent", "make", "{}")
     check(Decided(1, "c1", "bash", "make", "allow", AT), told=(begun,))
 
@@ -89,7 +89,7 @@ def test_calls_of_a_sub_agent_and_of_the_main_agent_stay_separate() -> None:
     check(ended("c1"), told=(CARD, *done("c1")))
 
 
-def test_a_log_from_before_reads_as_it_did() -> None:
+def test_an_old_log_with_inner_calls_is_still_read() -> None:
     old = (
         b'{"type":"decided","turn":1,"tool_use_id":"a1-1","tool":"bash","what":"make",'
         b'"decision":"allow","at":"x","agent":"explore"}\n'

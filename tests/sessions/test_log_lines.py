@@ -43,7 +43,7 @@ def test_a_line_can_be_read_by_people() -> None:
     )
 
 
-def test_lone_surrogates_are_replaced_and_their_places_said() -> None:
+def test_lone_surrogates_are_replaced_in_the_log_and_their_positions_recorded() -> None:
     blocks = (
         Text(text="whole", meta=META),
         ToolUse(id="c", name="bash", arguments='{"x":"\udc00\ud83d\ude00"}', meta=META),

@@ -27,7 +27,7 @@ def session(*times: object, name: str = "timestamp") -> tuple[float, ...]:
     return one.times_s
 
 
-def test_messages_of_one_side_in_a_row_have_the_time_of_the_last_one() -> None:
+def test_consecutive_messages_of_one_role_have_the_time_of_the_last_message() -> None:
     assert session(10, 11.5, 12, 13, 14) == (10, 11.5, 13, 14)
 
 

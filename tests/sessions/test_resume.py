@@ -180,7 +180,7 @@ def test_per_10_a_lost_edit_is_distinguished_from_what_the_file_holds(name) -> N
     assert state_of(arguments, None) == "neither"
 
 
-def test_per_10_a_text_that_is_neither_before_nor_after_an_edit_is_reported_so() -> None:
+def test_per_10_a_text_that_matches_neither_side_of_an_edit_is_reported_as_neither() -> None:
     both = EditFile("a.py", (Replacement("one", "two"), Replacement("three", "four")))
     assert state_of(both, "one three") == "not done"
     assert state_of(both, "two four") == "done"

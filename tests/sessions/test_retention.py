@@ -54,7 +54,7 @@ async def test_a_session_is_deleted_with_all_that_lay_in_it(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../one", "20260101-000000-000-0123456789ab", "sessions", ""])
-async def test_nothing_else_can_be_deleted(tmp_path, name) -> None:
+async def test_only_a_valid_session_id_can_be_deleted(tmp_path, name) -> None:
     await session(tmp_path, tmp_path / "one")
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(SessionError):
@@ -71,7 +71,7 @@ async def test_an_open_session_is_never_deleted(tmp_path) -> None:
 
 
 @posix_only("symlinks")
-async def test_a_link_in_the_state_folder_leads_nowhere(tmp_path) -> None:
+async def test_deleting_sessions_does_not_follow_links_in_the_state_folder(tmp_path) -> None:
     """A folder that somebody linked in is not ours to delete."""
     mine = tmp_path / "mine"
     mine.mkdir()

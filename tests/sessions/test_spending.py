@@ -74,7 +74,7 @@ async def test_each_day_has_its_own_sum(tmp_path: Path) -> None:
     await book.close()
 
 
-def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_parallel_processes_lose_no_spending_record(tmp_path: Path) -> None:
     command = [sys.executable, "-c", OTHER, str(tmp_path), NOON.isoformat()]
     others = [subprocess.Popen(command) for _ in range(3)]
     assert [one.wait(20) for one in others] == [0, 0, 0]

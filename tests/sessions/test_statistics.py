@@ -139,7 +139,7 @@ def test_no_sessions_make_empty_sums() -> None:
         max_size=20,
     )
 )
-def test_days_models_sessions_and_turns_each_sum_up_to_the_same(steps) -> None:
+def test_statistics_by_day_model_session_and_turn_have_equal_sums(steps) -> None:
     logs: dict[str, list[Record]] = {"a": [], "b": []}
     for name, is_call, day, turn, model, cost in steps:
         record: Record = (

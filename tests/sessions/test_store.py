@@ -39,7 +39,7 @@ async def session_of(store: SessionStore, *written: Record) -> str:
     return session
 
 
-async def test_a_session_begins_with_whose_it_is(tmp_path: Path) -> None:
+async def test_a_session_log_begins_with_its_id_workspace_and_model(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     session, writer = store.create(model="m", now=NOW, random_bytes=b"\x01" * 6)
     await writer.close()
@@ -98,7 +98,7 @@ async def test_a_torn_tail_is_reported_once_and_stays_in_the_log(tmp_path: Path)
         assert log.read_bytes().startswith(before)
 
 
-async def test_reading_changes_nothing(tmp_path: Path) -> None:
+async def test_reading_a_session_does_not_change_its_files(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     session = await session_of(store, ASKED)
     log = log_of(store, session)
@@ -132,7 +132,9 @@ async def test_a_session_that_is_being_written_can_be_read_but_not_taken_over(
     await second.close()
 
 
-async def test_sessions_are_listed_newest_first_and_nothing_else_is(tmp_path: Path) -> None:
+async def test_sessions_are_listed_newest_first_and_other_entries_are_ignored(
+    tmp_path: Path,
+) -> None:
     store = store_in(tmp_path)
     assert store.ids() == ()
     made = []

@@ -285,7 +285,7 @@ def test_a_private_file_is_read_through_a_link_only_on_request(tmp_path: Path) -
     assert read_bytes_private(tmp_path / "link", follow_link=True) == b"x"
 
 
-def test_names_are_listed_in_order_and_a_missing_folder_has_none(tmp_path: Path) -> None:
+def test_list_names_sorts_names_and_returns_no_names_for_a_missing_folder(tmp_path: Path) -> None:
     make_private_folder(tmp_path / "b")
     make_private_folder(tmp_path / "b")
     (tmp_path / "a").touch()
@@ -323,7 +323,7 @@ async def test_a_failure_of_commit_soon_is_reported_by_the_next_commit(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows removes no open file")
 @pytest.mark.parametrize("folder_too", [False, True], ids=["the file", "its folder"])
-async def test_a_log_that_is_removed_while_it_is_open_is_written_again_whole(
+async def test_an_open_log_that_was_removed_is_rewritten_completely(
     tmp_path: Path, *, folder_too: bool
 ) -> None:
     path = tmp_path / "session" / "log.jsonl"

@@ -39,7 +39,7 @@ def test_comments_order_and_tables_stay() -> None:
     )
 
 
-def test_a_file_that_says_it_already_is_left_as_it_is() -> None:
+def test_a_settings_file_with_the_wanted_values_stays_unchanged() -> None:
     assert change(FILE, model="old", api_key=None) == FILE
 
 

@@ -79,7 +79,7 @@ def test_the_key_of_the_main_endpoint_also_counts_for_a_name_of_the_same_origin(
     assert in_force(loaded(), "claude@again").api_key == Secret("sk-of-the-main-one")
 
 
-def test_a_model_without_a_named_endpoint_keeps_the_settings_as_they_are() -> None:
+def test_a_model_without_a_named_endpoint_leaves_the_settings_unchanged() -> None:
     settings = load({}, FILE.replace("@work", "")).settings
     assert in_force(settings) is settings
 
@@ -101,7 +101,7 @@ def test_the_name_of_the_endpoint_is_what_follows_the_last_at_sign(model, parts)
 
 
 @pytest.mark.parametrize("endpoints", [{}, {"work": {}}])
-def test_a_model_of_the_editor_has_no_address_and_uses_no_settings_of_one(endpoints) -> None:
+def test_a_model_of_the_editor_has_no_address_and_no_endpoint_settings(endpoints) -> None:
     assert split_name("copilot/a/b@vscode", endpoints) == ("copilot/a/b", "vscode")
     assert is_editors("copilot/gpt-5@vscode")
     assert not any(map(is_editors, ("gpt-5", "gpt-5@work", "@vscode", "vscode")))
@@ -119,13 +119,13 @@ def test_the_name_of_the_editors_endpoint_is_not_the_users() -> None:
         load({}, table)
 
 
-def test_a_mistyped_endpoint_is_not_sent_to_another_one() -> None:
+def test_a_mistyped_endpoint_name_is_an_error_and_never_another_endpoint() -> None:
     with pytest.raises(SettingsError, match="the endpoint 'wrok'.*only 'work', 'local', 'again'"):
         in_force(loaded(), "gpt-5@wrok")
     assert "[endpoints.wrok]" in lacking(load({}, FILE.replace("@work", "@wrok")).settings)
 
 
-def test_a_header_whose_variable_is_not_set_is_not_sent_as_its_name() -> None:
+def test_a_header_with_an_unset_environment_variable_is_an_error() -> None:
     with pytest.raises(SettingsError, match=r"\[endpoints.work\] is '\$TEAM', and there is no"):
         in_force(loaded(WORK_KEY="k"))
 

@@ -65,7 +65,7 @@ def test_a_problem_in_a_workspaces_hooks_is_reported() -> None:
     assert notice.endswith("none of its hooks runs until you correct that")
 
 
-def test_one_broken_hook_of_a_project_stops_all_of_them() -> None:
+def test_one_broken_project_hook_disables_all_project_hooks() -> None:
     good = {"event": "turn_end", "command": "x"}
     assert project_hooks({"hooks": [good]}, "f") == ((Hook("turn_end", "x"),), "")
     assert project_hooks({"hooks": [good, {}]}, "f")[0] == ()

@@ -73,7 +73,7 @@ def test_a_key_is_given_out_for_its_own_origin_only(path) -> None:
 
 
 @pytest.mark.parametrize("open_ring", [no_ring, EmptyRing])
-def test_without_a_working_keyring_the_key_is_in_a_private_file_and_it_is_reported(
+def test_without_a_working_keyring_the_key_goes_to_a_private_file_with_a_note(
     path, open_ring
 ) -> None:
     store = KeyStore(path, open_ring)

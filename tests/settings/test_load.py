@@ -11,7 +11,7 @@ from indwell.settings.load import Loaded, lacking, load, state_folder
 from indwell.settings.model import SECRETS, Settings
 
 
-def test_nothing_set_gives_the_defaults() -> None:
+def test_empty_settings_give_the_defaults() -> None:
     assert load({}) == Loaded(Settings())
 
 

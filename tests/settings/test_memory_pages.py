@@ -21,7 +21,7 @@ def pages(tmp_path) -> MemoryPages:
     return MemoryPages(tmp_path / "state" / "memory", "shop-12ab")
 
 
-def test_nothing_is_made_before_there_is_something(pages) -> None:
+def test_no_memory_file_is_created_before_the_first_fact(pages) -> None:
     assert (pages.facts("workspace"), pages.facts("user"), pages.problem) == ((), (), "")
     assert not pages.path("user").parent.exists()
 
@@ -36,7 +36,7 @@ def test_a_page_is_the_users_alone(pages) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_each_scope_has_its_own(pages) -> None:
+def test_each_memory_scope_has_its_own_facts(pages) -> None:
     pages.keep(FACT)
     about_me = Fact("Prefers short answers.", "user")
     pages.keep(about_me)
@@ -65,7 +65,7 @@ def test_a_page_to_edit_is_made_once(pages) -> None:
     assert pages.page("user").read_text(encoding="utf-8") == "- mine\n"
 
 
-def test_two_at_once_lose_nothing(pages) -> None:
+def test_parallel_writes_of_facts_lose_no_fact(pages) -> None:
     texts = [f"fact number {number}" for number in range(20)]
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda text: pages.keep(Fact(text)), texts))

@@ -79,7 +79,7 @@ def test_files_that_hold_keys_are_denied_from_the_start(path: str) -> None:
         *("README.md", "app/credentials.py", "credentials_test.go", "secrets.d.ts", "secrets.rs"),
     ],
 )
-def test_files_that_only_look_like_it_are_not(path: str) -> None:
+def test_files_with_names_similar_to_secret_files_are_not_secret(path: str) -> None:
     assert not matches_any(path, SECRETS)
 
 

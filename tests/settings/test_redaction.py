@@ -47,12 +47,12 @@ def test_an_address_is_shown_without_what_may_be_a_key(url, shown) -> None:
         (KEY, "[secret]"),
     ],
 )
-def test_an_invalid_address_is_redacted_like_a_valid_one(text, shown) -> None:
+def test_an_invalid_endpoint_address_is_redacted_like_a_valid_address(text, shown) -> None:
     assert told_address(text) == shown
 
 
 @pytest.mark.parametrize("url", [f"http://h/v1?key={KEY}", f"ftp://h/{KEY}", f"h?{KEY}", KEY])
-def test_a_setting_that_is_not_an_address_is_not_repeated_with_its_key(url) -> None:
+def test_an_error_about_an_invalid_address_does_not_repeat_the_key_in_the_address(url) -> None:
     for refuse in (lambda: convert("base_url", url), lambda: origin_of(url.replace("http", "x"))):
         with pytest.raises(SettingsError) as caught:
             refuse()
@@ -77,7 +77,7 @@ def test_a_key_in_another_setting_is_not_repeated() -> None:
         ("a\n", ""),
     ],
 )
-def test_a_typed_name_is_repeated_only_if_it_is_not_a_key(name, shown) -> None:
+def test_an_error_repeats_a_typed_name_only_if_the_name_is_not_a_key(name, shown) -> None:
     assert name_or_nothing(name) == shown
 
 

@@ -133,7 +133,7 @@ def keychain(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], SystemRin
     return made
 
 
-def test_a_keychain_without_our_key_has_none(keychain) -> None:
+def test_a_keychain_without_a_stored_key_returns_no_key(keychain) -> None:
     assert keychain(NotFound(-25300, "Item not found")).get(ORIGIN) is None
 
 

@@ -109,7 +109,7 @@ def test_no_table_of_others_widens_anything(
 
 
 @given(tables, tables)
-def test_editor_and_workspace_together_widen_nothing(
+def test_editor_and_workspace_settings_together_never_widen_the_users_settings(
     options: Mapping[str, Any], workspace: Mapping[str, Any]
 ) -> None:
     first = load({}, editor_options=options).settings
@@ -217,7 +217,7 @@ def test_a_glob_within_the_limits_is_added(glob: str) -> None:
 
 
 @pytest.mark.parametrize("glob", ["x" * 101, "*a*a*a*a*", "**/a/**", "!x"])
-def test_a_glob_beyond_the_limits_is_not(glob: str) -> None:
+def test_an_oversized_deny_glob_is_ignored_with_a_notice(glob: str) -> None:
     result = tighten(USERS, {"deny": [glob]}, "w", chooses=False)
     assert result.settings == USERS
     assert len(result.notices) == 1

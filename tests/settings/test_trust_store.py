@@ -40,7 +40,7 @@ def store(tmp_path) -> TrustStore:
     return TrustStore(tmp_path / "state")
 
 
-def test_nothing_is_reported_at_first(store) -> None:
+def test_a_missing_trust_file_gives_no_answers_and_no_problem(store) -> None:
     assert store.read() == Answers()
 
 
@@ -75,7 +75,7 @@ def test_no_text_of_a_file_is_kept(store) -> None:
         b'{"version": 1, "folders": {"/a": {"trusted": true, "at": ""}}',
     ],
 )
-def test_tru_07_a_broken_file_trusts_nothing_and_stays_as_it_is(store, text) -> None:
+def test_tru_07_a_broken_trust_file_trusts_no_folder_and_stays_unchanged(store, text) -> None:
     store.keep(Path("/a"), YES)
     store.path.write_bytes(text)
     answers = store.read()
@@ -102,7 +102,7 @@ def test_tru_07_a_file_that_others_may_write_trusts_nothing_and_stays(store) -> 
     assert store.path.read_bytes() == before
 
 
-def test_a_folder_in_the_file_s_place_trusts_nothing(store) -> None:
+def test_a_folder_in_place_of_the_trust_file_trusts_no_folder(store) -> None:
     store.path.mkdir(parents=True, mode=0o700)
     assert "cannot be used" in store.read().problem
 

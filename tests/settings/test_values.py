@@ -47,7 +47,7 @@ def test_a_byte_order_mark_is_not_a_mistake() -> None:
     assert parse_toml('\ufeffmode = "ask"', "c") == {"mode": "ask"}
 
 
-def test_an_unknown_setting_is_named_with_the_closest_one() -> None:
+def test_an_unknown_setting_is_reported_with_the_closest_known_name() -> None:
     assert check(
         {"modle": "x", "zzz": 1, "attach": {"selektion": True}}, "config.toml"
     ) == SourceSettings(

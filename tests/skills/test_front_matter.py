@@ -28,7 +28,7 @@ def test_values_are_the_text_that_was_written():
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
-def test_line_ends_and_a_byte_order_mark_change_nothing(ends):
+def test_front_matter_ignores_line_end_style_and_a_byte_order_mark(ends):
     text = ends.join(["\ufeff---", "name: a", "---", "", "Body."])
 
     document = read_document(text)
@@ -50,7 +50,7 @@ def test_a_folded_text_is_one_line():
         ("description: ends in a colon:", "ends in a colon:"),
     ],
 )
-def test_a_colon_in_a_text_that_nobody_quoted_is_not_a_mistake(line, text):
+def test_front_matter_accepts_a_colon_in_unquoted_text(line, text):
     assert read_document(front(line)).text("description") == text
 
 
@@ -131,7 +131,7 @@ def test_any_front_matter_is_read_or_refused(text):
 
 
 @pytest.mark.parametrize("tag", ["!!python/object/apply:os.system", "!!int", "!mine"])
-def test_a_tag_of_yaml_makes_nothing(tag):
+def test_a_yaml_tag_in_front_matter_creates_no_object(tag):
     assert read_document(front(f"name: {tag} 'echo'")).values == {"name": "echo"}
 
 

@@ -53,7 +53,7 @@ def limited(what: str, amount: int) -> tuple[str, ...]:
     return (sys.executable, "-c", code, *SERVE)
 
 
-async def test_sys_03_without_any_program_on_path_it_edits_and_says_what_is_missing(
+async def test_sys_03_without_programs_on_path_edits_work_and_missing_programs_are_reported(
     tmp_path,
 ) -> None:
     home, empty = Home(tmp_path), tmp_path / "empty"
@@ -78,7 +78,7 @@ NO_HOME = {
 }
 
 
-async def test_sys_04_without_a_home_the_state_folder_that_is_set_will_do(tmp_path) -> None:
+async def test_sys_04_a_configured_state_folder_works_without_a_home_folder(tmp_path) -> None:
     async def one(name: str, home_folder: str | None) -> object:
         (tmp_path / name).mkdir()
         home = Home(tmp_path / name)
@@ -89,7 +89,7 @@ async def test_sys_04_without_a_home_the_state_folder_that_is_set_will_do(tmp_pa
     assert dict(zip(NO_HOME, ended, strict=True)) == dict.fromkeys(NO_HOME, (5, [("done", "")]))
 
 
-async def test_sys_04_and_per_08_without_a_place_for_the_log_the_work_continues_and_it_is_reported(
+async def test_sys_04_and_per_08_a_turn_works_without_a_writable_log_and_reports_the_problem(
     tmp_path,
 ) -> None:
     home = Home(tmp_path)
@@ -125,7 +125,7 @@ async def test_sys_04_a_gigabyte_of_address_space_is_enough(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("megabytes", [60, 120])
-async def test_sys_04_with_too_little_memory_it_ends_or_works_but_never_hangs(
+async def test_sys_04_a_server_with_too_little_memory_ends_or_works_but_never_hangs(
     tmp_path, megabytes
 ) -> None:
     home = Home(tmp_path)
@@ -160,7 +160,7 @@ async def _idle_cpu_s(client: RawClient) -> float:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-async def test_sys_05_a_storm_of_events_costs_next_to_nothing_and_what_was_read_is_followed(
+async def test_sys_05_a_storm_of_file_events_is_cheap_and_read_files_stay_watched(
     tmp_path,
 ) -> None:
     home = Home(tmp_path)

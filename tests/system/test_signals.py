@@ -63,7 +63,7 @@ async def test_a_signal_before_hello_ends_it_without_a_traceback(tmp_path, numbe
         assert (code in {-number, 128 + number}, client.stderr) == (True, "")
 
 
-async def test_the_signals_of_a_broken_pipe_and_of_a_resized_terminal_are_nothing(tmp_path) -> None:
+async def test_signals_of_a_broken_pipe_or_a_resized_terminal_are_ignored(tmp_path) -> None:
     async with raw_client(Home(tmp_path), command=SCRIPTED) as client:
         for number in (signal.SIGPIPE, signal.SIGWINCH, signal.SIGCHLD, signal.SIGURG):
             os.kill(client.pid, number)
@@ -71,7 +71,7 @@ async def test_the_signals_of_a_broken_pipe_and_of_a_resized_terminal_are_nothin
         assert await client.say_goodbye() == 0
 
 
-async def test_a_server_that_was_stopped_continues_where_it_was(tmp_path) -> None:
+async def test_a_suspended_server_continues_its_turn_after_a_resume_signal(tmp_path) -> None:
     """As with Ctrl+Z, or a laptop whose lid is closed in the middle of an answer."""
     home, go_on = Home(tmp_path), asyncio.Event()
     words = [chunk({"content": f"{number} "}) for number in range(50)]
@@ -95,6 +95,6 @@ async def test_a_server_that_was_stopped_continues_where_it_was(tmp_path) -> Non
         assert await client.say_goodbye() == 0
 
 
-async def test_signals_at_any_moment_leave_sessions_whole(tmp_path) -> None:
+async def test_signals_at_any_moment_leave_sessions_undamaged(tmp_path) -> None:
     """In short; the long form is ``tests/faults/signals.py``."""
     await storm(tmp_path, n_rounds=3, seed=2)

@@ -30,7 +30,7 @@ SCRIPT = [
 ]
 
 
-async def test_a_whole_session_is_clean_under_every_check_that_python_has(tmp_path) -> None:
+async def test_a_session_raises_no_warning_under_pythons_strict_checks(tmp_path) -> None:
     home = Home(tmp_path)
     async with LoopbackEndpoint(SCRIPT) as endpoint:
         environment = home.environment(endpoint.base_url, PYTHONASYNCIODEBUG="1")
@@ -69,7 +69,7 @@ async def test_every_module_imports_with_every_warning_an_error(tmp_path) -> Non
         assert (await client.ended(timeout_s=40), client.stderr) == (0, "")
 
 
-def test_nothing_takes_the_asserts_out() -> None:
+def test_no_script_runs_python_without_asserts() -> None:
     for path in [*(ROOT / "scripts").iterdir(), ROOT / ".ci" / "run", ROOT / "pyproject.toml"]:
         if path.is_file():
             text = path.read_text()

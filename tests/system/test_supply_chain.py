@@ -47,7 +47,7 @@ def test_set_up_refuses_what_has_no_hash_and_does_not_build_from_the_network() -
     assert "--no-index" in text
 
 
-async def test_a_scripted_session_speaks_to_nobody_and_starts_nothing_but_a_trial_of_the_sandbox(
+async def test_a_scripted_session_opens_no_connection_and_starts_only_a_sandbox_trial(
     tmp_path,
 ) -> None:
     home = Home(tmp_path)

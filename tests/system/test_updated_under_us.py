@@ -47,7 +47,7 @@ async def until_all_is_loaded(client: RawClient) -> None:
 
 
 @pytest.mark.parametrize("happens", [removed, replaced])
-async def test_a_turn_and_a_rewind_work_on_and_say_what_to_do(
+async def test_turns_and_rewinds_work_after_an_update_and_advise_a_restart(
     tmp_path: Path, happens: Callable[[Path], None]
 ) -> None:
     home = Home(tmp_path)
@@ -85,7 +85,7 @@ async def test_a_turn_and_a_rewind_work_on_and_say_what_to_do(
         assert "hello" in results(endpoint.seen[-2])[-1]
 
 
-def test_a_fault_after_an_update_is_reported_as_such(tmp_path: Path) -> None:
+def test_an_error_after_an_update_mentions_the_update(tmp_path: Path) -> None:
     file = tmp_path / "__init__.py"
     file.write_text("1")
     one = Installation(str(file))

@@ -54,7 +54,7 @@ async def test_a_failing_command_is_information(agent: Agent) -> None:
         ("trap 'echo mine' EXIT", "mine\nexit code 0"),
     ],
 )
-async def test_every_ending_is_reported_as_it_is(agent: Agent, command: str, said: str) -> None:
+async def test_every_way_a_command_ends_is_reported(agent: Agent, command: str, said: str) -> None:
     assert (await agent.call("bash", command=command)).text.endswith(said)
 
 
@@ -108,7 +108,7 @@ async def test_a_move_is_reported(agent: Agent) -> None:
 
 
 @posix_only("shell")
-async def test_nothing_else_lives_on(agent: Agent) -> None:
+async def test_variables_aliases_and_functions_do_not_survive_a_command(agent: Agent) -> None:
     await agent.call("bash", command="X=1; export Y=2; alias z=ls; f() { :; }")
     outcome = await agent.call("bash", command="echo [$X$Y]; type z f 2>&1 | grep -c 'not found'")
     assert outcome.text == "[]\n2\nexit code 0"
@@ -132,7 +132,9 @@ async def test_a_folder_swapped_for_a_link_is_not_entered(agent: Agent, root: Pa
         await agent.call("bash", command="pwd")
 
 
-async def test_a_long_output_keeps_both_ends_and_can_be_read_whole(agent: Agent) -> None:
+async def test_a_long_command_output_keeps_both_ends_and_is_kept_whole_in_a_file(
+    agent: Agent,
+) -> None:
     outcome = await agent.call("bash", command="seq 1 10000")
     whole = "".join(f"{number}\n" for number in range(1, 10_001))
     path = agent.context.readable.own[0] / "bash-1.txt"
@@ -261,7 +263,7 @@ async def test_files_that_changed_beneath_open_buffers_are_named(
 
 
 @posix_only("shell")
-async def test_prc_09_a_command_that_exceeded_a_limit_is_reported_so(agent: Agent) -> None:
+async def test_prc_09_a_command_that_exceeds_its_cpu_limit_is_reported(agent: Agent) -> None:
     outcome = await agent.call("bash", command="echo early; kill -XCPU $$")
     assert "early\nended: it used over " in outcome.text
     assert (" s of processor time" in outcome.text, outcome.figure) == (True, "used too much")
@@ -293,9 +295,7 @@ async def test_a_command_cannot_move_the_agent_out_by_our_own_pipe(
     assert agent.shell.cwd == root
 
 
-async def test_a_command_runs_only_in_the_folder_it_was_looked_at_in(
-    agent: Agent, root: Path
-) -> None:
+async def test_a_command_runs_only_in_the_folder_that_was_checked(agent: Agent, root: Path) -> None:
     call = agent.tools.bind("bash", '{"command": "touch here"}')
     await agent.call("bash", command="cd a")
     with pytest.raises(ToolError, match="nothing was run"):

@@ -106,7 +106,7 @@ async def test_an_edit_that_would_change_nothing_says_why(tmp_path, before, edit
             planned(in_memory(before.encode()), [Replacement(**one) for one in listed], "a")
 
 
-async def test_a_whole_text_that_differs_in_line_ends_alone_says_so(tmp_path) -> None:
+async def test_a_write_that_differs_only_in_line_ends_reports_no_change(tmp_path) -> None:
     workspace = MemoryWorkspace({"a": CRLF})
     agent = Agent(workspace, tmp_path / "spill")
     await agent.call("read_file", path="a")
@@ -266,7 +266,7 @@ class TestWriteFile:
                 await agent.call("write_file", path=path, content="gone\n")
         assert workspace.buffers[ROOT / "open"] == "unsaved\n"
 
-    async def test_fs_15_a_file_that_is_gone_since_it_was_read_is_not_written_unasked(
+    async def test_fs_15_a_file_deleted_after_a_read_is_not_written_again(
         self, agent: Agent, workspace: MemoryWorkspace
     ) -> None:
         await agent.call("read_file", path="a")
@@ -287,7 +287,7 @@ class TestWriteFile:
         outcome = await agent.call("write_file", path="a", content="one\ntwo\nthree\n")
         assert outcome == Outcome("a already reads so (3 lines); nothing changed", figure="same")
 
-    async def test_a_crlf_file_stays_one(self, tmp_path: Path) -> None:
+    async def test_writing_a_crlf_file_keeps_its_line_ends(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(b"one\r\ntwo\r\n")
         agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
         await agent.call("read_file", path="a")
@@ -306,7 +306,9 @@ class TestWriteFile:
             await agent.call("write_file", path="a.png", content="x")
         assert (tmp_path / "a.png").read_bytes() == b"\x89PNG\r\n\x1a\n"
 
-    async def test_a_preview_writes_nothing(self, agent: Agent, workspace: MemoryWorkspace) -> None:
+    async def test_a_preview_of_a_new_file_shows_the_diff_and_writes_no_file(
+        self, agent: Agent, workspace: MemoryWorkspace
+    ) -> None:
         diff = await agent.preview("write_file", path="b", content="x\n")
         assert diff == "--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n"
         assert ROOT / "b" not in workspace.files

@@ -70,7 +70,7 @@ async def test_a_text_that_appears_more_than_once_is_reported_with_its_lines(
         await room.edit(("nothing", "x"))
 
 
-async def test_every_place_is_replaced_if_asked(tmp_path: Path) -> None:
+async def test_an_edit_with_all_replaces_every_match_in_a_large_file(tmp_path: Path) -> None:
     room = Room(tmp_path, b"<x>\n<x><x>\n" + BODY + b"<x>")
     told = await room.edit(("<x>", "<yz>"), all=True)
     assert room.path.read_bytes() == b"<yz>\n<yz><yz>\n" + BODY + b"<yz>"
@@ -87,13 +87,13 @@ async def test_line_endings_are_forgiven_and_kept(tmp_path: Path) -> None:
     assert room.path.read_bytes() == body + b"1\r\n2\r\n3\r\nthree\r\n" + body
 
 
-async def test_deleting_a_whole_line_leaves_no_empty_one(tmp_path: Path) -> None:
+async def test_deleting_a_whole_line_leaves_no_empty_line(tmp_path: Path) -> None:
     room = Room(tmp_path, BODY + b"gone\nstays\n")
     await room.edit(("gone", ""))
     assert room.path.read_bytes() == BODY + b"stays\n"
 
 
-async def test_the_longest_line_leads_to_the_place_if_the_text_is_not_there(
+async def test_a_failed_edit_of_a_large_file_points_to_the_longest_matching_line(
     tmp_path: Path,
 ) -> None:
     room = Room(tmp_path, BODY + b"  if value is None:\n      return\n")
@@ -200,7 +200,7 @@ WORDS = st.lists(
 
 @settings(max_examples=40, phases=[Phase.generate])  # to shrink 256 kB takes minutes
 @given(WORDS, WORDS, st.data())
-def test_an_edit_does_what_it_would_do_to_the_whole_text(
+def test_a_piecewise_edit_equals_an_edit_of_the_whole_text(
     head: str, tail: str, drawn: st.DataObject
 ) -> None:
     shift = drawn.draw(st.integers(0, 14))

@@ -87,7 +87,7 @@ async def test_after_a_merge_the_model_knows_what_it_was_shown(
     assert workspace.files[PATH] == "all new\n"
 
 
-async def test_after_a_merge_with_more_than_was_shown_it_may_not_write_it_whole(
+async def test_after_a_merge_with_a_cut_diff_the_agent_may_not_overwrite_the_file(
     agent: Agent, workspace: MemoryWorkspace
 ) -> None:
     workspace.files[PATH] = "".join(f"the user's {i}\n" for i in range(300)) + TEXT
@@ -98,7 +98,7 @@ async def test_after_a_merge_with_more_than_was_shown_it_may_not_write_it_whole(
     assert workspace.files[PATH].endswith(TEXT.replace("line 12", "XII"))
 
 
-async def test_edt_05_a_change_of_the_same_lines_is_shown_and_nothing_else_is(
+async def test_edt_05_a_conflict_shows_only_the_changes_of_the_same_lines(
     agent: Agent, workspace: MemoryWorkspace
 ) -> None:
     theirs = "new\n" + TEXT.replace("line 12\n", "line 12, mine\nand more\n")
@@ -151,7 +151,7 @@ async def test_the_same_change_by_others_is_reported_as_done(
     )
 
 
-async def test_an_edit_that_fits_only_what_was_never_read_is_shown_that_first(
+async def test_an_edit_that_matches_only_unread_text_is_refused_with_a_diff(
     agent: Agent, workspace: MemoryWorkspace
 ) -> None:
     workspace.files[PATH] = TEXT.replace("line 12", "formatted")
@@ -212,7 +212,7 @@ async def test_edt_07_a_text_that_moves_between_reading_and_writing_is_merged(
     assert workspace.n_tries == 3
 
 
-async def test_edt_07_after_three_tries_it_gives_up_and_says_so(tmp_path: Path) -> None:
+async def test_edt_07_an_edit_gives_up_after_three_concurrent_changes(tmp_path: Path) -> None:
     agent = await racing(tmp_path, 99, lambda text: f"typed\n{text}")
     assert await refusal(agent, "line 12", "twelve") == (
         "'a' was changed by others 3 times while it was being edited; nothing was edited; "
@@ -233,7 +233,7 @@ async def test_edt_07_a_file_that_moves_under_a_write_is_not_replaced(tmp_path: 
 
 
 @pytest.mark.parametrize("fate", ["deleted", "renamed"])
-async def test_fs_15_a_file_that_is_gone_since_it_was_read_is_not_created(
+async def test_fs_15_an_edit_of_a_file_deleted_after_a_read_creates_no_file(
     tmp_path: Path, fate: str
 ) -> None:
     root = tmp_path / "w"

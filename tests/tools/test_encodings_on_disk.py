@@ -56,9 +56,7 @@ async def test_enc_03_a_mark_is_kept_and_not_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", SAMPLES)
-async def test_enc_04_other_encodings_are_detected_and_written_as_such(
-    tmp_path: Path, encoding: str
-) -> None:
+async def test_enc_04_an_edit_keeps_a_detected_encoding(tmp_path: Path, encoding: str) -> None:
     mark, text = SAMPLES[encoding]
     agent = over(tmp_path, mark + text.encode(encoding))
     first = text.splitlines()[0]
@@ -81,7 +79,9 @@ async def test_enc_04_a_guess_never_writes_a_new_character(tmp_path: Path, encod
     assert (tmp_path / "w" / "a").read_bytes() == before
 
 
-async def test_enc_04_a_declared_encoding_takes_any_character_that_it_has(tmp_path: Path) -> None:
+async def test_enc_04_an_edit_accepts_every_character_of_a_declared_encoding(
+    tmp_path: Path,
+) -> None:
     text = "# -*- coding: shift_jis -*-\n# 漢字\nold = 1\n"
     agent = over(tmp_path, text.encode("shift_jis"))
     after = await edited(agent, "1", "'仮名'")

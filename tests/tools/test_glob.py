@@ -91,7 +91,7 @@ def test_unasked_an_empty_alternative_counts_and_a_backslash_escapes(
     assert path_matcher(pattern)(path)
 
 
-async def test_a_name_is_found_in_any_folder_newest_first(agent: Agent) -> None:
+async def test_glob_finds_a_name_in_any_folder_newest_first(agent: Agent) -> None:
     assert await found(agent, "*.py") == ["new.py", "src/deep/b.py", "src/a.py", "old.py"]
 
 
@@ -145,7 +145,7 @@ async def test_at_most_100_are_listed_and_the_rest_counted(agent: Agent, root: P
     )
 
 
-async def test_nothing_found_is_reported(agent: Agent) -> None:
+async def test_glob_reports_that_no_file_matches(agent: Agent) -> None:
     assert await agent.call("glob", pattern="*.rs", path="src") == Outcome(
         text="no file below 'src' matches '*.rs' (ignored files aside)", figure="0 files"
     )

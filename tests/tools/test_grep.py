@@ -110,7 +110,7 @@ async def test_a_folder_is_never_an_option(agent: Agent, root: Path) -> None:
     assert await found(agent, "needle", path="--files") == ["--files/x", "1: needle"]
 
 
-async def test_a_pattern_that_is_none_is_reported_as_such(agent: Agent) -> None:
+async def test_an_invalid_regular_expression_is_reported(agent: Agent) -> None:
     with pytest.raises(ToolError, match=r"(?s)'\(' is no regular expression .*unclosed group"):
         await found(agent, "(")
     with pytest.raises(ToolError, match=r"no regular expression .*not allowed in a regex"):
@@ -124,7 +124,7 @@ async def test_a_missing_folder_is_reported(agent: Agent) -> None:
         await found(agent, "x", path="gone")
 
 
-async def test_a_search_stops_at_200_matches_and_says_so(agent: Agent, root: Path) -> None:
+async def test_a_search_stops_at_200_matches_with_a_note(agent: Agent, root: Path) -> None:
     (root / "a.py").write_bytes(("many\n" * 1_000).encode())
     lines = await found(agent, "many")
     assert (len(lines), lines[-2:]) == (
@@ -151,7 +151,7 @@ async def test_the_part_of_a_long_line_around_its_first_match_is_shown(
         assert shown.startswith("1: …") == (indent > 200)
 
 
-async def test_fs_11_one_huge_line_is_no_matter(agent: Agent, root: Path) -> None:
+async def test_fs_11_grep_handles_one_huge_line_in_time(agent: Agent, root: Path) -> None:
     (root / "a.py").write_bytes(b"needle" + b"x" * 50_000_000)
     began = time.monotonic()
     lines = await found(agent, "needle", path="a.py")
@@ -285,9 +285,7 @@ async def test_a_pattern_that_is_none_is_searched_for_as_plain_text(
     ]
 
 
-async def test_the_end_of_a_line_is_found_before_a_carriage_return_too(
-    agent: Agent, root: Path
-) -> None:
+async def test_a_dollar_pattern_matches_before_a_carriage_return(agent: Agent, root: Path) -> None:
     assert await found(agent, "two$", path="src/b.py") == ["src/b.py", "3: needle two"]
 
 
@@ -305,7 +303,7 @@ async def test_without_a_path_every_root_is_searched(root: Path, tmp_path: Path)
 
 
 @posix_only("names")
-async def test_fs_14_neither_a_name_nor_a_text_can_pass_for_another_line(
+async def test_fs_14_file_names_and_text_cannot_forge_other_grep_lines(
     agent: Agent, root: Path
 ) -> None:
     (root / "7: forged").write_bytes(b"needle\n")

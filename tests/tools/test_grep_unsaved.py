@@ -102,7 +102,7 @@ async def test_context_and_crlf_in_unsaved_buffers(root: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\n\n"])
-def test_lines_around_a_match_in_a_large_buffer_are_those_of_the_whole(end: str) -> None:
+def test_context_lines_of_a_match_in_a_large_buffer_are_correct(end: str) -> None:
     lines = [f"line {number}" for number in range(1, 60_001)]  # some pieces
     matches = [(number, b"it", True) for number in (1, 23_830, 40_000, 60_000)]
     n_lines = len(lines) + (end == "\n\n")

@@ -85,7 +85,7 @@ async def test_a_nested_ignore_file_wins_over_one_above(agent: Agent, root: Path
     assert found == ["e.tmp", "src/deep/secret.txt", "src/kept.log", "src/out/c.txt"]
 
 
-async def test_ignore_files_of_ripgrep_and_of_the_repository_count_too(
+async def test_ignore_files_of_ripgrep_and_of_the_repository_are_respected(
     agent: Agent, root: Path
 ) -> None:
     (root / ".git" / "info").mkdir(parents=True)

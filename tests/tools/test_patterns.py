@@ -26,7 +26,7 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-async def test_narrowing_the_walk_loses_and_adds_nothing(pattern: str, tmp_path: Path) -> None:
+async def test_a_narrowed_folder_walk_finds_the_same_matches(pattern: str, tmp_path: Path) -> None:
     """What the tool lists is what the pattern matches, file by file."""
     root = tmp_path / "w"
     for name in FILES:

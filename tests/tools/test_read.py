@@ -37,14 +37,14 @@ async def test_at_most_2_000_lines_come_at_once(tmp_path: Path) -> None:
     assert outcome.text.endswith("\n2000\tx\n[lines 1 to 2000 of 2,001; go on with offset=2001]")
 
 
-async def test_a_long_line_is_cut_and_says_so(tmp_path: Path) -> None:
+async def test_read_file_cuts_a_long_line_with_a_note(tmp_path: Path) -> None:
     agent = over(tmp_path, {"a": "x" * 2_500})
     assert (await agent.call("read_file", path="a")).text == (
         f"1\t{'x' * 2_000}[… 500 more characters]"
     )
 
 
-async def test_one_answer_is_bounded(tmp_path: Path) -> None:
+async def test_one_read_file_result_has_a_size_limit(tmp_path: Path) -> None:
     agent = over(tmp_path, {"a": ("x" * 1_999 + "\n") * 1_000})
     text = (await agent.call("read_file", path="a")).text
     assert len(text) < 256_100
@@ -82,7 +82,7 @@ async def test_the_editors_unsaved_text_is_read_and_named(tmp_path: Path) -> Non
     )
 
 
-async def test_undecodable_bytes_are_shown_as_such(tmp_path: Path) -> None:
+async def test_undecodable_bytes_are_shown_as_escapes_with_a_note(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes("caf\u00e9\n".encode() + b"\xe9 \\xe9\n")
     agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
     assert (await agent.call("read_file", path="a")).text == (
@@ -117,7 +117,7 @@ async def test_a_large_file_is_read_in_pages(tmp_path: Path) -> None:
     assert past.startswith("499999\t0499998 some words\n500000\t0499999 some words\n[the file has")
 
 
-async def test_a_large_spilled_text_is_read_in_pages_too(tmp_path: Path) -> None:
+async def test_a_large_spilled_text_can_be_read_in_pages(tmp_path: Path) -> None:
     agent = over(tmp_path, {})
     path = await agent.context.spill("bash", "some words\n" * 800_000)
     told = (await agent.call("read_file", path=str(path), offset=800_000)).text
@@ -169,7 +169,9 @@ async def test_bad_arguments_are_reported_with_the_schema(
     ("read_file", {}), ("edit_file", {"edits": [{"old": "a", "new": "b"}]}),
     ("grep", {"pattern": "x"}), ("glob", {"pattern": "*"}),
 ])  # fmt: skip
-async def test_a_path_that_does_not_exist_names_the_nearest_that_does(tmp_path, tool, more) -> None:
+async def test_an_error_about_a_missing_path_names_similar_existing_paths(
+    tmp_path, tool, more
+) -> None:
     for name in ("src/shop/Invoice.py", "src/cart.py", "node_modules/x/invoice.py"):
         path = tmp_path / "work" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -98,7 +98,7 @@ def test_edits_apply_in_order_each_to_the_result_before() -> None:
     assert edited("a b", ("a", "x"), ("x b", "y")) == "y"
 
 
-def test_either_all_edits_apply_or_none() -> None:
+def test_the_edits_of_one_call_apply_all_together_or_not_at_all() -> None:
     assert refusal("a b", Replacement("a", "x"), Replacement("c", "y")) == (
         "edit 2 of 2: old text does not appear in 'f'; read_file it again, nothing there is like "
         "it; no edit was made"
@@ -144,7 +144,7 @@ def test_line_feeds_match_crlf_and_become_crlf() -> None:
     assert edited(text, ("a\nb", "a\nnew\nb")) == "a\r\nnew\r\nb\r\nc\r\n"
 
 
-def test_one_line_that_becomes_two_takes_the_files_line_end() -> None:
+def test_an_added_line_gets_the_line_end_of_the_file() -> None:
     assert edited("a\r\nb\r\n", ("b", "b1\nb2")) == "a\r\nb1\r\nb2\r\n"
     assert edited("a\r\nb", ("b", "b1\nb2")) == "a\r\nb1\r\nb2"
 
@@ -168,7 +168,7 @@ def test_all_finds_every_line_end_alike() -> None:
     assert apply(text, [Replacement("a\nb", "x\ny", all=True)], "f") == "x\ny\n-\r\nx\r\ny\r\n"
 
 
-def test_a_lone_return_is_a_line_end_too() -> None:
+def test_a_lone_carriage_return_counts_as_a_line_end() -> None:
     assert edited("a\rb\r", ("a\nb", "a\nx\nb")) == "a\rx\rb\r"
 
 

@@ -52,7 +52,7 @@ async def write(agent: Agent) -> None:
     await agent.call("write_file", path="a", content="all new\n")
 
 
-async def test_a_text_that_moves_right_after_a_merge_hides_nothing(tmp_path: Path) -> None:
+async def test_a_text_that_moves_after_a_merge_still_must_be_read(tmp_path: Path) -> None:
     workspace = Formatting({"a": "".join(LINES[:300])})
     agent = Agent(workspace, tmp_path / "spill")
     await read(agent)
@@ -65,7 +65,7 @@ async def test_a_text_that_moves_right_after_a_merge_hides_nothing(tmp_path: Pat
     await refusal(agent)
 
 
-async def test_one_line_that_was_read_is_not_the_file(tmp_path: Path) -> None:
+async def test_a_file_read_only_in_part_cannot_be_overwritten(tmp_path: Path) -> None:
     workspace, agent = over(tmp_path, "".join(LINES))
     await read(agent, 1, 1)
     assert await refusal(agent) == (
@@ -104,7 +104,9 @@ async def test_lines_that_changed_since_have_to_be_shown(tmp_path: Path) -> None
     await write(agent)
 
 
-async def test_a_file_read_in_part_that_changes_has_to_be_read_whole(tmp_path: Path) -> None:
+async def test_a_partly_read_file_that_changes_must_be_read_completely_before_a_write(
+    tmp_path: Path,
+) -> None:
     workspace, agent = over(tmp_path, "".join(LINES[:300]))
     await read(agent, 1, 200)
     workspace.files[PATH] = "new\n" + workspace.files[PATH]

@@ -24,7 +24,7 @@ def test_the_tools_are_in_a_stable_order() -> None:
     ]
 
 
-def test_the_table_says_which_tools_it_has() -> None:
+def test_the_tool_table_knows_its_tool_names() -> None:
     assert TOOLS.has("bash")
     assert not TOOLS.has("bas")
 

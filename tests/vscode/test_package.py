@@ -84,7 +84,7 @@ def test_no_source_map_no_address_of_this_machine_and_no_version_apart(package: 
     assert f"server/indwell-{version}-py3-none-any.whl" in inside(package)
 
 
-def test_the_manifest_holds_nothing_that_only_a_checkout_needs(package: Path) -> None:
+def test_the_packaged_manifest_has_no_development_fields(package: Path) -> None:
     shipped = json.loads(read(package, "package.json"))
     written = json.loads((EXTENSION / "package.json").read_text("utf-8"))
     dropped = {"private", "scripts", "devDependencies", "dependencies"}
@@ -96,7 +96,7 @@ def test_the_news_are_of_this_version(package: Path) -> None:
     assert f"\n## {version}\n" in read(package, "changelog.md")
 
 
-def test_the_first_page_says_what_installing_needs(package: Path) -> None:
+def test_the_packaged_readme_names_the_installation_requirements(package: Path) -> None:
     page = read(package, "readme.md")
     engine = json.loads(read(package, "package.json"))["engines"]["vscode"]
     assert engine.removeprefix("^").removesuffix(".0") in page
@@ -114,9 +114,7 @@ def test_every_package_in_the_bundles_is_named_with_its_licence(package: Path) -
 
 
 @pytest.mark.timeout(INSTALL_S + 20)
-def test_the_server_of_the_package_installs_into_a_place_of_its_own(
-    package: Path, tmp_path: Path
-) -> None:
+def test_the_packaged_server_installs_into_its_own_folder(package: Path, tmp_path: Path) -> None:
     with ZipFile(package) as archive:
         archive.extractall(tmp_path)
     command = [str(NODE), "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", "--test"]

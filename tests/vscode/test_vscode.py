@@ -55,7 +55,7 @@ def test_the_unit_tests_of_the_extension_pass() -> None:
 
 @pytest.mark.timeout(PANEL_S)
 @pytest.mark.parametrize("spec", _specs("browser"))
-def test_its_panel_alone_in_a_browser(spec: str) -> None:
+def test_the_vscode_panel_works_alone_in_a_browser(spec: str) -> None:
     _need("panel")
     _passes("node", "--test", f"test/browser/{spec}.test.ts")
 

@@ -50,14 +50,14 @@ PLACES = st.lists(st.integers(0, 10**6), max_size=12)
 
 
 @given(st.lists(frames(), max_size=5), PLACES)
-def test_every_way_to_write_a_frame_gives_its_body_however_it_is_cut(written, places) -> None:
+def test_every_frame_format_gives_its_body_with_any_split_of_the_bytes(written, places) -> None:
     data = b"".join(frame for _, frame in written)
     assert read(cut(data, places)) == ([body for body, _ in written], "")
 
 
 @given(st.lists(st.one_of(NOISE, st.binary(max_size=30).map(framed)), max_size=6), PLACES)
 @settings(max_examples=3 * settings().max_examples)
-def test_any_bytes_mean_the_same_in_one_piece_in_many_and_one_by_one(parts, places) -> None:
+def test_the_framer_gives_equal_results_for_any_split_of_the_bytes(parts, places) -> None:
     data = b"".join(parts)
     whole = read([data])
     assert read(cut(data, places)) == whole
@@ -99,7 +99,7 @@ def test_the_cap_is_on_the_byte() -> None:
     assert "4" in framer.broken
 
 
-def test_nothing_is_read_after_the_first_fault() -> None:
+def test_the_framer_reads_no_message_after_the_first_error() -> None:
     framer = Framer()
     assert framer.feed(b"no header\r\n" + framed(b"{}")) == []
     assert framer.feed(framed(b"{}")) == []

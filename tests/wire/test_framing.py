@@ -142,7 +142,7 @@ async def test_lsp_03_a_length_that_is_too_long_ends_the_server(tmp_path, behind
 
 
 @pytest.mark.parametrize("name", ["no number", "no line end ever"])
-async def test_lsp_03_a_broken_stream_before_hello_ends_the_server_too(tmp_path, name) -> None:
+async def test_lsp_03_a_broken_stream_before_initialize_ends_the_server(tmp_path, name) -> None:
     async with raw_client(Home(tmp_path), hello=False) as client:
         client.write(BROKEN[name])
         assert await client.ended() == 1

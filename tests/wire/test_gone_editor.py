@@ -161,7 +161,9 @@ async def test_lsp_16_a_reply_of_ten_megabytes_to_a_deaf_client_is_cut_and_costs
         assert await client.say_goodbye() == 0
 
 
-async def test_lsp_16_one_byte_a_second_while_a_command_prints_ten_megabytes(tmp_path) -> None:
+async def test_lsp_16_a_slow_editor_does_not_block_a_command_with_ten_megabytes_of_output(
+    tmp_path,
+) -> None:
     home = Home(tmp_path)
     script = [bash("head -c 10000000 /dev/zero | tr '\\0' 'x' | fold -w 99"), say("Done.")]
     async with serving(home, script) as (client, endpoint):

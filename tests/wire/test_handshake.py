@@ -112,7 +112,7 @@ def test_messages_behind_initialize_wait_for_the_open_line() -> None:
     assert opening.rest == [second]
 
 
-def test_only_the_right_token_opens_a_line_that_asks_for_one() -> None:
+def test_only_the_right_token_opens_a_connection_that_needs_a_token() -> None:
     opening = Opening(Framer(), lambda given: given == "right")
     message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
     reply = opening.receive(framed(json.dumps(message).encode()))

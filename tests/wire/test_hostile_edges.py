@@ -46,7 +46,7 @@ def pipe() -> tuple[int, int]:
     return reading, writing
 
 
-async def test_a_large_answer_to_an_editor_that_reads_ends_nothing() -> None:
+async def test_a_large_answer_to_a_reading_editor_does_not_end_the_connection() -> None:
     reading, writing = pipe()
     lost: list[str] = []
     outgoing = Outgoing(writing, lost.append)

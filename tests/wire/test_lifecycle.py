@@ -54,7 +54,7 @@ async def test_lsp_08_exit_is_honoured_before_initialize(fresh) -> None:
     assert fresh.messages == []
 
 
-async def test_lsp_09_a_second_initialize_is_refused_and_changes_nothing(fresh) -> None:
+async def test_lsp_09_a_second_initialize_is_refused_without_effect(fresh) -> None:
     first = await fresh.initialize()
     assert first["result"]["serverInfo"]["name"] == "indwell"
     assert await code_of(fresh, "initialize", fresh.hello()) == INVALID

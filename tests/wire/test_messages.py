@@ -136,7 +136,7 @@ async def test_bad_params_of_a_notification_change_nothing_and_are_not_answered(
     assert await answered(shared, *bodies) == []
 
 
-async def test_bytes_that_are_no_utf_8_inside_of_params_change_nothing(shared) -> None:
+async def test_invalid_utf_8_in_params_does_not_change_how_the_envelope_is_read(shared) -> None:
     """The envelope is read first, and says whose fault it is; the params are read by who knows."""
     told = b'{"jsonrpc":"2.0","method":"%b","params":{"id":"\xff","textDocument":{"uri":"\xed"}}}'
     methods = [b"$/cancelRequest", b"textDocument/didOpen", b"textDocument/didChange"]

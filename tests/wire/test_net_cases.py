@@ -68,14 +68,14 @@ async def serving(folder: Path) -> AsyncIterator[Door]:
 
 
 @linux
-async def test_net_01_a_server_on_stdio_listens_nowhere(tmp_path) -> None:
+async def test_net_01_a_server_on_stdio_opens_no_port(tmp_path) -> None:
     async with raw_client(Home(tmp_path)) as client:
         await client.prompt()
         assert listening(client.pid) == []
 
 
 @linux
-async def test_net_01_one_with_a_port_listens_on_this_machine_alone_with_a_long_token(
+async def test_net_01_a_server_with_a_port_listens_only_locally_with_a_long_token(
     tmp_path,
 ) -> None:
     async with serving(tmp_path) as one:
@@ -112,7 +112,7 @@ def from_a_page(guess: object) -> list[bytes]:
     ]  # fmt: skip
 
 
-async def test_net_02_nothing_that_a_web_page_can_send_reaches_a_handler(tmp_path) -> None:
+async def test_net_02_no_request_of_a_web_page_reaches_a_handler(tmp_path) -> None:
     async with serving(tmp_path) as one:
         for sent in (attempt for guess in GUESSES for attempt in from_a_page(guess)):
             reader, writer = await asyncio.open_connection("127.0.0.1", one.port)

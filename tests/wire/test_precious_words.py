@@ -162,7 +162,7 @@ async def test_words_that_would_fill_the_wire_are_not_sent_back(tmp_path) -> Non
         assert await client.say_goodbye() == 0
 
 
-async def test_nothing_that_a_plain_editor_shows_can_hide_or_fake_text(tmp_path) -> None:
+async def test_text_shown_in_a_plain_editor_has_no_hidden_or_forged_parts(tmp_path) -> None:
     """The model's answer, a tool's name, what the endpoint says of itself."""
     home = Home(tmp_path)
     evil_call = {"index": 0, "id": "c1", "function": {"name": EVIL + "n" * 300, "arguments": "{}"}}

@@ -21,7 +21,7 @@ def test_no_field_is_left_out() -> None:
     }
 
 
-def test_a_value_inside_a_value_is_whole_too() -> None:
+def test_nested_protocol_values_are_serialised_completely() -> None:
     params = protocol.PromptParams("go", attachments=(Attachment("text", text="x"),))
     assert unstructure(params) == {
         "text": "go",

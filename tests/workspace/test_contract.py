@@ -104,7 +104,7 @@ async def test_a_change_from_an_old_text_is_refused(workspace: Workspace) -> Non
     assert (await workspace.read(base.path)).text == "the user's"
 
 
-async def test_nothing_is_unsaved_without_buffers(workspace: Workspace) -> None:
+async def test_a_workspace_without_buffers_has_no_unsaved_text(workspace: Workspace) -> None:
     assert (workspace.unsaved(), await workspace.settle()) == ({}, Settlement())
 
 
@@ -122,7 +122,7 @@ async def test_a_file_is_looked_at_and_changed_by_its_bytes(workspace: Workspace
     assert await workspace.within(path, lambda large: large.index.digest) == stamp.digest
 
 
-async def test_a_plan_that_fails_changes_nothing(workspace: Workspace) -> None:
+async def test_a_failed_splice_changes_no_file(workspace: Workspace) -> None:
     def plan(large: Large) -> tuple[Large, None]:
         raise ToolError("not like this")
 

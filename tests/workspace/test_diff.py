@@ -63,7 +63,7 @@ def test_a_missing_last_newline_is_reported() -> None:
     )
 
 
-def test_a_new_and_a_deleted_file_are_against_nothing() -> None:
+def test_the_diff_of_a_new_or_deleted_file_is_against_dev_null() -> None:
     assert unified_diff(None, "a\n", "f") == "--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\n"
     assert unified_diff("a\n", None, "f") == "--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
 

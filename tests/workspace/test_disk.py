@@ -117,7 +117,7 @@ async def test_a_file_that_is_no_text_is_reported(
         await workspace.read(tmp_path / "a")
 
 
-async def test_a_name_is_found_in_the_form_that_the_disk_has(
+async def test_a_file_name_resolves_to_the_unicode_form_on_disk(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     (tmp_path / "cafe\u0301.txt").write_bytes(b"x")

@@ -61,7 +61,7 @@ async def test_a_large_file_is_changed_byte_for_byte(
     assert await workspace.within(path, lambda large: large.index.digest) == digest
 
 
-async def test_a_hard_link_of_a_large_file_stays_one(
+async def test_an_edit_of_a_large_file_keeps_its_hard_links(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     (tmp_path / "b").hardlink_to(tmp_path / "a")

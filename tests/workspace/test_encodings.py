@@ -129,7 +129,7 @@ def test_japanese_mail_is_read_though_all_its_bytes_are_ascii() -> None:
     assert read(b"a = '\x1b$'\n") == Decoded("a = '\x1b$'\n")
 
 
-def test_the_declared_encoding_counts_if_the_file_does_not_show_its_own() -> None:
+def test_the_encoding_declared_by_the_project_is_used_if_the_file_shows_none() -> None:
     asked = []
 
     def project() -> str:
@@ -148,7 +148,7 @@ def test_a_wide_encoding_of_the_project_needs_no_mark() -> None:
     assert (decoded.text, decoded.is_guess) == ("漢字\n", False)
 
 
-def test_a_guess_stays_what_it_was_while_it_fits() -> None:
+def test_a_guessed_encoding_is_kept_while_the_file_can_be_decoded() -> None:
     data = "été\n".encode("cp1252")
     assert decode(data, before="cp1250") == Decoded(
         "été\n", "cp1250", is_guess=True, notes=("read as cp1250, which is a guess",)

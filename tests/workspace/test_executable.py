@@ -80,7 +80,7 @@ def test_an_obeyed_or_executed_file_is_found_and_identified_by_its_content(
     assert executables(folder.root) == (found,)
 
 
-def test_tru_17_the_executing_part_of_a_git_config_counts_and_a_branch_does_not(folder) -> None:
+def test_tru_17_only_the_executing_part_of_a_git_config_counts_for_trust(folder) -> None:
     folder.write(".git/config", "[core]\n\tfsmonitor = cmd\n")
     before = folder.digests
     assert list(before) == [".git/config"]

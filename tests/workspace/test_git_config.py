@@ -28,12 +28,12 @@ CLONE = """\
 """
 
 
-def test_a_plain_clone_executes_nothing() -> None:
+def test_the_git_config_of_a_plain_clone_executes_no_program() -> None:
     assert executing(CLONE) == Executing()
     assert executing(CLONE.replace("\n", "\r\n")) == Executing()
 
 
-def test_names_of_branches_and_other_remotes_change_nothing() -> None:
+def test_branch_names_and_other_remotes_do_not_count_as_executing_config() -> None:
     more = '[branch "x [core] y"]\n\tremote = other\n[remote "o"]\n\turl = git@host:a/b\n'
     assert executing(CLONE + more) == Executing()
 
@@ -70,7 +70,7 @@ def test_a_line_that_runs_a_program_or_is_unknown_counts(text, line) -> None:
     assert executing(CLONE + text).lines == (line,)
 
 
-def test_a_line_that_continues_hides_nothing() -> None:
+def test_a_continued_line_in_a_git_config_hides_no_executing_setting() -> None:
     text = "[user]\n\tname = x \\\n\t y\n# \\\n[core]\n\tname = z\n\tfsmonitor = cmd\n"
     lines = executing(text).lines
     assert lines[:3] == ("name = x \\", "y", "# \\")

@@ -152,7 +152,9 @@ def test_a_match_of_half_a_line_end_does_not_count() -> None:
     st.text("ab\r\n", min_size=1, max_size=4),
     st.integers(0, 12),
 )
-def test_text_is_found_whatever_its_line_ends_are(text: str, wanted: str, shift: int) -> None:
+def test_a_large_file_is_searched_for_text_with_any_line_ends(
+    text: str, wanted: str, shift: int
+) -> None:
     begin = PIECE - shift
     regex = "".join(
         "(?:\r\n|(?<!\r)\n|\r(?!\n))" if part[0] in "\r\n" else part[0]

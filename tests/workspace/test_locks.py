@@ -30,7 +30,7 @@ async def test_holders_of_different_paths_do_not_wait_for_each_other() -> None:
     assert said[:2] == ["a in", "b in"]
 
 
-async def test_a_lock_is_forgotten_when_nobody_needs_it() -> None:
+async def test_an_unused_path_lock_is_removed() -> None:
     locks, said = PathLocks(), []
     async with locks.hold(A):
         waiting = asyncio.create_task(hold_in_turn(locks, A, "late", said))

@@ -62,9 +62,7 @@ def test_a_change_that_both_made_is_taken_once() -> None:
         ("import os\r\nq\r\n\r\n\r\nend", "import os\r\nq\r\n\r\nend"),
     ],
 )
-def test_one_of_a_run_of_equal_lines_that_both_add_or_delete_is_so_once(
-    base: str, theirs: str
-) -> None:
+def test_a_merge_applies_an_equal_change_of_both_sides_once(base: str, theirs: str) -> None:
     mine = theirs.replace("import os", "import sys")
     assert clean(base, mine, theirs) == clean(base, theirs, mine) == mine
 
@@ -168,7 +166,7 @@ def test_a_conflict_says_where_its_pieces_stand(base: str, mine: str, theirs: st
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="`git merge-file` is the oracle")
-def test_git_merges_the_same(tmp_path: Path) -> None:
+def test_merges_agree_with_git_merge_file(tmp_path: Path) -> None:
     n_clean = 0
     for seed in range(150):
         texts = sides(seed)

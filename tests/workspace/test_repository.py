@@ -173,7 +173,9 @@ def test_a_script_that_a_configuration_names_counts(work) -> None:
         (".git/config", b"[include]\n\tpath = ~nobody-like-this/x\n"),
     ],
 )
-def test_h6_what_no_path_can_be_does_no_harm_and_is_known_by_its_text(work, name, data) -> None:
+def test_h6_an_invalid_path_in_a_git_file_is_harmless_and_digested_as_text(
+    work, name, data
+) -> None:
     if name.startswith("g/"):
         work.write(".git", "gitdir: g\n")
     work.write(name, data)
@@ -217,7 +219,7 @@ def test_h3_a_repository_by_another_name_is_named(work) -> None:
 
 
 @posix_only("git")
-def test_h4_what_a_configuration_points_to_is_named(work) -> None:
+def test_h4_files_named_by_a_git_configuration_are_found(work) -> None:
     work.repository()
     work.write(
         ".git/config",
@@ -232,7 +234,7 @@ def test_h4_what_a_configuration_points_to_is_named(work) -> None:
 
 
 @posix_only("git")
-def test_hooks_in_the_workspace_s_own_folder_do_not_make_all_of_it_special(work) -> None:
+def test_a_hooks_path_at_the_workspace_root_protects_only_the_hooks(work) -> None:
     work.repository()
     work.write(".git/config", "[core]\n\thooksPath = .\n")
     work.write("pre-commit")
@@ -244,7 +246,7 @@ def test_hooks_in_the_workspace_s_own_folder_do_not_make_all_of_it_special(work)
 
 
 @posix_only("git")
-def test_a_worktree_in_its_bare_repository_is_not_special_as_a_whole(work) -> None:
+def test_a_worktree_inside_its_bare_repository_is_not_protected_completely(work) -> None:
     work.repository("", "--bare")
     work.write("worktrees/main/commondir", "../..\n")
     work.write("worktrees/main/HEAD", "ref: refs/heads/main\n")
@@ -255,7 +257,7 @@ def test_a_worktree_in_its_bare_repository_is_not_special_as_a_whole(work) -> No
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="must become another user")
-def test_a_folder_that_nobody_may_list_hides_nothing() -> None:
+def test_an_unlistable_folder_hides_no_git_hooks_from_the_digests() -> None:
     with tempfile.TemporaryDirectory() as name:
         work = Work(Path(name))
         Path(name).chmod(0o755)
@@ -268,7 +270,7 @@ def test_a_folder_that_nobody_may_list_hides_nothing() -> None:
             os.seteuid(0)
 
 
-def test_a_file_in_the_place_of_a_folder_of_git_s_holds_nothing(work) -> None:
+def test_a_file_in_place_of_a_git_folder_gives_no_digests(work) -> None:
     work.write(".git/hooks")
     work.write(".git/info")
     assert work.digests == {}

@@ -50,7 +50,7 @@ def test_the_first_other_character_of_a_plain_file_is_written_as_declared() -> N
     assert rewrite(b"x = 1\n", "1", "'é'") == "x = 'é'\n".encode()
 
 
-def test_a_file_is_not_made_to_declare_what_it_is_not() -> None:
+def test_an_edit_may_not_declare_another_encoding_than_the_files() -> None:
     before = "# coding: latin-1\nx = 'é'\n".encode("latin-1")
     with pytest.raises(ValueError, match="would declare utf-8, while the file is in iso8859-1"):
         rewrite(before, "latin-1", "utf-8")

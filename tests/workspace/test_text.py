@@ -57,7 +57,7 @@ def test_any_bytes_survive_as_half_characters(data: bytes, encoding: str) -> Non
 
 
 @pytest.mark.parametrize("text", ["\u00e9", "\u6f22", "\U0001f600", "a\r\n"])
-def test_a_character_on_the_border_of_two_pieces_is_whole(text: str) -> None:
+def test_a_character_across_two_pieces_is_decoded_correctly(text: str) -> None:
     for shift in range(5):
         whole = "x" * (PIECE - shift) + text + "y"
         for encoding in ("utf-8", "utf-16-le", "gb18030"):
@@ -114,7 +114,9 @@ def test_lines_join_to_the_text(text: str) -> None:
 
 
 @given(LINES, st.integers(0, 12), st.sampled_from(["", "x" * 1_023, "x" * (PIECE - 1)]))
-def test_lines_that_are_cut_out_are_those_of_the_whole(text: str, first: int, lead: str) -> None:
+def test_line_spans_of_a_part_equal_the_lines_of_the_whole_text(
+    text: str, first: int, lead: str
+) -> None:
     text = lead + text
     lines = split_lines(text)
     assert count_lines(text) == len(lines)

@@ -114,5 +114,5 @@ def test_any_contents_are_read_and_become_no_part_of_a_command(contents: dict[st
         "\ufeff{}",
     ],
 )
-def test_a_broken_package_json_names_none(text: str) -> None:
+def test_a_broken_package_json_gives_no_check_command(text: str) -> None:
     assert names(package=text) == []

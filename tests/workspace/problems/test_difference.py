@@ -119,13 +119,13 @@ def test_very_many_problems_are_soon_compared() -> None:
 
 
 @given(problems, texts)
-def test_nothing_changes_where_nothing_was_edited(some: list[Problem], text: str) -> None:
+def test_equal_problem_lists_have_no_difference(some: list[Problem], text: str) -> None:
     assert difference(some, some) == ProblemDifference()
     assert difference(some, some, line_map(text, text)) == ProblemDifference()
 
 
 @given(problems, st.integers(1, 21), st.integers(0, 5))
-def test_lines_above_move_problems_and_make_none(
+def test_lines_inserted_above_move_problems_without_new_problems(
     some: list[Problem], at: int, n_lines: int
 ) -> None:
     edits = line_map(TEXT, edited(at, at, *["new\n"] * n_lines))
