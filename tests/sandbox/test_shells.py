@@ -61,6 +61,11 @@ def test_git_may_be_in_any_of_its_folders(folder: str) -> None:
     assert chosen(*files, path=(f"{GIT}\\{folder}",))[0] == "bash"
 
 
+def test_no_bash_in_the_root_of_a_drive_counts_as_that_of_git() -> None:
+    planted = ("C:\\bin\\bash.exe", "C:\\usr\\bin\\bash.exe")  # every user may make these folders
+    assert chosen("C:\\tools\\git.exe", *planted, OWN, path=("C:\\tools",))[0] == "powershell"
+
+
 def test_the_bash_of_git_is_found_by_the_registry_and_in_its_usual_folders() -> None:
     assert "registry" in chosen("D:\\Git\\bin\\bash.exe", OWN, registry=("D:\\Git",))[2]
     usual = "the bash of Git for Windows, in its usual folder"

@@ -189,7 +189,9 @@ def _git_roots(
     """Yield where git may be installed, and how that is known."""
     for folder in path:
         if is_file(folder / "git.exe"):  # in `cmd`, `bin` or `mingw64/bin`
-            yield from ((root, f"beside {folder / 'git.exe'}") for root in folder.parents[:2])
+            roots = (one for one in folder.parents[:2] if one != one.parent)
+            # Not the root of a drive: every user of the machine may make a folder there.
+            yield from ((root, f"beside {folder / 'git.exe'}") for root in roots)
     for one in git_folders:
         yield PureWindowsPath(one), "which the registry names"
     for name, below in (

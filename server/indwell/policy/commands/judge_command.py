@@ -308,9 +308,9 @@ def _knowledge(
     """Return what tells the effects of a command, and what gives it its full name."""
     if language == "bash":
         return use_of, lambda simple: simple
-    from indwell.policy.commands.powershell import cmdlets, programs  # noqa: PLC0415 - for Windows
+    from indwell.policy.commands.powershell import arguments, programs  # noqa: PLC0415 - for Windows
 
-    return programs.use_in_powershell, cmdlets.named
+    return programs.use_in_powershell, arguments.named
 
 
 def _is_silent(of: Simple) -> bool:

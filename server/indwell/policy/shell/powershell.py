@@ -23,6 +23,7 @@ from indwell.policy.shell.items import (
 from indwell.policy.shell.powershell_values import (
     CASTS,
     DEEPEST,
+    MOVES_IN_BLOCK,
     STARTS_EXPRESSION,
     ValueReading,
 )
@@ -30,6 +31,8 @@ from indwell.policy.shell.powershell_words import Unreadable
 from indwell.policy.shell.words import STAR, UNKNOWN, Word
 
 _MOST_ITEMS = 300
+PIPE = Word("|", ("|",))
+"""Between the commands of ``Simple.upstream``, the nearest command first."""
 
 _KEYWORD = lazy_pattern(r"[A-Za-z]+(?=$|[\s({;)}|&])")
 _FLOW = frozenset(["exit", "return", "break", "continue", "throw"])
@@ -150,6 +153,8 @@ class PowerShellReading(ValueReading):
             if name != "do":
                 self._braces()
         if self._folders != before:
+            if name not in {"if", "try"}:
+                raise Unreadable(MOVES_IN_BLOCK)
             self._folders = ()
 
     def _loop_variable(self) -> None:
@@ -264,7 +269,7 @@ class PowerShellReading(ValueReading):
         else:
             found.append(self._bare())
         redirects = self._elements(found)
-        whole = (*found, *(upstream or ()))
+        whole = (*found, *((PIPE, *upstream) if upstream is not None else ()))
         if found or redirects:
             simple = Simple(
                 tuple(found),
@@ -352,7 +357,10 @@ class PowerShellReading(ValueReading):
         one = self._peek()
         if one == ":":
             self._at += 1
+            before = self._at
             self._skip()
+            if self._at > before:  # for a cmdlet one parameter, for a program two words
+                raise Unreadable("holds a blank behind the colon of a parameter")
             value = self._argument()
             options = tuple(f"{found[0]}:{text}" for text in value.options)
             return Word(self._text[start : self._at], options, value.splits)

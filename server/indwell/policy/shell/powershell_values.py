@@ -11,6 +11,7 @@ from indwell.policy.shell.powershell_words import Unreadable
 from indwell.policy.shell.words import HOME, UNKNOWN, Word
 
 DEEPEST = 40  # constructs within constructs
+MOVES_IN_BLOCK = "changes the folder in a block, which may run more than once"
 STARTS_EXPRESSION = frozenset("\"'$([{-+!,@")
 """Characters that begin an expression, and not a command, where a statement begins."""
 
@@ -110,6 +111,8 @@ class ValueReading(ABC):
     def _inside(self, closing: str) -> None:
         before, self._nested = self._folders, self._nested + 1
         self._statements(closing)
+        if closing == "}" and self._folders != before:
+            raise Unreadable(MOVES_IN_BLOCK)
         self._nested, self._folders = self._nested - 1, either(before, self._folders)
 
     def _table(self) -> None:

@@ -2,250 +2,28 @@
 
 from __future__ import annotations
 
-import pkgutil
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache
-
-import msgspec
+from collections.abc import Sequence
 
 from indwell.lazy_pattern import lazy_pattern
+from indwell.policy.commands.powershell.arguments import (
+    Cmdlet,
+    CmdletArguments,
+    Unclear,
+    Words,
+    bind,
+    drive_of,
+    full_name,
+    globbed,
+    members_of,
+    tables,
+    value_of,
+)
 from indwell.policy.commands.verdict import Use, hosts_of, writing
 from indwell.policy.rules import ANY_HOST
-from indwell.policy.shell.items import Simple
-from indwell.policy.shell.powershell import renamed
+from indwell.policy.shell.items import AT_START, Simple
+from indwell.policy.shell.powershell import PIPE
 from indwell.policy.shell.words import STAR, UNKNOWN, Word
-
-Words = Sequence[Word]
-
-
-class Cmdlet(msgspec.Struct, frozen=True):
-    """A cmdlet and its parameters.
-
-    Attributes:
-        kind: What it does.
-        at: The parameters of its positional arguments; ``*`` for any number.
-        paths: Parameters with paths that it reads.
-        writes: Parameters with paths that it writes.
-        values: Parameters with another value.
-        switches: Parameters without a value.
-        blocks: Parameters with a script block, which is judged where it is written.
-        texts: Parameters with a text that is no path.
-        here: Whether it reads the folder in which it runs if no path is given.
-        fed: What the objects of a pipeline are to it.
-    """
-
-    kind: str
-    at: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
-    values: tuple[str, ...] = ()
-    switches: tuple[str, ...] = ()
-    blocks: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
-    here: bool = False
-    fed: str = ""
-
-
-class _Data(msgspec.Struct, frozen=True):
-    """The file ``cmdlets.json``."""
-
-    aliases: Mapping[str, tuple[str, ...]]
-    cmdlets: Mapping[str, Cmdlet]
-    lists: Mapping[str, frozenset[str]]
-
-
-class CmdletTables(msgspec.Struct, frozen=True):
-    """The tables, by names in lower case.
-
-    Attributes:
-        names: Full names by aliases and by names.
-        cmdlets: The cmdlets by their full names.
-        lists: Names by what is true of them.
-    """
-
-    names: Mapping[str, str]
-    cmdlets: Mapping[str, Cmdlet]
-    lists: Mapping[str, frozenset[str]]
-
-
-@cache
-def tables() -> CmdletTables:
-    """Read the tables once, when the first PowerShell text is judged."""
-    data = msgspec.json.decode(pkgutil.get_data(__name__, "cmdlets.json") or b"", type=_Data)
-    names = {alias: name for name, some in data.aliases.items() for alias in some}
-    names.update({name.lower(): name for name in data.cmdlets})
-    return CmdletTables(names, data.cmdlets, data.lists)
-
-
-_PROGRAM = lazy_pattern(r"(.+?)\.(?:exe|com|cmd|bat|ps1)", re.IGNORECASE | re.DOTALL)
-CMDLET_NAME = lazy_pattern(r"[a-z]+-[a-z]\w*", re.IGNORECASE)
-_OWN_TEXTS = frozenset(["cmd", "powershell", "pwsh"])
-"""Programs whose words are judged as a text."""
-
-_LITERAL = frozenset(["literalpath", "lp", "pspath"])
-_PROVIDERS = frozenset(
-    [
-        *("alias", "certificate", "environment", "filesystem", "function", "registry", "variable"),
-        *("wsman",),
-    ]
-)
-_DRIVE = lazy_pattern(r"(?:[\w.]+[\\/])?(\w{2,}):", re.IGNORECASE)
-_OF_BATCH = frozenset('&|<>^%"')
-"""Characters that ``cmd`` obeys even within quotes, where a program is a batch file."""
-
-
-def full_name(word: Word) -> str:
-    """Return what PowerShell calls a command: ``Remove-Item`` for ``rm``, ``git`` for ``GIT.exe``.
-
-    A path keeps its folder, and what only a run can tell stays as it is.
-    """
-    text = "?" if word.source == "?" else word.text
-    lower = text.lower()
-    if lower.startswith("microsoft.powershell.") and "\\" in lower:
-        lower = lower.rpartition("\\")[2]
-    if found := tables().names.get(lower):
-        return found
-    if CMDLET_NAME.fullmatch(text):
-        return text
-    if re.search(r"[\\/]", text):
-        return text.replace("\\", "/")
-    at = _PROGRAM.fullmatch(lower)
-    return at[1] if at and not lower.endswith(".ps1") else lower
-
-
-def named(simple: Simple) -> Simple:
-    """Return a command under its full name, with its arguments as its program may see them."""
-    if not simple.words:
-        return simple
-    first = simple.words[0]
-    if first.text.startswith((".", "[")) and first.text.endswith("()"):
-        return simple
-    if first.text == "." and first.source == ".":
-        return simple
-    name = full_name(first)
-    found = renamed(simple, name)
-    if name in tables().cmdlets or CMDLET_NAME.fullmatch(name) or name in _OWN_TEXTS:
-        return found
-    is_exact = name in tables().lists["exact programs"]
-    rest = tuple(_for_program(word, is_exact=is_exact) for word in found.words[1:])
-    return msgspec.structs.replace(found, words=(found.words[0], *rest))
-
-
-def _for_program(word: Word, *, is_exact: bool) -> Word:
-    """Return a word as a program gets it, or an unknown one where versions disagree."""
-    refused = {'"'} if is_exact else _OF_BATCH
-    is_sure = all(one and not refused.intersection(one) for one in word.options)
-    is_block = word.source.startswith(("{", "@"))
-    if len(word.options) > 1 or not is_sure or is_block:
-        return Word(word.source, (UNKNOWN,), splits=True)
-    if re.search(r"\s", word.text) and word.text.endswith("\\"):
-        return Word(word.source, (UNKNOWN,), splits=True)
-    return word
-
-
-class _Unclear(Exception):
-    """A parameter that is unknown, or that may be more than one.
-
-    Args:
-        name: As written.
-    """
-
-
-class CmdletArguments(msgspec.Struct, frozen=True):
-    """The arguments of a cmdlet by its parameters.
-
-    Attributes:
-        given: Names of parameters in lower case, with their values; None for a switch.
-        rest: Positional arguments beyond the known ones.
-    """
-
-    given: tuple[tuple[str, Word | None], ...]
-    rest: tuple[Word, ...] = ()
-
-    def words(self, names: Sequence[str]) -> tuple[Word, ...]:
-        """Return the values of these parameters, each member of a list by itself."""
-        wanted = {name.lower() for name in names}
-        found = [word for name, word in self.given if name in wanted and word is not None]
-        return tuple(each for word in found for each in _members(word))
-
-    def paths(self, names: Sequence[str]) -> tuple[Word, ...]:
-        """Return the values of these parameters as paths, with marks for wildcards."""
-        literal = [name for name in names if name.lower() in _LITERAL]
-        others = [name for name in names if name.lower() not in _LITERAL]
-        return (*self.words(literal), *map(_globbed, self.words(others)))
-
-    def has(self, *names: str) -> bool:
-        """Is one of these parameters given?"""
-        return any(name in names for name, _ in self.given)
-
-
-def _members(word: Word) -> tuple[Word, ...]:
-    return tuple(Word(word.source, (one,), splits=UNKNOWN in one) for one in word.options)
-
-
-def bind(words: Words, known: Cmdlet) -> CmdletArguments:
-    """Sort the arguments of a cmdlet by its parameters.
-
-    Raises:
-        _Unclear: A parameter is unknown, ambiguous, or only a run can tell it.
-    """
-    lists = tables().lists
-    switches = {one.lower() for one in (*known.switches, *lists["common switches"])}
-    valued = (*known.paths, *known.writes, *known.values, *known.blocks, *known.texts)
-    values = {one.lower() for one in (*valued, *lists["common values"])}
-    every = switches | values | {one.lower() for one in lists["common setters"]}
-    given: list[tuple[str, Word | None]] = []
-    rest: list[Word] = []
-    at, ended = 0, False
-    while at < len(words):
-        word = words[at]
-        at += 1
-        if word.source.startswith("@") and word.source[1:2] not in {"'", '"', "(", "{"}:
-            raise _Unclear(word.source)  # splatting
-        if ended or not word.source.startswith("-") or re.match(r"-(?:\d|$)", word.source):
-            rest.append(word)
-            continue
-        if word.source == "--":
-            ended = True
-            continue
-        name, colon, _ = word.source.partition(":")
-        full = _resolved(name[1:].lower(), every, word.source)
-        if full in switches:
-            given.append((full, None))
-        elif full not in values:
-            raise _Unclear(word.source)
-        elif colon:
-            options = tuple(one.partition(":")[2] for one in word.options)
-            given.append((full, Word(word.source, options, word.splits)))
-        elif at < len(words):
-            given.append((full, words[at]))
-            at += 1
-        else:
-            raise _Unclear(word.source)
-    return _placed(given, rest, known)
-
-
-def _resolved(name: str, every: set[str], shown: str) -> str:
-    if name in every:
-        return name
-    alike = [one for one in every if one.startswith(name)]
-    if len(alike) != 1 or not name:
-        raise _Unclear(shown)
-    return alike[0]
-
-
-def _placed(
-    given: list[tuple[str, Word | None]], rest: list[Word], known: Cmdlet
-) -> CmdletArguments:
-    if known.at[:1] in {("*",), ("Member*",)}:
-        return CmdletArguments(tuple(given), tuple(rest))
-    names = {name for name, _ in given}
-    free = [one.lower() for one in known.at if one.lower() not in names]
-    if "literalpath" in names or "lp" in names or "pspath" in names:
-        free = [one for one in free if one not in {"path", "filepath"}]
-    found = [*given, *zip(free, rest, strict=False)]
-    return CmdletArguments(tuple(found), tuple(rest[len(free) :]))
 
 
 def use_of_cmdlet(name: str, known: Cmdlet, words: Words, one: Simple) -> Use:
@@ -273,10 +51,10 @@ def use_of_cmdlet(name: str, known: Cmdlet, words: Words, one: Simple) -> Use:
             return _running(name, known, words)
     try:
         bound = bind(words, known)
-    except _Unclear as unclear:
+    except Unclear as unclear:
         return _unclear(name, known, words, str(unclear))
     if known.kind == "text":
-        return _text(name, known, bound)
+        return _text(name, known, bound, one)
     if bound.rest:
         return _unclear(name, known, words, bound.rest[0].source)
     reads, writes = bound.paths(known.paths), bound.paths(known.writes)
@@ -288,12 +66,17 @@ def use_of_cmdlet(name: str, known: Cmdlet, words: Words, one: Simple) -> Use:
 _LOOK_UP = frozenset(["Get-Command", "Get-Help", "Get-Module", "Join-Path", "Split-Path"])
 """Cmdlets that may look for a file of the name that they get."""
 
+_TELL_OF_COMMANDS = frozenset(["Get-Command", "Get-Help", "Get-Module"])
+"""Cmdlets that run parts of a script or a module that they describe, such as ``dynamicparam``."""
+
+_BARE_NAME = lazy_pattern(rf"[\w.+*?{STAR}-]+")
+
 
 def _unclear(name: str, known: Cmdlet, words: Words, what: str) -> Use:
     """Return a use of a cmdlet with arguments that are not known; all of them may be paths."""
     reason = f"{name!r} is used with {what!r}, which is not known"
     targets = tuple(
-        each for word in words if not word.source.startswith("-") for each in _members(word)
+        each for word in words if not word.source.startswith("-") for each in members_of(word)
     )
     if known.kind == "destroys":
         return Use("destroys", f"{name!r} removes or empties files", writes=targets)
@@ -303,7 +86,7 @@ def _unclear(name: str, known: Cmdlet, words: Words, what: str) -> Use:
 
 
 def _reading(name: str, known: Cmdlet, reads: tuple[Word, ...], one: Simple) -> Use:
-    paths = [_place(word) for word in reads]
+    paths = [drive_of(word) for word in reads]
     if "\\" in paths:
         return Use("network", f"{name!r} reaches another machine", hosts=(ANY_HOST,))
     drives = {place for place in paths if place}
@@ -320,49 +103,66 @@ def _reading(name: str, known: Cmdlet, reads: tuple[Word, ...], one: Simple) -> 
 
 def _fed(name: str, known: Cmdlet, one: Simple) -> Use:
     """Return what a cmdlet reads whose paths come through the pipeline."""
-    fed = [full_name(word) for word in one.upstream]
-    if any(word.source.startswith(("{", "(", "$", "@")) for word in one.upstream):
-        return Use("unknown", f"{name!r} reads what only a run can tell")
-    lists_files = {"Get-ChildItem", "Get-Item", "Resolve-Path"}.intersection(fed)
+    untold = Use("unknown", f"{name!r} reads what only a run can tell")
+    commands = _split(one.upstream)
+    fed = [full_name(words[0]) if words else "" for words in commands]
+    if not all(fed) or "Get-Variable" in fed or any(map(_may_hold_files, one.upstream)):
+        return untold
+    lists_files = _LIST_FILES.intersection(fed)
     if lists_files and known.fed != "unknown":
+        if not all(map(_passes_files_on, fed, commands)):
+            return untold
         places = tuple(
-            _globbed(each)
-            for word in map(_value_of, one.upstream)
-            for each in _members(word)
-            if each.text and full_name(each) not in tables().cmdlets
+            globbed(each)
+            for word in map(value_of, one.upstream)
+            for each in members_of(word)
+            if each.text and word != PIPE and full_name(each) not in tables().cmdlets
         )
         here = (Word(".", (".",)),)
         return Use("reads", reads=(*here, *places), is_deep=True, takes_any=True)
     if known.fed == "either" and fed:
         return Use("reads", takes_any=True)
-    return Use("unknown", f"{name!r} reads what only a run can tell")
+    return untold
 
 
-def _value_of(word: Word) -> Word:
-    """Return a word without the name of a parameter."""
-    if not word.source.startswith("-"):
-        return word
-    return Word(word.source, tuple(one.partition(":")[2] for one in word.options), word.splits)
+_LIST_FILES = frozenset(["Get-ChildItem", "Get-Item", "Resolve-Path"])
+_KEEP_FILES = _LIST_FILES | {"Where-Object", "Sort-Object"}
+_STRING = lazy_pattern(r'(?:-\w+:)?"[^"]*"')
 
 
-def _globbed(word: Word) -> Word:
-    """Return a path in which the cmdlet itself expands wildcards, also within quotes."""
-    options = tuple(re.sub(r"[*?]|\[[^\]]*\]", STAR, one) for one in word.options)
-    return Word(word.source, options, word.splits)
+def _split(upstream: Words) -> list[list[Word]]:
+    """Return the commands that feed a command."""
+    commands: list[list[Word]] = [[]]
+    for word in upstream:
+        if word == PIPE:
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return commands
 
 
-def _place(word: Word) -> str:
-    r"""Return the drive of PowerShell that a path names, ``\`` for another machine, or nothing."""
-    for text in word.options:
-        plain = text.lower()
-        if re.match(r"[\\/]{2}", text):
-            return "\\"
-        provider = re.split(r"[\\/]", plain.partition("::")[0])[-1]
-        if "::" in plain and provider in _PROVIDERS:
-            return provider
-        if found := _DRIVE.match(plain):
-            return found[1]
-    return ""
+def _may_hold_files(word: Word) -> bool:
+    """Could a word of a command be files that a variable or a block holds?"""
+    if any(UNKNOWN in one for one in word.options):
+        return _STRING.fullmatch(word.source) is None
+    return any(map(drive_of, members_of(value_of(word))))
+
+
+def _passes_files_on(name: str, words: Words) -> bool:
+    """Does a command hand on the files that it lists or gets, and nothing else?"""
+    if name in _KEEP_FILES:
+        return True
+    if name == "ForEach-Object":
+        return [word.text.lower() for word in words[1:]] in (["fullname"], ["name"])
+    if name != "Select-Object":
+        return False
+    try:
+        bound = bind(words[1:], tables().cmdlets[name])
+    except Unclear:
+        return False
+    others = bound.words(["Property", "ExcludeProperty", "InputObject"])
+    shown = bound.words(["ExpandProperty"])
+    return not (bound.rest or others) and all(w.text.lower() in {"fullname", "name"} for w in shown)
 
 
 def _writing(
@@ -372,7 +172,7 @@ def _writing(
     reads: tuple[Word, ...],
     writes: tuple[Word, ...],
 ) -> Use:
-    places = {_place(word) for word in (*reads, *writes)} - {""}
+    places = {drive_of(word) for word in (*reads, *writes)} - {""}
     if "\\" in places:
         return Use("network", f"{name!r} reaches another machine", hosts=(ANY_HOST,))
     if places & {"hklm", "hkcu", "registry", "cert", "wsman", "hku"} or any(
@@ -403,10 +203,14 @@ def _writing(
     return Use("writes", reason, reads=reads, writes=targets)
 
 
-def _text(name: str, known: Cmdlet, bound: CmdletArguments) -> Use:
+def _text(name: str, known: Cmdlet, bound: CmdletArguments, one: Simple) -> Use:
     """Return a use of a cmdlet that only works on objects."""
     given = (*bound.rest, *(word for _, word in bound.given if word is not None))
-    if name in _LOOK_UP and any(_place(word) == "\\" for word in given):
+    if name in _TELL_OF_COMMANDS and not any(drive_of(word) == "\\" for word in given):
+        names = [text for word in given for text in word.options]
+        if one.is_piped or not all(map(_BARE_NAME.fullmatch, names)):
+            return Use("unknown", f"{name!r} may run a part of a script that it describes")
+    if name in _LOOK_UP and any(drive_of(word) == "\\" for word in given):
         return Use("network", f"{name!r} reaches another machine", hosts=(ANY_HOST,))
     blocks = [word for word in bound.words(known.blocks) if word.text != word.source]
     unsure = [word for word in blocks if UNKNOWN in word.text and not word.source.startswith("{")]
@@ -432,7 +236,7 @@ def _running(name: str, known: Cmdlet, words: Words) -> Use:
     """Return a use of a cmdlet that runs other code."""
     try:
         bound = bind(words, known)
-    except _Unclear:
+    except Unclear:
         bound = None
     if name == "Invoke-Expression" and bound and len(bound.given) == 1 and not bound.rest:
         texts = bound.words(["Command"])
@@ -456,21 +260,17 @@ def _hosts(words: Words) -> tuple[str, ...]:
     return hosts_of("curl", found) if found and is_plain and not risky else (ANY_HOST,)
 
 
-def use_of_method(name: str, words: Words) -> Use:
-    """Return what calling a method does, by its name alone: its object's type is not known."""
-    lists = tables().lists
+def use_of_method(name: str, words: Words, folders: Sequence[str]) -> Use:
+    """Return what calling a method does, by its name alone: its object's type is not known.
+
+    Args:
+        name: The name, in lower case, behind a dot or a type.
+        words: The arguments.
+        folders: Where PowerShell may be then.
+    """
     if name.startswith("["):
-        kind, _, method = name[1:].partition("]::")
-        full = f"{kind}.{method}"
-        if full in lists["destroying statics"]:
-            return Use("destroys", f"'{name}' removes files", writes=tuple(words[:1]))
-        if full in lists["writing statics"]:
-            return writing(f"'{name}' changes files", *words)
-        if full in lists["reading statics"]:
-            return _reading(f"{name}()", Cmdlet("reads"), tuple(words), _NOT_FED)
-        if kind in lists["harmless types"] or full in lists["harmless statics"]:
-            return Use("reads", takes_any=True)
-        return Use("unknown", f"calls '{name}', which is not known")
+        return _use_of_static(name, words, folders)
+    lists = tables().lists
     plain = name.lstrip(".:")
     if plain in lists["destroying methods"]:
         return Use("destroys", f"calls '{plain}', which removes or ends something")
@@ -480,6 +280,30 @@ def use_of_method(name: str, words: Words) -> Use:
     if is_harmless:
         return Use("reads", takes_any=True)
     return Use("unknown", f"calls the method {plain!r}, which is not known")
+
+
+def _use_of_static(name: str, words: Words, folders: Sequence[str]) -> Use:
+    """Return what a static method does.
+
+    .NET knows no drives of PowerShell, and stays in the folder in which PowerShell began.
+    """
+    lists = tables().lists
+    kind, _, method = name[1:].partition("]::")
+    full = f"{kind}.{method}"
+    if full in lists["destroying statics"]:
+        return Use("destroys", f"'{name}' removes files", writes=tuple(words[:1]))
+    if full in lists["writing statics"]:
+        return writing(f"'{name}' changes files", *words)
+    drives = {drive_of(word) for word in words} - {""}
+    if full in lists["reading statics"]:
+        if tuple(folders) != AT_START or drives - {"\\"}:
+            return Use("unknown", f"'{name}' reads from a folder that only a run can tell")
+        return _reading(f"{name}()", Cmdlet("reads"), tuple(words), _NOT_FED)
+    if "\\" in drives:
+        return Use("network", f"'{name}' may reach another machine", hosts=(ANY_HOST,))
+    if kind in lists["harmless types"] or full in lists["harmless statics"]:
+        return Use("reads", takes_any=True)
+    return Use("unknown", f"calls '{name}', which is not known")
 
 
 _NOT_FED = Simple((), (), (), 0, 0, ())

@@ -10,7 +10,7 @@ import re
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands import dangerous, effects
 from indwell.policy.commands.path_rules import Grounds
-from indwell.policy.commands.powershell.cmdlets import full_name, named
+from indwell.policy.commands.powershell.arguments import full_name, named
 from indwell.policy.commands.powershell.programs import use_in_powershell
 from indwell.policy.shell.items import Simple, joined
 from indwell.policy.shell.powershell import PowerShellReading

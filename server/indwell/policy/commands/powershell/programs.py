@@ -11,18 +11,15 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands import effects
 from indwell.policy.commands.path_rules import Grounds
-from indwell.policy.commands.powershell.cmdlets import (
-    CMDLET_NAME,
-    Words,
-    tables,
-    use_of_cmdlet,
-    use_of_method,
-)
+from indwell.policy.commands.powershell.arguments import CMDLET_NAME, Words, tables
+from indwell.policy.commands.powershell.cmdlets import use_of_cmdlet, use_of_method
 from indwell.policy.commands.verdict import Use, working, writing
 from indwell.policy.shell.items import Simple
-from indwell.policy.shell.words import Word
+from indwell.policy.shell.words import STAR, Word
 
 _CMD = lazy_pattern(r"[\w \t./\\:*?~-]*")
+_EXPANDED = lazy_pattern(r"^[@~]|[*?\[{'`]")
+_FINDS = lazy_pattern(r"[/-](?:[beilmnoprvx]+|c:.*)", re.IGNORECASE | re.DOTALL)
 _CMD_READS = frozenset(["cd", "dir", "echo", "type", "ver", "vol"])
 _CMD_WRITES = frozenset(["copy", "md", "mkdir", "mklink", "move", "ren", "rename", "xcopy"])
 _CMD_REMOVES = frozenset(["del", "erase", "rd", "rmdir"])
@@ -38,7 +35,7 @@ def use_in_powershell(words: tuple[Word, ...], one: Simple, grounds: Grounds) ->
     """
     first = words[0]
     if first.text.endswith("()") and first.text.startswith((".", "[")):
-        return use_of_method(first.text[:-2].lower(), words[1:])
+        return use_of_method(first.text[:-2].lower(), words[1:], one.folders)
     if not first.is_literal:
         return Use("unknown", "only a run can tell which command that is")
     if first.text == "." and not all(word.is_literal for word in words[1:2]):
@@ -62,22 +59,37 @@ def _program(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
     name = words[0].text
     lower = effects.base_name(words[0]).lower()
     short = re.sub(r"\.(?:exe|com|cmd|bat)$", "", lower)
-    if short in {"powershell", "pwsh"}:
-        return _powershell(words)
-    if short == "cmd":
-        return _cmd(words[1:])
+    if short in {"powershell", "pwsh", "cmd"}:
+        use = _cmd(words[1:]) if short == "cmd" else _powershell(words)
+        if "/" in name and use.kind == "reads":
+            return _unsure(use, f"{name!r} may be another program of that name")
+        return use
     if short in effects.SHELLS | {"wsl", "wscript", "cscript", "mshta"}:
         return Use("unknown", f"{short!r} runs a text or a script in another shell")
     if "/" in name:
         if any(grounds.is_inside(path) for path in grounds.paths(name, ("",))):
             return working(f"runs a program of the workspace, {name!r}")
         return Use("unknown", f"runs the program {name!r}, which is not known")
-    if use := _of_windows(short, words):
-        return use
+    if known := _of_windows(short, words):
+        return known
     use = effects.use_of(words, one, grounds)
+    if use.kind == "reads" and _expands_itself(short, words):
+        return _unsure(use, f"{short!r} may expand wildcards and quotes by itself")
     if not all(word.is_known for word in words[1:]):
         return msgspec.structs.replace(use, takes_any=False)
     return use
+
+
+def _unsure(use: Use, reason: str) -> Use:
+    return msgspec.structs.replace(use, kind="unknown", reason=reason)
+
+
+def _expands_itself(name: str, words: Words) -> bool:
+    """Could a program take a word apart once more, as those that come with Git's bash do?"""
+    if name == "jq":
+        return any(re.search(r"[*?]", word.text) for word in words[2:])
+    is_exact = name in tables().lists["exact programs"]
+    return not is_exact and any(_EXPANDED.search(one) for w in words[1:] for one in w.options)
 
 
 def _of_windows(name: str, words: tuple[Word, ...]) -> Use | None:
@@ -92,9 +104,12 @@ def _of_windows(name: str, words: tuple[Word, ...]) -> Use | None:
     if name in lists["text programs"] and len(words) == 1:
         return Use("reads")
     if name == "findstr" and all(word.is_known for word in words):
-        if any(re.match(r"[/-]\w*[fgds]", word.text.lower()) for word in words):
+        options = [word.text for word in words[1:] if word.text.startswith(("/", "-"))]
+        if not all(map(_FINDS.fullmatch, options)):
             return Use("unknown", "'findstr' with such options reads more than it names")
-        return Use("reads", reads=tuple(w for w in words[2:] if not w.text.startswith(("/", "-"))))
+        begin = 1 if any(one[1:3].lower() == "c:" for one in options) else 2
+        rest = (word for word in words[begin:] if not word.text.startswith(("/", "-")))
+        return Use("reads", reads=tuple(_expanded(word.source, word.text) for word in rest))
     if name == "where" and all(re.fullmatch(r"[\w.+-]+", word.text) for word in words[1:]):
         return Use("reads")
     if name in lists["other programs"]:  # elsewhere, a program of that name does something else
@@ -130,7 +145,10 @@ def _other_powershell(words: tuple[Word, ...]) -> Use:
             return Use("reads", texts=(text,), takes_any=True) if text else _HIDDEN
         if name and "file".startswith(name):
             return Use("writes", "runs a script", reads=tuple(rest[:1]), is_work=True)
-        if name and any(one.startswith(name) for one in _POWERSHELL_VALUES):
+        if name in {"wd", "v"} or (name and any(one.startswith(name) for one in _ELSEWHERE)):
+            use = _other_powershell((words[0], *rest[1:]))
+            return _unsure(use, "runs a text in another folder or version of PowerShell")
+        if name and any(one.startswith(name) for one in _POWERSHELL_VALUES) and name != "i":
             rest = rest[1:]
         elif not name or not any(one.startswith(name) for one in _POWERSHELL_SWITCHES):
             return _UNTOLD
@@ -146,7 +164,8 @@ def _text_of(words: Words) -> Use:
 
 _UNTOLD = Use("unknown", "runs what only a run can tell in another PowerShell")
 _HIDDEN = Use("unknown", "runs an encoded text that cannot be read")
-_POWERSHELL_VALUES = ("outputformat", "inputformat", "windowstyle", "version", "workingdirectory")
+_POWERSHELL_VALUES = ("outputformat", "inputformat", "windowstyle")
+_ELSEWHERE = ("version", "workingdirectory")
 _POWERSHELL_SWITCHES = ("nologo", "noprofile", "noninteractive", "sta", "mta", "noexit")
 
 
@@ -155,6 +174,11 @@ def _decoded(text: str) -> str:
         return base64.b64decode(text, validate=True).decode("utf-16-le")
     except (binascii.Error, ValueError):
         return ""
+
+
+def _expanded(source: str, text: str) -> Word:
+    """Return a path in which the program itself expands wildcards."""
+    return Word(source, (re.sub(r"[*?]", STAR, text),))
 
 
 def _cmd(words: Words) -> Use:
@@ -168,7 +192,7 @@ def _cmd(words: Words) -> Use:
         removes = re.search(r"(?<!\w)(?:del|erase|rd|rmdir|format)\b", " ".join(texts).lower())
         return Use("destroys", "'cmd' may remove files") if removes else unknown
     first, _, behind = text.partition(" ")
-    operands = tuple(Word(one, (one,)) for one in behind.split() if not one.startswith("/"))
+    operands = tuple(_expanded(one, one) for one in behind.split() if not one.startswith("/"))
     name = first.lower()
     if re.search(r"(?:^|[\s&|(])(?:del|erase|rd|rmdir|format)\b", text.lower()):
         return Use("destroys", f"'cmd {name}' removes files", writes=operands)
