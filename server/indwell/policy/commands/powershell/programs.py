@@ -196,7 +196,9 @@ def _cmd(words: Words) -> Use:
     name = first.lower()
     if re.search(r"(?:^|[\s&|(])(?:del|erase|rd|rmdir|format)\b", text.lower()):
         return Use("destroys", f"'cmd {name}' removes files", writes=operands)
-    if not _CMD.fullmatch(text):
+    if not _CMD.fullmatch(text) or not all(
+        re.fullmatch(r"/[a-z][a-z:-]*", one) for one in behind.lower().split() if one[0] == "/"
+    ):
         return unknown
     if name in _CMD_READS and (name not in {"cd", "echo"} or not operands):
         return Use("reads", reads=operands, is_here=not operands)
