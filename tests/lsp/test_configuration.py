@@ -14,7 +14,7 @@ from indwell.errors import UserError
 from indwell.lsp.wire.envelope import RequestError
 from indwell.providers.offered_models import OfferedModel
 from indwell.service.configuration import Configuration, Configured, model_identity
-from indwell.service.sessions.session_settings import in_mode
+from indwell.service.sessions.session_settings import SessionSettings, in_mode
 from indwell.settings.model import Settings
 from support.editing import SERVE, Editor, Home, editing
 from support.loopback_endpoint import LoopbackEndpoint, say
@@ -36,9 +36,12 @@ class Users:
 
     def __init__(self, **settings: Any) -> None:
         self.settings = Settings(**settings)
+        self.problem = ""
         self.offered: tuple[str, ...] | None = None
 
     def read(self, _options: Mapping[str, Any], _roots: tuple[Path, ...]) -> Configured:
+        if self.problem:
+            return Configured(Settings(), problem=self.problem)
         return Configured(self.settings)
 
     async def models(self, _settings: Settings) -> tuple[OfferedModel, ...]:
@@ -276,3 +279,46 @@ async def test_settings_that_say_plan_meanwhile_leave_no_freer_mode_to_go_back_t
     await configuration.read_again()
     configuration.leave_plan()
     assert configuration.settings.mode == "review"
+
+
+async def test_settings_that_break_keep_the_rules_of_before() -> None:
+    users = Users(mode="plan", deny=("private/**",))
+    configuration = await configured(users, {"round_limit": 3})
+    of_turn = SessionSettings(configuration)
+    users.problem = "config.toml: line 3 is no TOML"
+    await configuration.read_again()
+    assert (of_turn.now.mode, of_turn.now.deny, of_turn.now.round_limit) == (
+        "plan",
+        ("private/**",),
+        3,
+    )
+    await configuration.take({"mode": "plan", "round_limit": 2})  # the editor may still tighten
+    assert (configuration.problem, of_turn.now.round_limit) == (users.problem, 2)
+    users.problem = ""
+    await configuration.read_again()
+    assert configuration.problem == ""
+
+
+async def test_a_new_mode_in_the_settings_ends_what_a_session_or_turn_chose_before() -> None:
+    users = Users(mode="review")
+    configuration = await configured(users)
+    beside, of_turn = SessionSettings(configuration), SessionSettings(configuration)
+    beside.keep(mode="auto")
+    of_turn.begin_turn("auto")
+    users.settings = Settings(mode="plan")
+    await configuration.read_again()
+    assert (beside.now.mode, of_turn.now.mode) == ("plan", "plan")
+    users.settings = Settings(mode="review")
+    await configuration.read_again()
+    assert (beside.now.mode, of_turn.now.mode) == ("review", "review")
+
+
+async def test_a_session_beside_does_not_follow_a_choice_after_the_settings_changed() -> None:
+    users = Users(mode="review")
+    configuration = await configured(users)
+    beside = SessionSettings(configuration)
+    beside.keep()
+    users.settings = Settings(mode="plan")
+    await configuration.read_again()
+    configuration.choose_mode("auto")  # for the current session
+    assert beside.now.mode == "plan"

@@ -200,6 +200,29 @@ async def test_a_mode_that_is_chosen_for_one_session_reaches_no_other(tmp_path) 
         assert any("is not open" in one for one in desk.editor.messages)
 
 
+async def test_a_mode_chosen_during_a_turn_replaces_the_one_that_its_prompt_requested(
+    tmp_path,
+) -> None:
+    async with a_desk(tmp_path) as desk:
+        other = await desk.older("other")
+        gates = {"main": asyncio.Event(), "other": asyncio.Event()}
+        for word, gate in gates.items():
+            edits = say(calls=[("edit_file", EDIT)])
+            look = say(calls=[READ])
+            desk.scripts.play(word, look, Answer((gate, *edits.parts), headers=SSE), say("Well."))
+        main, beside = desk.prompt("main", "new", "auto"), desk.prompt("other", other, "auto")
+        await desk.asked("main", 2)
+        await desk.asked("other", 2)
+        await desk.editor.execute("indwell.mode", {"mode": "plan"})
+        await desk.editor.execute("indwell.mode", {"mode": "plan", "session": other})
+        for gate in gates.values():
+            gate.set()
+        await asyncio.gather(main, beside)
+        assert "plan" in results(desk.scripts.seen["main"][-1])[-1]
+        assert "plan" in results(desk.scripts.seen["other"][-1])[-1]
+        assert desk.home.shop.read_text(encoding="utf-8") == SOURCE
+
+
 async def test_a_permission_for_one_session_does_not_apply_to_a_parallel_session(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         other = await desk.older("other")

@@ -31,7 +31,7 @@ class Configured(msgspec.Struct, frozen=True):
     """The settings as read from their sources.
 
     Attributes:
-        settings: The defaults if there is a ``problem``.
+        settings: With a ``problem``, those before it; the defaults if there were none.
         notices: What was ignored in the sources, a sentence each.
         problem: Why the settings cannot be used; empty if they can.
     """
@@ -175,7 +175,10 @@ class Configuration:
         async with self._reading:  # a second caller finds nothing new
             before = self._read
             read = self._read_sources
-            self._users = await asyncio.to_thread(read, self._options, self._roots)
+            users = await asyncio.to_thread(read, self._options, self._roots)
+            if users.problem:  # a turn that runs must not lose its rules
+                users = msgspec.structs.replace(users, settings=self._users.settings)
+            self._users = users
             self._read, self._has_looked = self._tightened(self._users), True
             if self._read.settings.mode != before.settings.mode:
                 self._mode, self._before_plan = None, "review"
@@ -291,10 +294,11 @@ class Configuration:
             one.update()
 
     def _tightened(self, read: Configured) -> Configured:
-        if not self._section or read.problem:
+        if not self._section:
             return read
         tighter = tighten(read.settings, self._section, SOURCE, chooses=True)
-        return Configured(tighter.settings, (*read.notices, *tighter.notices))
+        notices = (*read.notices, *tighter.notices)
+        return Configured(tighter.settings, notices, read.problem)
 
 
 def model_identity(settings: Settings) -> tuple[object, ...]:

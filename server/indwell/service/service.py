@@ -332,7 +332,7 @@ class Service:
         return missed
 
     def set_mode(self, mode: Mode, session: str | None = None) -> None:
-        """Choose the mode; it applies from the next call on.
+        """Choose the mode; it applies from the next call on, also in a turn with one of its own.
 
         Args:
             mode: The mode.
@@ -341,11 +341,16 @@ class Service:
         Raises:
             UserError: The session is not open.
         """
+        current = self.sessions.current
         if session in {None, self.sessions.id}:
+            settings = None if current is None else self.sessions.settings_of(current)
             self.configuration.choose_mode(mode)
-            return
-        hint = "send the mode along with the next prompt to it"
-        self._settings_of_open(session, hint).keep(mode=mode)
+        else:
+            hint = "send the mode along with the next prompt to it"
+            settings = self._settings_of_open(session, hint)
+            settings.keep(mode=mode)
+        if settings is not None:
+            settings.end_turn()  # a running turn follows, too, whatever its prompt requested
 
     def set_effort(self, effort: Effort, session: str | None = None) -> None:
         """Choose how much the model thinks, from the next turn on.

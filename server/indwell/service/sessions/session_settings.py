@@ -30,20 +30,19 @@ class OwnChoice(NamedTuple):
         mode: The session's mode.
         model: The session's model.
         effort: The session's effort.
-        configured: The mode in the user's settings at that time.
     """
 
     mode: Mode
     model: str
     effort: Effort
-    configured: Mode
 
 
 class SessionSettings:
     """The settings in force for a session.
 
-    The current session follows the user's choices. A session beside it keeps its mode and model,
-    until the user's own settings get another mode, which applies to all.
+    The current session follows the user's choices. A session beside it keeps its mode and model.
+    If the user's own settings get another mode, that mode replaces all that were chosen before:
+    those of sessions, and those that prompts requested for their turns.
 
     Args:
         configuration: The user's settings, with the choices for the current session.
@@ -57,6 +56,7 @@ class SessionSettings:
         self._configuration = configuration
         self._turn_mode: Mode | None = None
         self._own: OwnChoice | None = None
+        self._configured = configuration.configured_mode
         self.now = self.between_turns = configuration.settings
         configuration.followers.add(self)
 
@@ -71,7 +71,7 @@ class SessionSettings:
         self.update()
 
     def end_turn(self) -> None:
-        """Return to the mode between turns."""
+        """Return to the mode between turns: the turn ended, or the user chose another mode."""
         self.begin_turn(None)
 
     def keep(
@@ -86,8 +86,7 @@ class SessionSettings:
         """
         now = self.between_turns
         own_effort = now.effort if effort is None else effort
-        configured = self._configuration.configured_mode
-        self._own = OwnChoice(mode or now.mode, model or now.model, own_effort, configured)
+        self._own = OwnChoice(mode or now.mode, model or now.model, own_effort)
         self.update()
 
     def follow(self) -> None:
@@ -97,12 +96,14 @@ class SessionSettings:
 
     def update(self) -> None:
         """Put the settings of the session together again; implements ``Follower``."""
+        configured = self._configuration.configured_mode
+        if configured != self._configured:
+            self._configured, self._turn_mode = configured, None
+            self._own = self._own and self._own._replace(mode=configured)
         settings, own = self._configuration.settings, self._own
         if own is not None:
-            is_kept = own.configured == self._configuration.configured_mode
-            mode = own.mode if is_kept else settings.mode
             settings = msgspec.structs.replace(
-                settings, mode=mode, model=own.model, effort=own.effort
+                settings, mode=own.mode, model=own.model, effort=own.effort
             )
         self.between_turns = settings
         self.now = in_mode(settings, self._turn_mode)
