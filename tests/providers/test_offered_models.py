@@ -67,10 +67,11 @@ def test_models_that_cannot_chat_are_left_out() -> None:
             {"id": "m"},
             {"id": "\x1b[31mred"},
             {"id": 7},
+            {"id": "a kind that is a list", "type": ["embedding"]},
             "text",
         ]
     }
-    assert parse_models(answer) == (OfferedModel("m"),)
+    assert parse_models(answer) == (OfferedModel("m"), OfferedModel("a kind that is a list"))
 
 
 def test_a_server_without_models_gives_an_empty_list_and_any_other_page_no_list() -> None:

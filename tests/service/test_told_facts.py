@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from indwell.messages import Usage
+from indwell.providers.fetch import SMALL_B
 from indwell.service.endpoint.model_list import ask_for_facts, facts_of
 from indwell.settings.credentials import Secret
 from indwell.settings.model import Settings
 from indwell.wiring.model import make_model
-from support.loopback_endpoint import HANG, Answer, Seen, endpoint_in_thread, refuse
+from support.loopback_endpoint import HANG, Answer, Seen, endpoint_in_thread, raw, refuse
 from support.model_server import answering, listed, page, with_gets
 from support.platforms import posix_only
 
@@ -109,6 +111,22 @@ LOCAL = {
 }
 
 
+SENSELESS = {"truth": True, "huge": 10**30, "negative": -5, "text": "8192", "fraction": 2.5}
+
+
+@pytest.mark.parametrize("kind", SENSELESS)
+def test_a_senseless_window_of_one_endpoint_costs_no_other_its_facts(kept_file, kind) -> None:
+    with endpoint_in_thread(through_proxy(listed("m", max_model_len=40_960))) as gateway:
+        ask_for_facts([gateway_at(f"sane-{kind}.example", gateway.base_url, "m")])
+    more = {"/props": {"default_generation_settings": {"n_ctx": SENSELESS[kind]}}}
+    with endpoint_in_thread(through_proxy(listed("q", owned_by="llamacpp"), more)) as gateway:
+        odd = gateway_at(f"odd-{kind}.example", gateway.base_url, "q")
+        ask_for_facts([odd])
+    assert (facts_of(odd).window, facts_of(odd).known) == (32_000, False)
+    kept = json.loads(kept_file.read_text(encoding="utf-8")).values()
+    assert [one["model"]["window"] for one in kept] == [40_960, None]
+
+
 @pytest.mark.parametrize("kind", LOCAL)
 def test_a_local_server_reports_its_actual_window(kind) -> None:
     models, more, window = LOCAL[kind]
@@ -200,6 +218,13 @@ def test_user_settings_override_endpoint_facts_without_a_request() -> None:
         assert server.seen  # for the price
 
 
+def deeply_owned() -> Answer:
+    """A list that a thread, with its short stack, decodes and its caller cannot print."""
+    depth = sys.getrecursionlimit() - 30
+    owner, long = "[" * depth + "]" * depth, "x" * SMALL_B
+    return raw(200, f'{{"data": [{{"id": "m", "owned_by": {owner}}}], "more": "{long}"}}')
+
+
 SILENT = {
     "refuses": refuse(500, "broken"),
     "is no list": page({"error": "x"}),
@@ -207,6 +232,8 @@ SILENT = {
     "hangs": Answer((HANG,)),
     "a window of nothing": page(listed("m", max_model_len=1)),
     "a window of text": page(listed("m", max_model_len="40000")),
+    "a kind that is no text": page(listed("m", type=["llm"])),
+    "an owner in a deep nest": deeply_owned(),
 }
 
 

@@ -19,6 +19,7 @@ from indwell.providers.offered_models import (
     owners,
     parse_models,
     running_contexts,
+    token_count,
 )
 
 SEARCH_S = 1.0  # seconds for all of it; a server on this machine answers within milliseconds
@@ -172,8 +173,8 @@ def _with_running_window(
     """Return models with the context that llama.cpp was started with, not the trained one."""
     settings = properties if isinstance(properties, dict) else {}
     generation = settings.get("default_generation_settings")
-    window = generation.get("n_ctx") if isinstance(generation, dict) else None
-    if not isinstance(window, int) or window <= 0:
+    window = token_count(generation.get("n_ctx")) if isinstance(generation, dict) else None
+    if window is None:
         return models
     return tuple(
         msgspec.structs.replace(model, window=window, source="endpoint") for model in models

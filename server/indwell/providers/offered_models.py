@@ -20,6 +20,7 @@ MAX_PARAMETERS = 10**14  # a larger number is a mistake
 TRAINED = "as trained"
 LEAST_WINDOW = 1_024  # tokens; no model that is served has less, so a smaller figure is a mistake
 _MAX_NAME = 200  # characters
+_NO_CHAT = ("embeddings", "embedding")  # no set: a hostile type may be a list
 
 
 class OfferedModel(msgspec.Struct, frozen=True):
@@ -97,9 +98,8 @@ def owners(answer: object) -> frozenset[str]:
     entries = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(entries, list):
         return frozenset()
-    return frozenset(
-        str(entry.get("owned_by")) for entry in entries[:MAX_MODELS] if isinstance(entry, Mapping)
-    )
+    named = (entry.get("owned_by") for entry in entries[:MAX_MODELS] if isinstance(entry, Mapping))
+    return frozenset(one for one in named if isinstance(one, str))
 
 
 def ollama_facts(model: OfferedModel, shown: object) -> OfferedModel:
@@ -108,7 +108,7 @@ def ollama_facts(model: OfferedModel, shown: object) -> OfferedModel:
         return model
     information = _mapping(shown.get("model_info"))
     trained = next(
-        (_count(value) for name, value in information.items() if name.endswith(".context_length")),
+        (token_count(value) for name, value in information.items() if name.endswith(".context_length")),
         None,
     )
     capabilities = shown.get("capabilities")
@@ -138,8 +138,8 @@ def litellm_facts(model: OfferedModel, answer: object) -> OfferedModel:
     if not found:
         return model
     dearest = max(found, key=lambda info: _price(info.get("input_cost_per_token")) or 0)
-    windows = [_count(info.get("max_input_tokens")) for info in found]
-    limits = [_count(info.get("max_output_tokens")) for info in found]
+    windows = [token_count(info.get("max_input_tokens")) for info in found]
+    limits = [token_count(info.get("max_output_tokens")) for info in found]
     window = min((one for one in windows if one), default=model.window)
     rates = _litellm_rates(dearest)
     if rates is None:
@@ -210,9 +210,10 @@ def running_contexts(answer: object) -> Mapping[str, int]:
     entries = answer.get("models") if isinstance(answer, Mapping) else None
     found = {}
     for entry in entries if isinstance(entries, list) else ():
-        size = _count(entry.get("context_length")) if isinstance(entry, Mapping) else None
+        name = entry.get("name") if isinstance(entry, Mapping) else None
+        size = token_count(entry.get("context_length")) if isinstance(name, str) else None
         if size is not None:
-            found[str(entry.get("name"))] = size
+            found[name] = size
     return found
 
 
@@ -220,7 +221,7 @@ def _model(entry: Mapping[str, Any]) -> OfferedModel | None:
     name = entry.get("id") or entry.get("name") or entry.get("model")
     if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _MAX_NAME:
         return None
-    if entry.get("type") in {"embeddings", "embedding"} or _is_no_chat(entry):
+    if entry.get("type") in _NO_CHAT or _is_no_chat(entry):
         return None
     top, meta, pricing = (_mapping(entry.get(key)) for key in ("top_provider", "meta", "pricing"))
     most = entry.get("max_context_length")  # LM Studio, which reports a state, may have loaded less
@@ -287,10 +288,11 @@ def _price(value: object) -> float | None:
 
 
 def _first_count(*values: object) -> int | None:
-    return next((count for value in values if (count := _count(value)) is not None), None)
+    return next((count for value in values if (count := token_count(value)) is not None), None)
 
 
-def _count(value: object) -> int | None:
+def token_count(value: object) -> int | None:
+    """Return a number of tokens; None for any other value, or a senseless number."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= 10**9
     return value if is_count and isinstance(value, int) else None
 
