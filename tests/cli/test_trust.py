@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -324,3 +326,30 @@ async def test_h8_a_command_in_a_trusted_folder_cannot_change_a_restricted_subfo
         await call(home, "run", "go", base_url=endpoint.base_url)
     assert (inner / "keep.txt").read_text(encoding="utf-8") == "k"
     assert (home.workspace / "new").exists()
+
+
+def test_at_no_moment_of_a_look_is_a_folder_trusted_without_what_git_obeys_there(home) -> None:
+    git = home.workspace / ".git"
+    for name in ("objects", "refs"):
+        (git / name).mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (git / "config").write_text("[core]\n\thooksPath = hooks\n")
+    trust, root = FolderTrust(home.environment(), is_given=True), home.workspace.resolve()
+    unguarded: list[str] = []
+    done = trust.now((root,))
+
+    def watch(frame: FrameType, _event: str, _argument: object) -> None:
+        sys.setprofile(None)  # a decision of the event loop at this moment
+        now = trust.now((root,))
+        if now.trusted and not any(one.endswith("/hooks") for one in now.obeyed):
+            unguarded.append(frame.f_code.co_qualname)
+        sys.setprofile(watch)
+
+    assert not done.trusted
+    sys.setprofile(watch)
+    try:
+        trust.look((root,), Settings())
+    finally:
+        sys.setprofile(None)
+    assert trust.now((root,)).trusted
+    assert unguarded == []

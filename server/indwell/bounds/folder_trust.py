@@ -88,8 +88,9 @@ class FolderTrust:
         """
         named = trusted_folders(settings.trusted)
         found = tuple(self._look(root.resolve(), named) for root in roots)
-        self._standings = {**self._standings, **{one.folder: one for one in found}}
+        # Before the standings: a decision may come in between, and trusts no folder without these.
         self._git = {**self._git, **{one.folder: _git_of(Path(one.folder)) for one in found}}
+        self._standings = {**self._standings, **{one.folder: one for one in found}}
         return found
 
     def shown(self, standing: TrustStanding) -> TrustStanding:
