@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import time
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,6 +75,26 @@ def test_models_that_cannot_chat_are_left_out() -> None:
         ]
     }
     assert parse_models(answer) == (OfferedModel("m"), OfferedModel("a kind that is a list"))
+
+
+LONG = 380_000  # entries that a page of 8 MB has room for
+PAGES = {
+    "a list": (parse_models, [{}] * LONG),
+    "loaded models": (running_contexts, {"models": [{"name": "m"}] * LONG}),
+    "parameters": (num_ctx, {"parameters": "\n" * (8 << 20)}),
+    "facts": (
+        partial(ollama_facts, OfferedModel("m")),
+        {"model_info": dict.fromkeys(map(str, range(LONG)))},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_a_page_full_of_nothing_is_read_in_no_time(kind) -> None:
+    read, answer = PAGES[kind]
+    began = time.thread_time()
+    read(answer)
+    assert time.thread_time() - began < 0.05
 
 
 def test_a_server_without_models_gives_an_empty_list_and_any_other_page_no_list() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -15,11 +16,13 @@ import msgspec
 from indwell.providers.pricing import ModelPrices, Prices, Tier
 
 MAX_MODELS = 2_000  # OpenRouter lists some 400; nobody reads a longer list
+MAX_ENTRIES = 20_000  # of a list that are looked at, for those that cannot chat
 MAX_PRICE = 1.0  # dollars per token; a higher price is a mistake in the list
 MAX_PARAMETERS = 10**14  # a larger number is a mistake
 TRAINED = "as trained"
 LEAST_WINDOW = 1_024  # tokens; no model that is served has less, so a smaller figure is a mistake
 _MAX_NAME = 200  # characters
+_MAX_PARAMETERS = 10_000  # characters of a model file's settings
 _NO_CHAT = ("embeddings", "embedding")  # no set: a hostile type may be a list
 
 
@@ -84,7 +87,7 @@ def parse_models(answer: object) -> tuple[OfferedModel, ...] | None:
     if not isinstance(entries, Sequence) or isinstance(entries, str | bytes):
         return None
     found: dict[str, OfferedModel] = {}
-    for entry in entries:
+    for entry in entries[:MAX_ENTRIES]:
         model = _model(entry) if isinstance(entry, Mapping) else None
         if len(found) == MAX_MODELS:
             break
@@ -108,7 +111,11 @@ def ollama_facts(model: OfferedModel, shown: object) -> OfferedModel:
         return model
     information = _mapping(shown.get("model_info"))
     trained = next(
-        (token_count(value) for name, value in information.items() if name.endswith(".context_length")),
+        (
+            token_count(value)
+            for name, value in islice(information.items(), MAX_ENTRIES)
+            if name.endswith(".context_length")
+        ),
         None,
     )
     capabilities = shown.get("capabilities")
@@ -198,7 +205,8 @@ def _litellm_rates(info: Mapping[str, Any], ending: str = "") -> ModelPrices | N
 def num_ctx(shown: object) -> int | None:
     """Return the context that a model file of Ollama sets (``num_ctx``); None if it sets none."""
     parameters = shown.get("parameters") if isinstance(shown, Mapping) else None
-    for line in parameters.splitlines() if isinstance(parameters, str) else ():
+    text = parameters[:_MAX_PARAMETERS] if isinstance(parameters, str) else ""
+    for line in text.splitlines():
         name, _, value = line.strip().partition(" ")
         if name == "num_ctx" and value.strip().isdecimal():
             return int(value.strip()[:9])
@@ -208,11 +216,10 @@ def num_ctx(shown: object) -> int | None:
 def running_contexts(answer: object) -> Mapping[str, int]:
     """Return the context with which Ollama runs each loaded model, from ``/api/ps``."""
     entries = answer.get("models") if isinstance(answer, Mapping) else None
-    found = {}
-    for entry in entries if isinstance(entries, list) else ():
-        name = entry.get("name") if isinstance(entry, Mapping) else None
-        size = token_count(entry.get("context_length")) if isinstance(name, str) else None
-        if size is not None:
+    found: dict[str, int] = {}
+    for entry in map(_mapping, entries[:MAX_MODELS] if isinstance(entries, list) else ()):
+        name, size = entry.get("name"), token_count(entry.get("context_length"))
+        if isinstance(name, str) and size is not None:
             found[name] = size
     return found
 
