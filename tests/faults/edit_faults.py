@@ -26,8 +26,8 @@ from typing import Any
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names
 from indwell.files.atomic import replace_with, write_atomic
-from indwell.files.copying import write_all
 from indwell.files.reading import read_bytes
+from indwell.files.system.copying import write_all
 
 ERRORS = {"ENOSPC": 7, "EIO": 11, "EDQUOT": 5, "EINTR": 3}  # and every so many calls fail
 CALLS = (

@@ -24,8 +24,8 @@ from pathlib import Path
 
 from indwell.files.append_log import list_names
 from indwell.files.atomic import replace_with, write_atomic
-from indwell.files.copying import write_all
 from indwell.files.reading import read_bytes
+from indwell.files.system.copying import write_all
 
 KINDS = ("rename", "in place", "stream", "create")
 SIZE_B = 600_000  # large enough for a kill to come in the middle of a write

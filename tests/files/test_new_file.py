@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from indwell.files.append_log import list_names
-from indwell.files.copying import write_all
 from indwell.files.new_file import Fresh
 from indwell.files.system import calls
+from indwell.files.system.copying import write_all
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.atomic import replace_with
-from indwell.files.copying import copy_all, copy_range, write_all
 from indwell.files.reading import opened_beneath
+from indwell.files.system.copying import copy_all, copy_range, write_all
 from support.platforms import posix_only
 
 

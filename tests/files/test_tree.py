@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.files.quarantine import put_link
-from indwell.files.stub_folders import hold_stub, is_stub, make_stub, remove_stub
+from indwell.files.system.stub_folders import hold_stub, is_stub, make_stub, remove_stub
 from indwell.files.watch.installed_repositories import FRESH_NS
 from indwell.files.watch.tree import Tree
 from support.platforms import posix_only

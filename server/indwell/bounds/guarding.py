@@ -14,7 +14,7 @@ from indwell.bounds.aftermath import GuardedLook, settle, without
 from indwell.bounds.git_guarding import GitGuard
 from indwell.files.quarantine import Quarantine, error_reason, named
 from indwell.files.spelling import quoted
-from indwell.files.stub_folders import is_stub
+from indwell.files.system.stub_folders import is_stub
 from indwell.files.watch.installed_repositories import MOST_FOLDERS as MOST_INSTALLED
 from indwell.files.watch.installed_repositories import MOST_PATH_B, Installed
 from indwell.files.watch.new_names import MOST_WATCHED, POLL_S, Listener, NewNames

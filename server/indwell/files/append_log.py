@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from indwell.files.copying import write_all
 from indwell.files.locks import NoLocks, lock_now
 from indwell.files.system import calls
+from indwell.files.system.copying import write_all
 
 _MODE = 0o600
 

@@ -14,7 +14,6 @@ import msgspec
 
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.beneath import PathBeneath, find, parent_folder, plain_os_errors
-from indwell.files.copying import dress_like, write_all
 from indwell.files.in_place import (
     NotPutBack,
     free_name,
@@ -29,6 +28,7 @@ from indwell.files.reading import read_regular
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
 from indwell.files.system.access import is_users, same_readers
+from indwell.files.system.copying import dress_like, write_all
 from indwell.files.system.held_files import HeldOpen
 
 _NO_NEW_FILES = frozenset({errno.EACCES, errno.EPERM})

@@ -31,12 +31,12 @@ import msgspec
 
 from indwell.errors import EditRefused, ToolError
 from indwell.files.beneath import PathBeneath, parent_folder
-from indwell.files.copying import copy_all, copy_range, write_all
 from indwell.files.locks import WAIT_S, NoLocks, lock_now, wait_locked
 from indwell.files.new_file import known_name, usable
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
 from indwell.files.system.access import is_users
+from indwell.files.system.copying import copy_all, copy_range, write_all
 
 _UNSUPPORTED = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENODEV})
 _READ_WRITE = os.O_RDWR | calls.NOFOLLOW | calls.CLOEXEC | calls.NONBLOCK | calls.BINARY

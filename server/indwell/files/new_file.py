@@ -11,9 +11,9 @@ import stat
 from pathlib import Path
 
 from indwell.files.append_log import make_private_folder
-from indwell.files.copying import copy_all, set_mode, write_all
 from indwell.files.system import calls
 from indwell.files.system.access import is_alone
+from indwell.files.system.copying import copy_all, set_mode, write_all
 
 _CLOSED = -1
 _FLAGS = os.O_RDWR | calls.NOFOLLOW | calls.CLOEXEC | calls.BINARY

@@ -16,10 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from indwell.files.append_log import make_private_folder
-from indwell.files.copying import write_all
 from indwell.files.new_file import random_name
 from indwell.files.reading import read_regular
 from indwell.files.system import calls
+from indwell.files.system.copying import write_all
 
 _NO_FOLLOW = calls.NOFOLLOW
 _CLOSE = calls.CLOEXEC | calls.BINARY

@@ -23,8 +23,8 @@ import msgspec
 from indwell.errors import ToolError
 from indwell.files.append_log import make_private_folder
 from indwell.files.beneath import PathBeneath, parent_folder
-from indwell.files.copying import copy_all
 from indwell.files.system import calls
+from indwell.files.system.copying import copy_all
 from indwell.lazy_pattern import lazy_pattern
 
 MOST_B = 1 << 30  # largest file or folder that is copied to another file system

@@ -13,12 +13,12 @@ from typing import TypeVar
 from indwell.errors import EditRefused, NotText, TextMoved, TooLarge, ToolError
 from indwell.files.atomic import replace_with, write_atomic
 from indwell.files.beneath import locate
-from indwell.files.copying import copy_range, write_all
 from indwell.files.disk_names import true_path
 from indwell.files.listing import exists, list_folder
 from indwell.files.reading import OpenFile, opened_beneath, read_bytes, read_regular
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
+from indwell.files.system.copying import copy_range, write_all
 from indwell.files.user_files import delete_exactly, keep_copy
 from indwell.files.watch.file_watch import FolderWatch
 from indwell.workspace.base import (

@@ -25,7 +25,7 @@ from indwell.errors import ToolError
 from indwell.files.beneath import handle
 from indwell.files.private import NOWHERE, remove_own_tree, scratch_folder
 from indwell.files.quarantine import error_reason
-from indwell.files.stub_folders import hold_stub, make_stub, remove_stub
+from indwell.files.system.stub_folders import hold_stub, make_stub, remove_stub
 from indwell.sandbox.confine import seatbelt
 from indwell.sandbox.confine.bubblewrap import ENVIRONMENT, arguments, bound_places, fitting
 from indwell.sandbox.confine.cages import Cage
