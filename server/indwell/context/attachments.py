@@ -1,7 +1,7 @@
-"""Formats what the editor shows the model and what the user attaches to a prompt. Pure.
+"""Formats context from the editor and the user's attachments for the model. Pure.
 
-Paths come in as the model should see them, text as the buffer holds it. All sources share these
-functions, so a selection reads the same from each of them (``docs/context.md``).
+Paths arrive in the form for the model, text in the form of the buffer. All sources share these
+functions, so a selection has the same form from each source (``docs/context.md``).
 
 Attached text is data of tier 2, whoever wrote it: a terminal, a web page or a language server.
 """
@@ -152,7 +152,7 @@ FILES_LIMIT = 30  # files with problems that are listed at once
 
 
 class NamedPicture(msgspec.Struct, frozen=True):
-    """A picture with the name that people know it by; ``data`` is base64."""
+    """A picture with its name for people; ``data`` is base64."""
 
     label: str
     media_type: str
@@ -175,7 +175,7 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class FileProblems(msgspec.Struct, frozen=True):
-    """The problems of one file, as the editor reports them."""
+    """The problems of one file from the editor."""
 
     path: str
     problems: tuple[Problem, ...]

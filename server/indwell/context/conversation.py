@@ -5,8 +5,9 @@ The course of a turn: ``with_input`` (the waiting injections and the user's word
     queue only in the value that was really sent: if sending fails, the caller keeps the value from
     before (H5).
 
-A message never changes once another one follows it. So it is counted and checked once (``Tally``,
-H17, H24), and each call costs work only for what is new, not for the length of the conversation.
+A message never changes after another message follows it. So each message is counted and checked
+once (``Tally``, H17, H24). The work of each call depends on new messages, not on the length of the
+conversation.
 """
 
 from __future__ import annotations
@@ -112,8 +113,8 @@ def valid(tally: Tally, messages: Sequence[Message]) -> Tally:
 def extended(tally: Tally, messages: Sequence[Message]) -> Tally:
     """Return the tally of all ``messages`` but the last, which may still grow.
 
-    The work grows only with what ``tally`` does not hold yet. It stops before a message that may
-    not be sent, so ``problems(messages, start=tally.n)`` finds what is wrong.
+    The work grows only with messages that ``tally`` does not cover yet. The count stops before an
+    invalid message, so ``problems(messages, start=tally.n)`` finds the fault.
     """
     tally = valid(tally, messages)
     end = len(messages) - 1
@@ -191,7 +192,7 @@ def notice_texts(message: Message, newest: dict[str, str], once: set[str]) -> No
 
 
 class Config(msgspec.Struct, frozen=True):
-    """What determines the shape of a request.
+    """The values that determine the shape of a request.
 
     Attributes:
         model: The endpoint's name of the model.
@@ -360,7 +361,7 @@ def tool_result(
 ) -> ToolResult:
     """Return the block of a tool's result: data of tier 3 that can open or close no tag.
 
-    With a ``frame`` the text gets that tag, because it is a loaded text of its own.
+    With a ``frame`` the text gets that tag, because the text is a separate loaded document.
     """
     safe = noted(neutralise(scalar_text(text))) if text.strip() else "(no output)"
     if frame is not None:
@@ -427,7 +428,7 @@ def sent_texts(conversation: Conversation) -> tuple[Mapping[str, str], frozenset
 
 
 def _was_sent(block: Text, newest: Mapping[str, str], once: frozenset[str]) -> bool:
-    """Does the conversation show this text already, with nothing newer of its source after it?
+    """Does the conversation show this text already, without a newer text of the same source?
 
     Only the newest block of a source is its state, so the return to an earlier branch is news,
         except for a selection, whose text is never sent twice. Reminders and the words of hooks are
@@ -460,7 +461,7 @@ def estimated_tokens(conversation: Conversation) -> int:
 
 
 def prompt_tokens(conversation: Conversation) -> int:
-    """Return the prompt's tokens: the endpoint's count, plus an estimate of what came since."""
+    """Return the prompt's tokens: the endpoint's count, plus an estimate of later messages."""
     estimate = estimated_tokens(conversation)
     return conversation.calibration.tokens(conversation.config.model, estimate)
 

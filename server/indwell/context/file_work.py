@@ -1,7 +1,7 @@
 """Extracts the work of a conversation: prompts, files read and changed, failing checks. Pure.
 
-It reads the complete transcript, so it is right whatever was compacted. The work is linear in the
-transcript, with a bound for each text; it runs when something is compacted, not in each call.
+This module reads the complete transcript, so compaction does not affect its result. The work is
+linear in the transcript, with a bound for each text. It runs at a compaction, not in each call.
 
 Compaction must know that a result is the text of a file, or that a call wrote one. Recorded
 sessions of other agents use other names for the same things.
@@ -64,7 +64,7 @@ class Failing(msgspec.Struct, frozen=True):
         command: The command, on one line.
         turn: The turn of that run.
         error: The most telling line of its output, at most ``ERROR_LENGTH`` characters; may be
-            empty. It is data of a tool.
+            empty. The error text is data of a tool.
     """
 
     command: str
@@ -255,7 +255,7 @@ def _failed(result: ToolResult) -> bool:
 
 
 def _same_command(command: str) -> str:
-    """Return what identifies repeated runs of a command, without its folder and output limits."""
+    """Return the key of repeated runs of a command, without its folder and output limits."""
     bare = re.sub(r"^(?:cd\s+\S+\s*(?:&&|;)\s*)+", "", command)
     return re.sub(r"\s*(?:2>&1|\|\s*(?:tail|head|grep|tee|cat)\b[^|]*)", "", bare).strip()
 

@@ -1,8 +1,8 @@
 """The history of a compacted conversation, how messages are rewritten, and where to cut. Pure.
 
-``Conversation.messages`` is what is sent. The first ones may represent more: ``History`` keeps
-the originals, so that a summary is never made of a summary. ``spliced`` is the only way to rewrite
-messages (H26, H31).
+``Conversation.messages`` holds the messages to send. The first ones may represent more: ``History``
+keeps the originals, so that a summary is never made of a summary. ``spliced`` is the only way to
+rewrite messages (H26, H31).
 
 A conversation is cut between exchanges, before the protected tail (H22, H24). An exchange is the
 user's words, or a reply together with the results of its calls. Cutting only between exchanges
@@ -119,7 +119,7 @@ def spliced(
 
 
 class _MessageRow(NamedTuple):
-    """A live message, its place, and whether it stands for the same originals as the one before."""
+    """A live message, its place, and whether it has the same originals as the message before."""
 
     message: Message
     place: int
@@ -142,7 +142,7 @@ def _replaced(
         for message, row in zip(splice.messages, old, strict=True):
             yield _MessageRow(message, row.place, row.is_joined)
         return
-    # A message that it replaces may belong to the group before; then the replacement does, too.
+    # A replaced message may belong to the group before; then the replacement does, too.
     place, is_joined = place_of(messages, history, splice.start), splice.start in history.joined
     for message in splice.messages:
         yield _MessageRow(message, place, is_joined)

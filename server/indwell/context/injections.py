@@ -1,7 +1,7 @@
 """Wraps text that is not the user's own: tags, neutralises and bounds it (H8-H12).
 
-One table has the tag, trust tier and source of each kind of injection. Nothing else makes a tagged
-block.
+One table has the tag, trust tier and source of each kind of injection. No other module makes a
+tagged block.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def is_oversize(text: str, window: int) -> bool:
 
 
 def oversize_words(text: str, path: str) -> str:
-    """Return what replaces the text in the message: head, tail, length, and a path."""
+    """Return the replacement for the text in the message: head, tail, length, and a path."""
     lines = text.count("\n") + 1
     return (
         f"{text[:_SHOWN]}\n[… this text is too long for one message: {len(text):,} characters in "

@@ -1,10 +1,11 @@
-"""Facts that the user lets Indwell remember: the page, the ranking, and which go with a prompt.
+"""Facts that the user lets Indwell remember: the page, the ranking, the choice for a prompt.
 
 A page is Markdown that people edit, with one ``- fact`` per line; all else on it stays unchanged.
 
 Facts are ranked by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
 Beyond", 2009) with its usual constants. The user's words count most, then file names, then selected
-text. A fact that shares no telling word with them is not sent, however few facts there are.
+text. A fact that shares no significant word with the prompt is not sent, even if there are few
+facts.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def fact_line(fact: Fact) -> str:
 
 
 def with_fact(page: str, fact: Fact, instead_of: str = "") -> str:
-    """Return the page with one more fact, in the place of an equal one if there is one.
+    """Return the page with one more fact, which replaces an equal fact.
 
     Raises:
         ToolError: The fact could not be found there again.

@@ -28,7 +28,7 @@ def tool_results(message: Message) -> tuple[ToolResult, ...]:
 def problems(
     messages: Sequence[Message], *, start: int = 0, may_wait: bool = False
 ) -> tuple[str, ...]:
-    """Return what is wrong with these messages; empty if they may be sent.
+    """Return the faults of these messages; empty if the messages are valid.
 
     Args:
         messages: All messages.
@@ -58,10 +58,10 @@ def problems(
 
 
 def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-    """Turn any messages into messages that may be sent, and say what was changed.
+    """Turn any messages into valid messages, and describe the changes.
 
-    A missing result becomes one that says it was interrupted. A result without its call, and a
-    second one for the same call, are dropped. Results move to the front; neighbours of one role
+    A missing result becomes a result that reports the interruption. A result without its call, and
+    a second one for the same call, are dropped. Results move to the front; neighbours of one role
     become one message; a missing beginning is stated. Messages without a problem stay unchanged.
     """
     if not problems(messages):
@@ -106,7 +106,7 @@ def _asked(message: Message) -> tuple[str, ...]:
 
 
 def _wrong_answers(message: Message, asked: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what is wrong with the results in ``message``, which follows the calls ``asked``."""
+    """Return the faults of the results in ``message``, which follows the calls ``asked``."""
     blocks = message.blocks
     answered = tuple([one.tool_use_id for one in blocks if isinstance(one, ToolResult)])
     if answered != asked:

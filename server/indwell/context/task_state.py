@@ -69,7 +69,7 @@ def inherited(plan: Plan) -> Plan:
 
 
 def plan_text(text: str) -> str:
-    """Return a plan's text as it is kept, with invisible characters shown: what the user approves.
+    """Return a plan's text for storage and approval, with invisible characters shown.
 
     Raises:
         UserError: The plan is empty or too long.
@@ -136,7 +136,7 @@ def shown_lines(items: Sequence[TodoItem]) -> tuple[str, ...]:
 
 
 def problem_of(items: Sequence[TodoItem]) -> str:
-    """Say why a list cannot be kept, if its order makes no sense; empty if it can."""
+    """Say why a list is invalid, such as an impossible order; empty if the list is valid."""
     for number, one in enumerate(items, 1):
         if unknown := [other for other in one.after if not 1 <= other <= len(items)]:
             return (

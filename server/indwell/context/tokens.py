@@ -103,7 +103,7 @@ def message_tokens(message: Message) -> int:
 
 
 class Family(NamedTuple):
-    """How models of one vocabulary and chat template count, beside the estimate for o200k.
+    """The token counts of models with one vocabulary and chat template, relative to o200k.
 
     Attributes:
         names: Their names, as a pattern.
@@ -133,7 +133,7 @@ _OTHERS = Family("")
 
 @lru_cache(maxsize=64)
 def family_of(model: str) -> Family:
-    """Return the family of a model by its name; one that counts as o200k if none is known."""
+    """Return the family of a model by its name; for an unknown model the family of o200k."""
     bare = (model.rpartition("@")[0] or model).lower()
     return next((one for one in FAMILIES if re.search(one.names, bare)), _OTHERS)
 
@@ -202,7 +202,7 @@ MOST_TIMES, LEAST_TIMES = 3, 10
 wrong: no vocabulary differs so much, so the endpoint counts something else or nothing at all.
 """
 MOST_EXTRA = 8_000  # tokens; the longest hidden prompts of gateways have about this size
-EXTRA_SHARE = 4  # but at most this part of the room, so that a count alone never fills it
+EXTRA_SHARE = 4  # but at most this part of the room, so that a count alone never fills the room
 
 
 def is_plausible(reported: int, estimated: int, room: int) -> bool:

@@ -32,7 +32,7 @@ EventListener: TypeAlias = tuple[type | tuple[type, ...], Callable[[str, Event],
 NO = "No"
 YES = "Yes"
 ONCE = "Once"
-REMEMBER = "Remember it"  # "once" makes no sense for what is stored
+REMEMBER = "Remember it"  # "once" makes no sense for a stored rule
 SESSION = "This session"
 ALWAYS = "Always: "
 BY_HUNK = "Hunk by hunk…"
@@ -126,7 +126,7 @@ class EditorApprover:
 
 
 def marked(text: str) -> str:
-    """Put a mark before each line, so that the text cannot imitate what follows it."""
+    """Put a mark before each line, so that the text cannot imitate the text after it."""
     return "\n".join(f"│ {line}" for line in text.split("\n"))
 
 
@@ -250,7 +250,7 @@ class EditorDoor:
 
     @property
     def leads_to_model(self) -> bool:
-        """Does the client have a flow of its own?"""
+        """Does the client have a dialog to connect a model?"""
         return self._client.features.has("firstRun")
 
     @property
@@ -260,12 +260,12 @@ class EditorDoor:
 
     @property
     def asks_about_files(self) -> bool:
-        """Does the client show events, and ask by them?"""
+        """Does the client show events, and ask questions through them?"""
         return self._client.features.has("events")
 
     @property
     def models(self) -> EditorModelConnection | None:
-        """The connection to the client's own models, if it has any to offer."""
+        """The connection to the client's language models, if it offers any."""
         return self.model_connection if self._client.features.has("models") else None
 
     def tell(self, words: str) -> None:

@@ -1,6 +1,6 @@
-"""The state of one editor's server: documents, attention, what is shown, and the service.
+"""The state of one editor's server: documents, attention, views, and the service.
 
-Each public method does what one request or command asks for.
+Each public method carries out one request or command.
 """
 
 from __future__ import annotations
@@ -108,13 +108,13 @@ class Host:
             self.client.fail(problem)
 
     async def reconfigure(self, section: object) -> None:
-        """Read the editor's changed configuration; ``section`` is what it pushed."""
+        """Read the editor's changed configuration; ``section`` is the pushed part."""
         configuration = self.service.configuration
         is_asked = self.client.features.configuration
         self.service.warn(await (configuration.ask() if is_asked else configuration.take(section)))
 
     def display(self, document: Document) -> str:
-        """A document's name as people read it: relative to the first root that holds it."""
+        """A document's name for people: relative to the first root that contains it."""
         return shown_name(document, self.service.roots)
 
     async def prompt(self, params: protocol.PromptParams) -> Ticket:

@@ -35,7 +35,7 @@ class ThinkingDelta(msgspec.Struct, frozen=True):
 
 
 class PromptProgress(msgspec.Struct, frozen=True):
-    """How much of the prompt the endpoint has read, from 0 to 1; the reply begins afterwards."""
+    """The share of the prompt that the endpoint has read, from 0 to 1; then the reply begins."""
 
     share: float
 

@@ -93,7 +93,7 @@ class _Client(openai.AsyncOpenAI):
         return f"AsyncOpenAI/Python {self._version}"
 
     def platform_headers(self) -> dict[str, str]:
-        """Return the SDK's headers about the platform, by what our own interpreter knows."""
+        """Return the SDK's headers about the platform, with values from our interpreter."""
         return {
             "X-Stainless-Lang": "python",
             "X-Stainless-Package-Version": self._version,
@@ -185,7 +185,7 @@ class EndpointClient:
 
         A stream that breaks after text or the start of a call is a ``Reply`` with
         ``finish="incomplete"`` and without calls; one beyond all limits has ``finish="endless"``.
-        For both, ``problem`` says what was wrong.
+        For both, ``problem`` describes the fault.
 
         Raises:
             ProviderError: The endpoint failed; the message never holds the key.
@@ -267,7 +267,7 @@ class EndpointClient:
             self._dialects[request.model] = changed
 
     async def _forget(self, model: str) -> None:
-        """Forget the wire that was learned for a model: the endpoint does not have it."""
+        """Forget the learned wire of a model: the endpoint does not have this wire."""
         self._asked_for.pop(model, None)
         if not self._keeps_wire:
             self._dialects.pop(model, None)
@@ -362,7 +362,7 @@ def _broken(
     fault: ProviderError,
     on_event: Callable[[StreamEvent], None],
 ) -> Reply:
-    """Return what can be kept of a reply that broke off.
+    """Return the usable part of a reply that broke off.
 
     Raises:
         ProviderError: The fault, as nothing can be kept.
@@ -383,7 +383,7 @@ def _tell_of(dialect: Dialect, digest: str, on_event: Callable[[StreamEvent], No
 
 
 def warm_up() -> None:
-    """Import what the libraries load at their first request; about 30 ms, so use a thread."""
+    """Import the modules that the libraries load at their first request; 30 ms, so use a thread."""
     for name in _LAZY:
         with suppress(ImportError):
             importlib.import_module(name)
@@ -392,7 +392,7 @@ def warm_up() -> None:
 def _pattern(client: openai.AsyncOpenAI, path: str) -> httpx2.Request | None:
     """Return a request of the SDK without the body: address, key, headers; None if impossible.
 
-    Made once, because the SDK takes longer to make one than to send it.
+    Made once, because the SDK takes longer to make a request than to send it.
     """
     if FinalRequestOptions is None or not hasattr(client, "_build_request"):
         return None

@@ -1,4 +1,4 @@
-"""Finds model servers on this machine by their usual ports, and asks what they offer."""
+"""Finds model servers on this machine by their usual ports, and asks for their models."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def _look(
     except NotAuthorised:
         return LocalServer(row.name, row.title, row.base_url, needs_key=True)
     except (ProviderError, TimeoutError):
-        return server  # what it had reported until then
+        return server  # the facts reported until then
     return server
 
 
@@ -135,7 +135,7 @@ AT_ONCE = 8
 async def enriched(
     fetcher: Fetcher, models: tuple[OfferedModel, ...], owned_by: frozenset[str]
 ) -> tuple[OfferedModel, ...]:
-    """Return ``models`` with what their kind of local server reports elsewhere; best effort."""
+    """Return ``models`` with facts from other pages of their local server; best effort."""
     try:
         if "library" in owned_by:  # Ollama's name for it
             return await _asked_one_by_one(fetcher, models)

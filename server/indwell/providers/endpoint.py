@@ -1,4 +1,4 @@
-"""An endpoint's address and key, and what a connection test reports of it. Pure."""
+"""An endpoint's address and key, and the report of its connection test. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def host_of(url: str) -> str:
 
 
 def endpoint_address(url: str) -> str:
-    """Return the address as messages show it.
+    """Return the address in the form for messages.
 
     Raises:
         SettingsError: It is no http address.
@@ -48,7 +48,7 @@ def endpoint_address(url: str) -> str:
 
 
 def shown(url: str) -> str:
-    """Return ``url`` as messages show it; empty if it is no address. See ``plain_address``."""
+    """Return ``url`` in the form for messages; empty if it is no address. See ``plain_address``."""
     return plain_address(url)
 
 
@@ -95,7 +95,7 @@ class Extras(msgspec.Struct, frozen=True):
         return self.key_header or ("api-key" if host_of(url).endswith(AZURE) else "")
 
     def all_headers(self, url: str, key: str) -> dict[str, str]:
-        """Return the headers, with that of the key if it has a header of its own."""
+        """Return the headers, with the key's header if the key needs a separate one."""
         name = self.key_name(url)
         return {**({name: key} if name and key else {}), **self.headers}
 
@@ -129,7 +129,7 @@ class EndpointStep(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The result in words, with what the user can do."""
+        """The result in words, with advice for the user."""
         return f"{self.sentence}; {self.fix}" if self.fix else self.sentence
 
 

@@ -113,9 +113,9 @@ def facts_for(
 
 
 def told_facts(guess: ModelFacts, told: OfferedModel, *, at: datetime) -> ModelFacts:
-    """Return what an endpoint told of its model, and what is guessed for the rest.
+    """Return an endpoint's facts about its model, with guesses for missing facts.
 
-    A model may run with less than the window that it was trained for, so that one is only a limit.
+    A model may run with a smaller window than the trained window, which is only a limit.
 
     Args:
         guess: The facts without the endpoint.
@@ -176,7 +176,7 @@ def _is_listed(url: str) -> bool:
 def prices_anywhere(model: str, *, now: datetime) -> tuple[Prices, str] | None:
     """Return the prices of ``model`` at any provider, and the provider; None if no list has it.
 
-    Use it for comparisons only: ``facts_for`` has what an endpoint charges.
+    Use it for comparisons only: ``facts_for`` has the prices of an endpoint.
     """
     try:
         provider, info = data_snapshot.get_snapshot().find_provider_model(model, None, None, None)

@@ -74,7 +74,7 @@ async def told_of(
 ) -> OfferedModel:
     """Return the endpoint's facts about one model; only the name if it has none.
 
-    The list of models is asked for first, then what the kind of server has besides, in up to three
+    The list of models comes first, then further pages of this kind of server, in up to three
     requests. A known provider on the network has nothing besides.
 
     Args:
@@ -104,7 +104,7 @@ async def told_of(
 
 
 async def _as_ollama_runs_it(fetcher: Fetcher, model: OfferedModel) -> OfferedModel:
-    """Return a model with the context that Ollama runs it with, if it runs."""
+    """Return a running model with the context that Ollama gives it."""
     running = running_contexts(await _page(fetcher, "/api/ps", at_root=True))
     size = running.get(model.name) or running.get(f"{model.name}:latest")
     return msgspec.structs.replace(model, window=size, source="endpoint") if size else model

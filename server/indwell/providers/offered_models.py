@@ -27,7 +27,7 @@ _NO_CHAT = ("embeddings", "embedding")  # no set: a hostile type may be a list
 
 
 class OfferedModel(msgspec.Struct, frozen=True):
-    """What is known of a model at an endpoint; None if unknown.
+    """The known facts of a model at an endpoint; None if unknown.
 
     Attributes:
         name: The endpoint's name of the model.
@@ -106,7 +106,7 @@ def owners(answer: object) -> frozenset[str]:
 
 
 def ollama_facts(model: OfferedModel, shown: object) -> OfferedModel:
-    """Return ``model`` with what Ollama's ``/api/show`` reports of it."""
+    """Return ``model`` with the facts from Ollama's ``/api/show``."""
     if not isinstance(shown, Mapping):
         return model
     information = _mapping(shown.get("model_info"))
@@ -131,10 +131,10 @@ def ollama_facts(model: OfferedModel, shown: object) -> OfferedModel:
 
 
 def litellm_facts(model: OfferedModel, answer: object) -> OfferedModel:
-    """Return ``model`` with what LiteLLM's ``/model/info`` reports of it, prices per token.
+    """Return ``model`` with the facts from LiteLLM's ``/model/info``, prices per token.
 
-    Several deployments may have one name; then the smallest window and the highest price count. A
-    price of 0 is what LiteLLM says if it does not know one.
+    Several deployments may have one name; then the smallest window and the highest price count.
+    LiteLLM reports a price of 0 if it does not know the price.
     """
     entries = answer.get("data") if isinstance(answer, Mapping) else None
     found = [

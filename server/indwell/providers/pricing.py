@@ -1,4 +1,4 @@
-"""Computes what a model call costs (H43). Pure; an unknown price gives an unknown cost."""
+"""Computes the cost of a model call (H43). Pure; an unknown price gives an unknown cost."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class Retrying:
 
 
 class _Attempt:
-    """The present attempt: what it streamed decides whether another may follow."""
+    """The present attempt: its streamed text decides whether another attempt may follow."""
 
     def __init__(self, provider: Provider, on_event: Callable[[StreamEvent], None]) -> None:
         self._provider = provider

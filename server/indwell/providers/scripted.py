@@ -1,6 +1,7 @@
 """A model that answers from a script, for tests and replays, and the script of the demo.
 
-It is as strict as the strictest endpoint: a request that one of them would refuse fails the test.
+The scripted model is as strict as the strictest endpoint: a request that any endpoint would refuse
+fails the test.
 """
 
 from __future__ import annotations
@@ -192,7 +193,7 @@ class _Exchange(NamedTuple):
 
 
 def demo_reply(request: Request) -> Reply:
-    """The next reply of the demo's model, which acts on what the tools return, as a model would.
+    """The next reply of the demo's model, which reacts to tool results like a real model.
 
     It reads the file and the tests, runs the check, tries the most likely repair, runs the check
     again, and continues until the check passes. Everything it knows comes from the request. Pure.

@@ -40,7 +40,7 @@ class Chores:
         self._is_closed = False
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run ``work`` in the background; after ``close`` it is dropped."""
+        """Run ``work`` in the background; after ``close`` new work is dropped."""
         if self._is_closed:
             work.close()
             return

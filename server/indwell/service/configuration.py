@@ -33,7 +33,7 @@ class Configured(msgspec.Struct, frozen=True):
     Attributes:
         settings: With a ``problem``, those before it; the defaults if there were none.
         notices: What was ignored in the sources, a sentence each.
-        problem: Why the settings cannot be used; empty if they can.
+        problem: The reason why the settings cannot be used; empty if they are valid.
     """
 
     settings: Settings
@@ -126,12 +126,12 @@ class Configuration:
 
     @property
     def problem(self) -> str:
-        """Why the settings cannot be used; empty if they can."""
+        """The reason why the settings cannot be used; empty if they are valid."""
         return self._read.problem
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What was ignored in the settings, a sentence each."""
+        """The ignored parts of the settings, one sentence per part."""
         return self._read.notices
 
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
@@ -282,7 +282,7 @@ class Configuration:
             self._update()
 
     def _update(self) -> None:
-        """Put the settings in force together again, and tell each follower."""
+        """Combine the settings in force again, and notify each follower."""
         settings, self.users = self._read.settings, self._users.settings
         self.settings = msgspec.structs.replace(
             settings,
@@ -302,7 +302,7 @@ class Configuration:
 
 
 def model_identity(settings: Settings) -> tuple[object, ...]:
-    """The settings that identify a model; if they change, the next turn switches the model."""
+    """The settings that identify a model; after a change the next turn switches the model."""
     return tuple(getattr(settings, name) for name in _MODEL_FIELDS)
 
 

@@ -41,7 +41,7 @@ class Mention(NamedTuple):
 
     @property
     def written(self) -> str:
-        """The mention as it is written behind the ``@``."""
+        """The text of the mention after the ``@``."""
         if not self.first:
             return self.path
         lines = f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"

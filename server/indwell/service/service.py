@@ -270,7 +270,7 @@ class Service:
         return running, session.steer(text, numbered=numbered)
 
     def compact(self, on_end: OnEnd) -> Ticket:
-        """Shorten the current conversation, in a turn of its own, after the waiting prompts.
+        """Shorten the current conversation, in a separate turn, after the waiting prompts.
 
         Raises:
             UserError: There is no conversation.
@@ -282,7 +282,7 @@ class Service:
         return self.turns.submit(self.waiting(prompt), on_end)
 
     def go_on(self, on_end: OnEnd) -> Ticket:
-        """Continue the current conversation after Indwell's end stopped it, in a turn of its own.
+        """Continue the conversation that Indwell's end stopped, in a separate turn.
 
         Raises:
             UserError: There is no conversation.
@@ -405,7 +405,7 @@ class Service:
     def waiting(
         self, prompt: Prompt, target: str | None = None, mode: Mode | None = None
     ) -> WaitingPrompt:
-        """Return a prompt for the queue; one that names no session belongs to the current one."""
+        """Return a prompt for the queue; by default it belongs to the current session."""
         home = "" if target else self.turns.home(self.sessions.id)
         return WaitingPrompt(self._next_id(), prompt, target, mode, home)
 
@@ -418,7 +418,7 @@ class Service:
         try:
             await asyncio.shield(self._stopped)
         finally:
-            self.chores.close()  # even if the process has no time left to wait for all of it
+            self.chores.close()  # even if the process has no time left to wait for the whole work
 
     async def _stop(self) -> None:
         self._unsent.stop()
@@ -456,7 +456,7 @@ class Service:
         return session
 
     def _afterwards(self, ticket: Ticket) -> None:
-        """Finish a turn: close what its session no longer needs, and tell the front door."""
+        """Finish a turn: close its session's unneeded parts, and tell the front door."""
         if ticket.session is not None:
             self.sessions.end_turn(ticket.session)
         self.chores.begin(self.sessions.close_idle())

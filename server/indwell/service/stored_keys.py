@@ -23,7 +23,7 @@ from indwell.settings.keys import (
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
 
-_HELD = HeldKeys()  # for the whole process, like the environment they come from
+_HELD = HeldKeys()  # for the whole process, like the environment that the keys come from
 
 
 def hold_keys(environment: Mapping[str, str]) -> str:
@@ -50,7 +50,7 @@ def has_key(settings: Settings, store: KeyStore) -> bool:
 
 
 def with_stored_key(settings: Settings, store: KeyStore) -> Settings:
-    """Return the settings of the model's endpoint, with its stored key unless they name a key.
+    """Return the settings of the model's endpoint; its stored key is added unless they name a key.
 
     Blocks while the keyring waits for its password. A key from the environment or the settings is
     never sent unencrypted to another machine. A key that ``indwell login`` stored for such an
@@ -89,7 +89,7 @@ def with_stored_key(settings: Settings, store: KeyStore) -> Settings:
 
 
 def extras_of(settings: Settings) -> Extras:
-    """Return what the endpoint of ``settings`` wants with each request, besides the key."""
+    """Return the extra headers and fields that the endpoint of ``settings`` requires."""
     headers = {name: value.reveal() for name, value in settings.headers.items()}
     return Extras(headers, settings.query, settings.key_header, settings.proxy)
 
@@ -99,7 +99,7 @@ def is_foreign_key(settings: Settings, environment: Mapping[str, str]) -> bool:
 
     ``OPENAI_API_KEY`` alone belongs to OpenAI. With ``OPENAI_BASE_URL`` beside it, the key belongs
     to that address. An address in ``config.toml`` does not claim the key, because a key goes only
-    to the origin it is meant for.
+    to its own origin.
     """
     is_from_environment = bool(environment.get("OPENAI_API_KEY", "").strip())
     names_endpoint = bool(environment.get("OPENAI_BASE_URL", "").strip())

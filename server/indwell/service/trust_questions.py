@@ -133,7 +133,7 @@ class TrustQuestions:
         return msgspec.structs.replace(standing, by=by)
 
     async def _tell(self, standing: TrustStanding) -> None:
-        """Tell the user once what does not work in a folder, and why."""
+        """Tell the user once about the parts that do not work in a folder, and why."""
         if standing.folder in self._told:
             return
         self._told.add(standing.folder)

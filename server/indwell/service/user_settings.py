@@ -29,8 +29,8 @@ def read_settings(
 ) -> Loaded:
     """Read all sources of settings; ``trust`` examines the folders.
 
-    The settings file of an untrusted folder has no effect. If it is short, it is parsed to name
-    what is ignored, which takes at most 15 ms.
+    The settings file of an untrusted folder has no effect. A short file is parsed to name its
+    ignored parts, which takes at most 15 ms.
 
     Raises:
         SettingsError: The user's own file cannot be used.
@@ -84,7 +84,7 @@ def named_endpoints(environment: Mapping[str, str]) -> Mapping[str, Mapping[str,
 
 
 def extras_at(environment: Mapping[str, str], name: str, base_url: str) -> Extras:
-    """What the settings say that an endpoint wants with each request; nothing at a new origin.
+    """The extras of the settings that an endpoint requires with each request; none at a new origin.
 
     ``name`` is that of its table; empty for the endpoint outside of the tables.
     """

@@ -63,7 +63,7 @@ class MemoryPages:
         """Return the file of a page, created if missing, so that the user can edit it.
 
         Raises:
-            SettingsError: It cannot be created.
+            SettingsError: The file cannot be created.
         """
         path = self._paths[scope]
         try:

@@ -1,8 +1,8 @@
-"""A tool's arguments: their schema for the model, and how the model's JSON becomes a value. Pure.
+"""A tool's arguments: their schema for the model, and their decoding from the model's JSON. Pure.
 
 The arguments of our own tools are structs. Those of other people's tools are a JSON Schema with a
 function that makes a value. Models also use names that they learned from other agents, such as
-``file_path``; a tool states which of those it understands.
+``file_path``; a tool lists the names that it understands.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _signed(node: Mapping[str, Any]) -> str:
 
 @cache
 def schema_of(arguments: type) -> str:
-    """Return the JSON Schema of a struct on one line, without what tells a model nothing.
+    """Return the JSON Schema of a struct on one line, without parts that are useless for a model.
 
     Left out are titles, docstrings of structs, defaults, lower bounds of 0 and 1, the alternative
     ``null`` of an optional argument, an empty list of required arguments, and the refusal of

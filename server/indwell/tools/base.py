@@ -234,7 +234,7 @@ class Tool(Generic[A]):
         self._preview = preview
 
     def shortened(self, description: str, schema: Mapping[str, Any]) -> Tool[A]:
-        """Return the tool as a small model reads it; a call may still have all arguments."""
+        """Return the tool in short form for a small model; a call may still have all arguments."""
         short: Tool[A] = copy.copy(self)
         parameters = msgspec.json.encode(schema).decode()
         short._arguments = replace(self._arguments, schema=parameters)
@@ -284,10 +284,10 @@ class ToolTable:
 
     Args:
         fixed: The tools of the whole session, in the order that the model reads.
-        late: Returns the tools that are there at the moment besides the fixed ones. It is called
-            often, so it only looks at memory. A tool is left out if an endpoint would refuse its
-            name, if another tool has the name, if its description and schema are too long, or if
-            there are too many tools.
+        late: Returns the tools that are there at the moment besides the fixed ones. This function
+            is called often, so it only reads memory. A tool is left out if an endpoint would refuse
+            its name, if another tool has the name, if its description and schema are too long, or
+            if there are too many tools.
         is_lean: Whether the tools are few and described shortly, because the model is small.
     """
 
@@ -387,7 +387,7 @@ class Background(Protocol):
     """Keeps commands that outlive their calls."""
 
     async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
-        """Start a command, and answer when it runs on or has already ended.
+        """Start a command, and return once the command keeps running or has ended.
 
         Raises:
             ToolError: It cannot start, or too many commands run.

@@ -35,7 +35,7 @@ from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
 
 if TYPE_CHECKING:
-    from indwell.providers.facts import ModelFacts  # at run time it takes a third of a second
+    from indwell.providers.facts import ModelFacts  # at run time this takes a third of a second
 
 
 def budgets_of(settings: Settings) -> Budgets:

@@ -112,8 +112,9 @@ class Feature(Generic[SessionT]):
         name: For messages about a fault in the feature, and the key of its state.
         tools: The tools for the model, for as long as the session is open.
         late_tools: Tools that come and go while the session is open, as those of a server of others
-            do: what the model can call at the moment, in a stable order. It is called often, so it
-            only looks at memory. The feature does not decide how the model learns of a change.
+            do: what the model can call at the moment, in a stable order. This function is called
+                often, so it only reads memory. The feature does not decide how the model learns of
+                a change.
         door: The object that front doors use; they find it by its type.
         commands: Words that the user may put behind a ``/``, without the ``/``.
         labels: Names, for people, of blocks that a name in the user's words attaches.

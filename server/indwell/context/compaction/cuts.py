@@ -1,7 +1,7 @@
 """Compaction layers that cut long results, replace old ones, or drop the oldest exchanges.
 
-``micro`` rewrites the cached prefix before every call. ``digest`` is the layer that weighs what a
-rewrite costs.
+``micro`` rewrites the cached prefix before every call. ``digest`` is the layer that considers the
+cost of a rewrite.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def spill_name(identifier: str, text: str) -> str:
 def stamp(text: str) -> str:
     """Return a digest that identifies a text in a file name and is hard to forge.
 
-    It has no capitals, because some file systems ignore case.
+    The stamp has no capitals, because some file systems ignore case.
     """
     data = text.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=_STAMP_BYTES).digest()
@@ -91,7 +91,7 @@ def spill_path(folder: str, name: str) -> str:
 def cut_step(layer: str, view: View, cuts: Iterable[ResultCut]) -> CompactionStep | None:
     """Build the step that makes the cuts; None if no cut saves anything.
 
-    The spill file gets the result as the tool returned it, not what an earlier cut left. Each cut
+    The spill file gets the tool's whole result, not the rest after an earlier cut. Each cut
     carries the text, even if the result seems to name the file already: a tool can print such
     words, and in a fork the file is in another folder. The writer leaves an existing file alone.
     """
@@ -144,7 +144,7 @@ def _original(view: View, whole: Sequence[Message], index: int, result: ToolResu
 def snip(layer: Snip, view: View) -> Action | None:
     """Cut the results with many characters.
 
-    The results of the last message stay, because the model has not seen them and would ask again.
+    The results of the last message stay, because the model has not seen them yet.
     """
     return cut_step(
         "snip",
@@ -217,7 +217,7 @@ def micro(layer: Micro, view: View) -> Action | None:
 
 
 def _is_placeholder(place: ResultPlace) -> bool:
-    """Was the result replaced before? A tool that imitates the mark keeps its own short text."""
+    """Was the result replaced before? A tool's imitation of the mark is a short text and stays."""
     return place.result.text.startswith(_MARK)
 
 

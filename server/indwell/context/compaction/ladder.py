@@ -1,8 +1,8 @@
 """The compaction ladder: decides which layer runs next and when the layers stop (H18, H30). Pure.
 
-The driver (``agent.compaction.fit`` or ``replay``) asks for the next action until there is none. It
-writes a step's spill files and applies the step, or lets a model write a summary and applies the
-step made of it.
+The driver (``agent.compaction.fit`` or ``replay``) asks for the next action until there is none.
+The caller writes a step's spill files and applies the step. Or the caller lets a model write a
+summary, and applies the resulting step.
 
 Each layer acts at most ``MOST_RUNS`` times in one climb. A layer that gained too little waits until
 the conversation has grown.
@@ -78,7 +78,7 @@ def _layers(rung: Rung) -> tuple[Layer, ...]:
 
 
 def trigger(rung: Rung, budget: int) -> float:
-    """Return the tokens from which on a rung may run."""
+    """Return the number of tokens at which a rung may start to run."""
     return float(rung.at_tokens) if rung.at_tokens else rung.at * budget
 
 
@@ -93,7 +93,7 @@ def take(conversation: Conversation, step: CompactionStep) -> Conversation:
 
 
 def layer_name(layer: Layer) -> str:
-    """Return a layer's name as events and logs use it."""
+    """Return a layer's name for events and logs."""
     return type(layer).__name__.lower()
 
 
@@ -173,9 +173,9 @@ def climbed(climb: Climb, layer: str, *, before: int, gain: int) -> Climb:
 
 
 def _narrowed(conversation: Conversation, limit: int) -> Conversation:
-    """Return the conversation as if a prompt could have ``limit`` tokens; 0 leaves it unchanged.
+    """Return the conversation with a window of ``limit`` tokens; 0 keeps the window.
 
-    What depends on the window's size stays, such as the room for the user's words.
+    Values that depend on the real window stay, such as the room for the user's words.
     """
     config = conversation.config
     if not 0 < limit < config.budget:
@@ -190,7 +190,7 @@ GROWN = 1.1  # times the tokens at which the layer gave up, about as much as it 
 
 
 class Restraint(msgspec.Struct, frozen=True):
-    """How often layers have gained too little.
+    """The counts of runs in which layers gained too little.
 
     Attributes:
         poor: For each layer's name, the runs in a row that gained too little.

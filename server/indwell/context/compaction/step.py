@@ -1,9 +1,9 @@
 """A compaction step: its inputs, its result, and whether it pays for the lost cache (H18). Pure.
 
-Whether it pays is asked before every call of a conversation past its first threshold, and mostly
-the answer is no. Bounds answer it from the sums in the tally, without reading texts, in a time that
-hardly grows with the conversation. A cached prompt costs a tenth. A cut saves that tenth in every
-later call, and everything behind the first cut is sent once more at the full price.
+Past the first threshold this question comes before every call, and the answer is mostly no. Bounds
+give the answer from the sums in the tally, without reading texts. The time hardly grows with the
+conversation. A cached prompt costs a tenth. A cut saves that tenth in every later call, and
+everything behind the first cut is sent once more at the full price.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class View(msgspec.Struct, frozen=True):
         return max(0, self.tokens - self.goal)
 
     def originals(self, start: int, stop: int) -> tuple[Message, ...]:
-        """Return what the live messages from ``start`` to ``stop`` were before any compaction."""
+        """Return the uncompacted originals of the live messages from ``start`` to ``stop``."""
         history = self.conversation.history
         whole = transcript(self.messages, history)
         begin = place_of(self.messages, history, start)
@@ -176,7 +176,7 @@ class CompactionFacts(msgspec.Struct, frozen=True):
     force: bool = False
 
     def keeps(self, block: Block) -> bool:
-        """Must the block stay word for word, whatever is cut around it?"""
+        """Must the block stay word for word, even if its neighbours are cut?"""
         return block.meta.pinned and block.meta.source not in self.unpinned
 
 
@@ -197,7 +197,7 @@ class NothingPays(msgspec.Struct, frozen=True):
 def refusal(
     conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> NothingPays | None:
-    """Return what to remember when the engine found nothing; None if it must be asked again."""
+    """Return the state to remember after the engine found no step; None to ask it again."""
     tokens, asked = _asked(conversation, preset, facts)
     if facts.force or preset.every_call or any(rung.when != "pays" for rung in asked):
         return None
@@ -210,7 +210,7 @@ def nothing_pays(
     facts: CompactionFacts,
     before: NothingPays | None = None,
 ) -> bool:
-    """Is it known, without looking at texts, that the engine would find nothing to do now?
+    """Is it known, without reading texts, that the engine would find no step now?
 
     For rungs that must pay, the bounds say so, or a recent refusal: the engine is asked again when
     the prompt has grown by ``GROWN`` of its budget.
@@ -226,7 +226,7 @@ def nothing_pays(
 
 
 def nothing_can_pay(conversation: Conversation, preset: Preset, facts: CompactionFacts) -> bool:
-    """Is it certain that ``ladder.next_action`` would find nothing to do now?"""
+    """Is it certain that ``ladder.next_action`` would find no step now?"""
     if facts.force or preset.every_call:
         return False
     tokens, asked = _asked(conversation, preset, facts)
@@ -240,7 +240,7 @@ def nothing_can_pay(conversation: Conversation, preset: Preset, facts: Compactio
 
 
 def can_pay(layer: Digest, view: View, outline: Outline) -> bool:
-    """Would it pay if everything removable before the tail were removed, as far as the goal?"""
+    """Would a step pay that removes everything removable before the tail, up to the goal?"""
     estimated = estimated_tokens(view.conversation) + view.facts.incoming
     goal = goal_of(layer, view)
     loose = outline.before(tail_of(view, outline, int(view.budget * layer.tail_share))).loose
@@ -287,11 +287,11 @@ def _view(conversation: Conversation, rung: Rung, facts: CompactionFacts, tokens
 RECENT, LEAST_CALLS = 160, 4  # messages, and model calls, over which the growth is averaged
 
 
-LEAST_SHARE = 0.1  # share of the budget that a step must free if it need not be made
+LEAST_SHARE = 0.1  # share of the budget that an optional step must free
 
 
 def pays(*, freed: float, rewritten: float, growth: float, facts: CompactionFacts) -> bool:
-    """Should so much be freed now, or is it cheaper to wait until more can be freed at once?
+    """Should the step free these tokens now, or is it cheaper to wait and free more at once?
 
     The conversation grows and is compacted again and again, so the question is how far it should
     grow in between. This is the economic lot (Harris 1913): a rewrite costs ``rewritten * (write -

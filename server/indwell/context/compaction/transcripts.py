@@ -1,8 +1,8 @@
 """Writes removed messages as files to read later, and as text for a summariser.
 
 The conversation is cut from its beginning, always at the same messages, and a file is named for its
-text. So all summaries of a conversation name the same files, each is written once, and together
-they are hardly longer than what was said.
+text. So all summaries of a conversation name the same files. Each file is written once, and all
+files together are hardly longer than the conversation.
 
 A note names what was removed without a trace, and the files that hold it. The note is data of the
 lowest trust, because it repeats what calls were about.
@@ -31,7 +31,7 @@ _MOST_NAMED = 3  # files that a summary names; of more it names the first and th
 
 
 class Files(NamedTuple):
-    """What a summary's head says of the files, and the files themselves, in order."""
+    """The text on files in a summary's head, and the files themselves, in order."""
 
     named: str
     spills: tuple[SpilledText, ...]
@@ -75,8 +75,8 @@ class _TranscriptPart(NamedTuple):
 def _parts(messages: Sequence[Message], stop: int) -> Iterator[_TranscriptPart]:
     """Return the contents of each file, up to the one with message ``stop - 1``.
 
-    A file that the conversation already fills is complete, even beyond ``stop``, so that it never
-    changes. Only the newest file may be shorter; the last message of all may still grow.
+    A full file is complete, even beyond ``stop``, so that the file never changes. Only the newest
+    file may be shorter; the last message of all may still grow.
     """
     begin, texts, length = 0, list[str](), 0
     for at, message in enumerate(messages[:-1], start=1):
@@ -103,7 +103,7 @@ _CHARACTERS_A_TOKEN = 3  # a text of so many characters is hardly ever more than
 
 
 def source_text(span: SummarySpan) -> str:
-    """Return what a summariser reads of the span's source, in one tag that it cannot close."""
+    """Return the span's source for a summariser, in one tag that the source cannot close."""
     parts = [shown(message, span.most_of_message) for message in span.source]
     text = "\n\n".join(part for part in parts if part)
     if span.most_characters:
@@ -183,7 +183,7 @@ _LISTED = 6  # calls that a note names; the files have all of them
 
 
 def is_note(block: Block) -> bool:
-    """Did an earlier digest write the block? Nothing else has this source and tag."""
+    """Did an earlier digest write the block? No other block has this source and tag."""
     return (
         isinstance(block, Text)
         and block.meta.source == "compactor"
@@ -194,7 +194,7 @@ def is_note(block: Block) -> bool:
 def left_out(
     conversation: Conversation, cut: int, dropped: Sequence[Block], folder: str
 ) -> tuple[Text, tuple[SpilledText, ...]]:
-    """Return the note for all that was left out before ``cut``, and the files it names.
+    """Return the note on all omitted content before ``cut``, and the files that it names.
 
     Args:
         conversation: The conversation before the step.

@@ -1,1 +1,1 @@
-"""Builds the next request, explains it, and compares it with the one before."""
+"""Builds the next request, explains it, and compares it with the previous request."""

@@ -59,7 +59,7 @@ def assemble(
 ) -> Request:
     """Make the request. Orphans are a bug here, because the sender has repaired them.
 
-    The work grows only with what is new since ``conversation.tally``.
+    The work grows only with messages since ``conversation.tally``.
 
     Args:
         conversation: The conversation with everything that is sent.
@@ -156,7 +156,7 @@ LOOKED_BACK = 20  # blocks before a mark within which an older prefix's end is f
 # them the tools alone), 1.4 % nothing. The recordings do not say where in the conversation such a
 # part ended: the shares of a compaction's end and a large result, four to three, are a judgement.
 _TAIL, _REWRITTEN, _MILESTONE, _SYSTEM, _TOOLS = 0.964, 0.006, 0.0045, 0.011, 0.0005
-_BEFORE = _TAIL  # where this call finds what the last one wrote, if the tail is too far away
+_BEFORE = _TAIL  # where this call finds the last cache entry, if the tail is too far away
 
 
 class _Mark(NamedTuple):
@@ -238,7 +238,7 @@ def _in_messages(
 
 
 def _up_to(messages: tuple[Message, ...], place: int, enough: int) -> int:
-    """Count tokens up to a message until they are ``enough``, because more changes no order."""
+    """Count tokens up to a message until they are ``enough``: more tokens change no order."""
     tokens = 0
     for index in range(place + 1):
         tokens += message_tokens(messages[index])
@@ -254,7 +254,7 @@ def tool_picture(use: ToolUse, media_type: str, data: str) -> Image:
 
 
 def attached_picture(label: str, media_type: str, data: str, *, turn: int) -> Image:
-    """Return the block of an attached picture; data of tier 2, whoever drew it."""
+    """Return the block of an attached picture; data of tier 2 from any source."""
     meta = Meta(tier=2, source="attached", tokens=IMAGE_TOKENS, turn=turn)
     return Image(media_type=media_type, data=data, meta=meta, label=label)
 

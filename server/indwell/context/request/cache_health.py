@@ -4,12 +4,12 @@ A sent message never changes (H35), so the cache should serve all of the last re
 one. This module knows no clock: idle times are arguments.
 
 Messages are frozen and shared between requests, so an unchanged message is the same object. One
-pass over the identities finds where to look for the first difference. Only what a provider sees
-counts; other metadata of a block is no change.
+pass over the identities finds where to look for the first difference. Only fields that a provider
+sees count; other metadata of a block is no change.
 
 The tools are at the beginning of every request, so other tools there cost the prompt cache of the
-whole conversation. Until that is cheap, a reminder at the end of the conversation describes what
-has changed. The reminder always compares with the tools of the request, so the newest one replaces
+whole conversation. Until a rebuild is cheap, a reminder at the end of the conversation describes
+the changes. The reminder always compares with the tools of the request, so the newest one replaces
 all earlier ones, and a compacted, resumed or rewound conversation needs no other record.
 """
 
@@ -102,8 +102,8 @@ class CacheReading(NamedTuple):
     Attributes:
         health: The statistics with this request.
         expected: Prompt tokens that the cache should have served, as the endpoint counts.
-        warning: A warning if the cache has failed for the third time in a row, else empty. It is
-            given once, until the cache serves something again.
+        warning: A warning if the cache has failed for the third time in a row, else empty. The
+            warning is given once, until the cache serves tokens again.
     """
 
     health: Health
@@ -119,7 +119,7 @@ def after_reply(
     idle_s: float = 0.0,
     has_cache: bool = False,
 ) -> CacheReading:
-    """Add what the cache served for an answered request of the conversation.
+    """Add the tokens that the cache served for an answered request of the conversation.
 
     Args:
         health: The statistics before.
@@ -154,7 +154,7 @@ def after_compaction(health: Health, turn: int, layer: str, before: int, after: 
 
 
 def thrash_words(difference: RequestDifference | None, common: int) -> str:
-    """Describe what kept the cache from serving, with the text before and after.
+    """Describe the change that stopped the cache, with the text before and after.
 
     Args:
         difference: Where the newest request differs from the one before, if it does.
@@ -292,7 +292,7 @@ _Sent: TypeAlias = tuple[str, ...]
 
 
 def _sent(block: Block) -> _Sent:
-    """Return what a provider sees of a block."""
+    """Return the part of a block that a provider sees."""
     match block:
         case Text(text=text):
             return ("text", text)
@@ -407,7 +407,7 @@ def named(figures: UsageFigures) -> dict[str, object]:
 
 
 class ToolChanges(NamedTuple):
-    """What the tools of a request lack, compared with the tools of the moment.
+    """The differences between the tools of a request and the present tools.
 
     Attributes:
         added: Tools that the request lacks, or has with another description or schema.

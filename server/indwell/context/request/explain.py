@@ -76,7 +76,7 @@ class BlockFacts(msgspec.Struct, frozen=True):
 
 
 class Headroom(msgspec.Struct, frozen=True):
-    """How far the prompt is from one rung of the preset.
+    """The distance of the prompt from one rung of the preset.
 
     Attributes:
         layer: What the rung does.

@@ -1,4 +1,4 @@
-"""The open chat documents of an editor: their sessions, and the turns written into them."""
+"""The open chat documents of an editor: their sessions, and the turns in their text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from indwell.workspace.paths import parse
 
 
 class SentWords(msgspec.Struct, eq=False):
-    """Words that are being sent: as they were in the document, and as they were sent.
+    """Words on their way to the model: the document's text, and the sent text.
 
     Attributes:
         is_placed: Whether the words have left the draft, because a turn has them or they wait.
@@ -47,7 +47,7 @@ class SentWords(msgspec.Struct, eq=False):
 
 
 class Steering(msgspec.Struct, eq=False):
-    """Words of a document that steered a running turn, as they are in the document."""
+    """Words that steered a running turn, exactly as the document has them."""
 
     ticket: Ticket
     raws: list[str]
@@ -231,7 +231,7 @@ class Chats:
             return False
 
     def _begin(self, session: str, event: events.Event) -> None:
-        """Write a turn that starts into its document, if it has one."""
+        """Write a starting turn into its document, if the turn has a document."""
         running = self._host.turns.running_in(session)
         if running is None or event.turn != running.number:
             return
@@ -270,7 +270,7 @@ class Chats:
             await self.catch_up(document)
 
     def _given(self, uri: str, ticket: Ticket, words: str) -> str:
-        """The delivered steering words as they are in their document."""
+        """The delivered steering words, exactly as their document has them."""
         steered = self.steered.get(uri)
         if steered is None or steered.ticket is not ticket:
             return ""

@@ -68,7 +68,7 @@ class Provenance:
 
     @property
     def digest(self) -> str:
-        """The digest of the draft if the user typed all of it; else empty."""
+        """The digest of the draft if the user typed the whole draft; else empty."""
         return "" if self.is_foreign else draft_digest(self._text)
 
     def changed(self, text: str, by_agent: Collection[str] = ()) -> None:
@@ -115,7 +115,7 @@ class Provenance:
                 at = draft.find(line, at + len(line))
 
     def _is_moved(self, piece: str, head_before: str, head: str) -> bool:
-        """Whether a new piece of the draft was above it before; remembers pasted lines."""
+        """Whether a new piece of the draft was above the draft before; remembers pasted lines."""
         lines = [line.strip() for line in piece.split("\n") if line.strip()]
         if len(lines) > 1 or len("".join(piece.split())) >= _PASTED:
             self.pasted.update(dict.fromkeys(lines))
@@ -128,7 +128,7 @@ class Provenance:
 
 
 def draft_digest(text: str) -> str:
-    """The digest of what would be sent; empty for an empty draft."""
+    """The digest of the words to send; empty for an empty draft."""
     draft = text[_start(text) :].replace("\r\n", "\n").strip()
     return digest(draft) if draft else ""
 
@@ -249,7 +249,7 @@ class Drafts:
         self._known: dict[Path, _KnownDraft] = {}
 
     def look(self, path: Path) -> Document | None:
-        """Note a chat that was opened, changed, saved or closed; return it if it was opened."""
+        """Note a chat that was opened, changed, saved or closed; return an opened chat."""
         document, known = self._host.documents.at(path), self._known.get(path)
         if document is None:
             self._known.pop(path, None)
@@ -300,7 +300,7 @@ class Drafts:
             known.provenance.loaded(disk)
 
     async def _is_saved(self, known: _KnownDraft, held: str) -> bool:
-        """Whether the disk has what the editor last read or wrote; it writes before didSave."""
+        """Whether the disk has the editor's last text; editors write before didSave."""
         try:
             async with asyncio.timeout(SAVING_S):
                 while known.saved != held:

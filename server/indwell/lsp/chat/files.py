@@ -1,4 +1,4 @@
-"""Finds and creates chat documents on disk, and adds turns that they lack."""
+"""Finds and creates chat documents on disk, and adds missing turns."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def backwards(text: str) -> Iterator[Heading]:
 
 
 def draft_of(text: str) -> ChatDraft | None:
-    """Return what would be sent; None if the last heading is not the user's."""
+    """Return the words to send; None if the last heading is not the user's."""
     last = next(backwards(text), None)
     if last is None or last.kind != "you":
         return None
@@ -238,8 +238,8 @@ def _line_end(text: str, start: int) -> int:
 def begun(text: str, words: str, section: str, shown: str) -> tuple[TextSplice, ...]:
     """Insert a turn's section below the words that it answers.
 
-    The words are found where they wait, or at the beginning of the draft; what follows them stays
-    the draft. If they are gone, they are inserted above the draft.
+    The words are searched where they wait, then at the beginning of the draft; the text after them
+    stays the draft. If they are gone, they are inserted above the draft.
 
     Args:
         text: The text of the document.
@@ -294,7 +294,7 @@ def withdrawn(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def given_back(text: str, words: str) -> tuple[TextSplice, ...]:
-    """Insert words at the beginning of the draft, unless it has them."""
+    """Insert words at the beginning of the draft, unless the draft has them."""
     draft = draft_of(text)
     if draft is None:
         return _put_back(text, words)
@@ -312,7 +312,7 @@ def _put_back(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def cleared(text: str, words: str) -> tuple[TextSplice, ...]:
-    """Remove words from the beginning of the draft; do nothing if it does not begin with them."""
+    """Remove words from the beginning of the draft; keep a draft that begins differently."""
     draft = draft_of(text)
     if draft is None or not text.startswith(words, draft.start):
         return ()
@@ -323,7 +323,7 @@ def cleared(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def _waiting(text: str, words: str) -> Heading | None:
-    """Return where words wait: alone, or among others that the user wrote beside them."""
+    """Return the place where words wait: alone, or among other words of the user."""
     if not words:
         return None
     found = None
@@ -339,7 +339,7 @@ def _waiting(text: str, words: str) -> Heading | None:
 
 
 def _answered(text: str, waiting: Heading, words: str, section: str) -> tuple[TextSplice, ...]:
-    """Place the turn of words that waited; what the user wrote beside them goes to the draft."""
+    """Place the turn of waiting words; other words of the user beside them go to the draft."""
     start, stop = waiting.end, content_end(text, waiting)
     at = text.index(words, start)
     around = (text[start:at].strip(), text[at + len(words) : stop].strip())

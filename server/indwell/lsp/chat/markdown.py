@@ -28,11 +28,11 @@ class Inline:
         self._is_sure = True  # no construct from an earlier line is open
 
     def line(self, text: str) -> str:
-        """Process a whole line, or all the rest of it."""
+        """Process a whole line, or the rest of a line."""
         return self._scan(f"{text}\n", is_whole=True)[0][:-1]
 
     def feed(self, text: str) -> tuple[str, str]:
-        """Process a piece of a line; return what can be shown and what must come again."""
+        """Process a piece of a line; return the text to show, and the text to process again."""
         return self._scan(text, is_whole=False)
 
     def _scan(self, text: str, *, is_whole: bool) -> tuple[str, str]:
@@ -50,7 +50,7 @@ class Inline:
         return "".join(given), ""
 
     def _sign(self, text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
-        """Return how a sign is shown, and how much text it took; None if more must come."""
+        """Return the safe form of a sign, and its source's length; None if more text is needed."""
         if text[at] == "`":
             return self._ticks(text, at, is_whole=is_whole)
         if text[at] == "$":
@@ -61,7 +61,7 @@ class Inline:
             return None
         match text[at]:
             case "\\":
-                if after == "`":  # it may end a code span, but begins none
+                if after == "`":  # the mark may end a code span, but begins none
                     self._is_sure = False
                 return ("\\", 1) if after == "\n" else (text[at : at + 2], 2)
             case "<":
@@ -135,7 +135,7 @@ def inert(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return text as a block quote, of which no line can be anything else."""
+    """Return text as a block quote, with every line marked as quoted."""
     blocks = re.split(r"(\n(?:[ \t]*\n)+)", plain(text).strip())
     words = "".join("\n".join(map(Inline().line, one.split("\n"))) for one in blocks)
     return "\n".join(f"> {line}".rstrip() for line in words.split("\n"))
@@ -153,7 +153,7 @@ class Neutral:
         self._words = Inline()
 
     def feed(self, text: str) -> str:
-        """Add a piece; return what is known to be harmless by now."""
+        """Add a piece; return the text that is harmless so far."""
         text = self._rest + text
         held = "\r" if text.endswith("\r") else ""  # a line feed may follow
         *lines, last = plain(text[: len(text) - len(held)]).split("\n")
@@ -163,7 +163,7 @@ class Neutral:
         return "".join(given)
 
     def finish(self) -> str:
-        """Finish the reply: return what was held, and close a fence that it left open."""
+        """Finish the reply: return the held text, and close an open fence."""
         lines = plain(self._rest).split("\n") if self._rest else []
         rest = "\n".join(map(self._line, lines))
         self._rest, self._is_inside, self._is_paragraph = "", False, False
@@ -242,7 +242,7 @@ class Neutral:
     def _opened(self, fence: re.Match[str], *, was_paragraph: bool) -> str:
         """Open a fence at column 0; a fence in a quote, whose end is unclear, is not opened."""
         prefix, run = fence["prefix"], fence["run"]
-        info = fence["info"].replace("|", "/")  # else some editors read it as a table's head
+        info = fence["info"].replace("|", "/")  # some editors would read a table's head
         if ">" in prefix:
             return self._words.line(f"{prefix}\\{run}{info}")
         self._fence, self._is_paragraph = run, False
@@ -268,7 +268,7 @@ def _dedented(line: str, columns: int) -> str:
 
 
 SUMMARY_CHARACTERS = 160
-MOST_CHARACTERS = 6_000  # of a diff or an output in the document; the session's log has all of it
+MOST_CHARACTERS = 6_000  # of a diff or an output in the document; the log has the rest
 _HEAD = 4_000
 _TICKS = lazy_pattern(r"`{3,}")
 
@@ -291,7 +291,7 @@ def fence(text: str, language: str = "") -> str:
 
 
 def bounded(text: str) -> str:
-    """Return at most about ``MOST_CHARACTERS``, and say what was left out."""
+    """Return at most about ``MOST_CHARACTERS``, with a note on the omitted text."""
     if len(text) <= MOST_CHARACTERS:
         return text
     tail = MOST_CHARACTERS - _HEAD

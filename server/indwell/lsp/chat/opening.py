@@ -129,7 +129,7 @@ async def mark_rewound(chats: Chats, session: str, turn: int) -> None:
 
 
 async def show_fork(host: Host, chats: Chats, origin: str, session: str, turn: int | None) -> None:
-    """Tell the user about a fork; if the origin is a chat, the fork gets a chat, too."""
+    """Tell the user about a fork; the fork of a chat gets a chat, too."""
     if host.client.features.has("events"):
         return
     where = ending_of(turn)
@@ -188,19 +188,19 @@ class QuestionPlace:
         """Open the chat with the question above the place for the answer.
 
         Raises:
-            UserError: It cannot be created.
+            UserError: The chat cannot be created.
         """
         is_written = self._chats.is_streaming(question.session)
         asked = "" if is_written else question_words(question.text, question.options)
         chat = ChatArguments(session=question.session or None)
         try:
             await opened(self._host, self._chats, chat, note=asked)
-        finally:  # also if a quick answer ends this, before the editor has said that it shows it
+        finally:  # also after an answer before the editor confirms that it shows the chat
             if not is_written:
                 self._host.chores.begin(self._caught_up(question.session))
 
     async def _caught_up(self, session: str) -> None:
-        """Write the turn into the chat when it has ended: it began before the chat was open."""
+        """Write a turn that began before the chat was open into the chat at the turn's end."""
         running = self._host.turns.running_in(session)
         if running is not None:
             await running.ended.wait()
@@ -212,14 +212,14 @@ class QuestionPlace:
         await self._chats.catch_up(document)
 
     async def _clear(self, document: Document, ended: Ticket) -> None:
-        """Remove words from the draft that the turn received, unless they were given back."""
+        """Remove the words that the turn received from the draft, unless the turn returned them."""
         steered = self._chats.steered.get(document.uri)
         back = ended.finished.draft if ended.finished is not None else ""
         if steered is None or steered.ticket is not ended:
             return
         for raw in steered.raws:
             if raw.replace("\r\n", "\n") not in back:
-                with contextlib.suppress(EditRefused):  # they stay, and can be seen
+                with contextlib.suppress(EditRefused):  # the words stay visible
                     await self._chats.paper.change(document, partial(_without, words=raw))
 
 

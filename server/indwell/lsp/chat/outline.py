@@ -29,7 +29,7 @@ _ELSEWHERE = lazy_pattern(r"/|~|.*[\\\x00-\x1f]", re.DOTALL)
 
 
 class TextPositions:
-    """Many positions in one text, which is read once; may be used in a thread.
+    """Converts many positions in one text, which is read once; may be used in a thread.
 
     Args:
         text: The whole text.
@@ -57,7 +57,7 @@ class Fold(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link to a file: relative to the chat's folder, or as words mention it."""
+    """A link to a file: relative to the chat's folder, or a mention in the words."""
 
     start: int
     stop: int

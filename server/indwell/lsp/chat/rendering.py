@@ -41,7 +41,7 @@ def call_line(name: str, target: str, figure: str, seconds: float | None) -> str
     """Describe a call: the tool, its target, its result, and its duration if known."""
     verb = _VERBS.get(name, name)
     is_plain = name in _OF_FILES or not (target and figure)
-    between = " " if is_plain else " · "  # a command has blanks of its own
+    between = " " if is_plain else " · "  # a command contains blanks
     head = f"{verb} {target}{between}{figure}".rstrip()
     return head if seconds is None else f"{head} · {seconds_words(seconds)}"
 
@@ -96,7 +96,7 @@ class Rendering:
 
     @property
     def text(self) -> str:
-        """All text so far, from the heading on; it never ends with white space."""
+        """All text so far, from the heading on, without white space at the end."""
         self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
 
@@ -339,7 +339,7 @@ def _told(told: events.Event | RecordedCall) -> str:
 
 
 def _inner(call: RecordedCall) -> str:
-    """Return a sub-agent's work as it was shown at its time."""
+    """Return a sub-agent's work as the chat showed it at the time."""
     done = call.finished
     figure = "not ended" if done is None else "failed" if done.is_error else done.figure
     parts = [quoted(done.message)] if done is not None and done.is_error else []

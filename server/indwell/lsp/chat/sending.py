@@ -63,7 +63,7 @@ async def send(host: Host, chats: Chats, arguments: SendArguments) -> object:
     """Send the draft; return the turn that began, or the prompt that waits.
 
     Raises:
-        UserError: It cannot be sent; the message says why, and the draft stays.
+        UserError: The draft cannot be sent; the message says why, and the draft stays.
     """
     document = chats.document(arguments.uri)
     chats.asking.check_free(document)
@@ -108,7 +108,7 @@ async def _taken(host: Host, chats: Chats, document: Document, arguments: SendAr
 
 
 class OutgoingPrompt:
-    """A prompt on its way: as it is in the document, as the model gets it, and its target."""
+    """A prompt on its way: the document's text, the text for the model, and the target."""
 
     def __init__(self, raw: str, words: str, target: str) -> None:
         self.raw, self.words, self.target = raw, words, target
@@ -136,7 +136,7 @@ async def _followed(chats: Chats, document: Document, sent: SentWords) -> None:
     ticket = sent.ticket
     await ticket.ended.wait()
     chats.sent.remove(sent)
-    if sent.is_placed is None and sent in chats.standing:  # no turn writes them into the document
+    if sent.is_placed is None and sent in chats.standing:  # no turn writes these words
         chats.standing.remove(sent)
     if ticket.error is not None:
         await _change(chats, document, partial(moving.withdrawn, words=sent.raw))
@@ -148,13 +148,13 @@ async def _followed(chats: Chats, document: Document, sent: SentWords) -> None:
 async def _steered(
     host: Host, chats: Chats, document: Document, raw: str, words: str
 ) -> protocol.SteerResult:
-    """Give the words to the running turn; they leave the draft when the model has them."""
+    """Give the words to the running turn; the draft loses them after delivery to the model."""
     running = chats.ticket_of(document)
     assert running is not None, "it runs in this document"
     known = chats.steered.get(document.uri)
     if known is None or known.ticket is not running:
         known = chats.steered[document.uri] = Steering(running, [])
-    known.raws.append(raw)  # before the turn can take them
+    known.raws.append(raw)  # before the turn can take the words
     try:
         session = running.session.id if running.session is not None else None
         params = protocol.SteerParams(text=words, session=session)
@@ -194,7 +194,7 @@ async def _obeyed(
 
 
 def _effort_note(host: Host, chats: Chats, document: Document, effort: Effort | None) -> str:
-    """Choose an effort if one is given; return what is to be said of it."""
+    """Choose the given effort, if any; return a message about the choice."""
     session = chats.session_of(document)
     if effort is None:
         now = host.service.configuration.settings.effort or "auto"
@@ -264,7 +264,7 @@ async def _mentioned(host: Host, chats: Chats, document: Document, words: str) -
 
 
 def _is_file_name(mention: Mention) -> bool:
-    """Does it look like a file name? Otherwise it may be a person."""
+    """Does the mention look like a file name? Otherwise it may name a person."""
     return bool(mention.first) or "." in mention.path or "/" in mention.path
 
 
@@ -272,11 +272,11 @@ async def _is_there(workspace: Workspace, name: str) -> bool:
     try:
         return await asyncio.to_thread(exists, workspace.resolve(name))
     except ToolError:
-        return True  # it leads out of the workspace, or is no file of it
+        return True  # the path leads out of the workspace, or names no file in it
 
 
 async def _note(chats: Chats, document: Document, words: str) -> None:
-    """Insert a note above the draft, unless it is the last one there."""
+    """Insert a note above the draft, unless the last note is the same."""
     note = quoted(words)
 
     def plan(text: str) -> Sequence[TextSplice]:
@@ -289,7 +289,7 @@ async def _note(chats: Chats, document: Document, words: str) -> None:
 
 
 async def _change(chats: Chats, document: Document, plan: layout.Plan) -> None:
-    """Change the document if possible; nothing depends on it."""
+    """Change the document if possible; nothing depends on the change."""
     try:
         await chats.paper.change(document, lambda text: edited(text, plan(text)))
     except EditRefused:
@@ -347,7 +347,7 @@ async def ask_for_chats(host: Host) -> None:
 
 
 async def _looked(host: Host, uri: str, look: Callable[[Document], Awaitable[Any]]) -> msgspec.Raw:
-    """Answer a request as JSON; null for what is no open chat."""
+    """Answer a request as JSON; null if the document is not an open chat."""
     document = host.documents.get(uri) if is_chat(uri) else None
     if document is None:
         return msgspec.Raw(b"null")

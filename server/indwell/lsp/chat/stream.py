@@ -25,7 +25,7 @@ State: TypeAlias = Literal["new", "there", "changed", "gone"]
 
 
 class AnsweredPrompt(NamedTuple):
-    """The words that a turn answers: as they were in the document, and in a form to insert."""
+    """The words that a turn answers: the document's text, and a form to insert."""
 
     words: str
     shown: str
@@ -82,7 +82,7 @@ class Writing:
         self._now, self._is_doubtful, self._is_planned = self._planned, False, False
 
     def doubt(self) -> None:
-        """Note that the last plan was not applied, though it may still be."""
+        """Note that the last edit was not applied yet, but may be applied later."""
         self._is_doubtful = True
 
     def plan(
@@ -96,7 +96,7 @@ class Writing:
             is_last: Whether no more follows.
             back: Words that return to the draft.
         """
-        self._is_doubtful |= self._is_planned  # it was sent, and its fate is unknown
+        self._is_doubtful |= self._is_planned  # the edit was sent, and its result is unknown
         self._is_planned = True
         if self._now.state == "new":
             text = self._first(text, whole, is_last=is_last)
@@ -183,7 +183,7 @@ class Paper:
         """Change a document; None if there was nothing to change.
 
         Raises:
-            EditRefused: It was closed, or the editor did not apply the edit.
+            EditRefused: The document was closed, or the editor did not apply the edit.
         """
         async with self._locks[document.uri]:
             for _ in range(MOST_TRIES):
@@ -268,7 +268,7 @@ class Stream:
 
     @property
     def document(self) -> Document | None:
-        """The document into which it was last written."""
+        """The document into which the turn was last written."""
         return self._document
 
     @property
@@ -299,7 +299,7 @@ class Stream:
         self._news.set()
 
     async def run(self) -> None:
-        """Write until the turn has ended and all of it is in the document."""
+        """Write until the turn has ended and its whole text is in the document."""
         loop = asyncio.get_running_loop()
         refused_s = REFUSED_S
         while not self._over.is_set():

@@ -104,7 +104,7 @@ class ChatViews:
         return await self._beside(partial(self._links, document), document)
 
     async def _beside(self, look: Look, document: Document) -> list[dict[str, Any]]:
-        """Examine a text, a long one in a thread, because it takes 50 ms per megabyte."""
+        """Examine a text, a long text in a thread, because the work takes 50 ms per megabyte."""
         text, encoding = document.text, self._host.documents.encoding
         if len(text) < LONG:
             return look(text, outline.TextPositions(text, encoding))

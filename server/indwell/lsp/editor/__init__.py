@@ -1,1 +1,1 @@
-"""Requests to the editor, and what it shows to the user."""
+"""Requests to the editor, and messages that the editor shows to the user."""

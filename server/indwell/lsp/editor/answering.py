@@ -100,8 +100,8 @@ NOTICE_S = 10.0  # a question that is held back this long is announced once, by 
 class Stillness:
     """Knows when the user last typed in the editor.
 
-    A question that waits is neither answered nor dropped: it is shown when the user has paused,
-    however long that takes.
+    A waiting question is neither answered nor dropped: the editor shows it as soon as the user
+    pauses.
 
     Args:
         monotonic: Returns seconds of a monotonic clock.

@@ -1,4 +1,4 @@
-"""The editor as the server sees it: edits, messages, questions, settings, progress and events."""
+"""The server's interface to the editor: edits, messages, questions, settings, events."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _REPEATABLE = (
     TextAdded,
     ThinkingAdded,
     ToolOutput,
-)  # an editor that does not keep up asks for them again
+)  # a slow editor asks for the events again
 
 
 class _EventParams(msgspec.Struct, frozen=True):
@@ -128,7 +128,7 @@ class Client:
         self.show(types.MessageType.Error, f"Indwell: {error}")
 
     def log(self, message: str) -> None:
-        """Log a warning in the editor, unless the client receives events and so has it already."""
+        """Log a warning in the editor, unless the client receives the warning as an event."""
         if self.features.has("events"):
             return
         params = types.LogMessageParams(
@@ -149,7 +149,7 @@ class Client:
     async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         """Let the user choose; None without a choice, without an answer in time, or on an error.
 
-        The message is never shortened, because it may be what the user allows.
+        The message is never shortened, because the user may allow exactly this text.
         """
         await self.ready()
         by_shown = {one_line(title): title for title in titles}
@@ -202,7 +202,7 @@ class Client:
         return answer[0] if isinstance(answer, list) and answer else None
 
     async def watch_folder(self, folder: Path) -> bool:
-        """Ask the editor to watch the files of one folder; False if it does not."""
+        """Ask the editor to watch the files of one folder; False if the editor refuses."""
         if not self.features.watches_files:
             return False
         pattern = {"baseUri": folder.as_uri(), "pattern": "*"}
@@ -251,7 +251,7 @@ class Client:
             answer.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def create_progress(self, token: str) -> bool:
-        """Create a work-done progress; False if the editor does not accept it."""
+        """Create a work-done progress; False if the editor refuses."""
         if not self.features.progress:
             return False
         params = types.WorkDoneProgressCreateParams(token=token)
@@ -284,7 +284,7 @@ class Client:
     async def ask(self, params: AskParams, timeout_s: float) -> str | None:
         """Ask for a line of text; None if the user closed the box or nobody answered.
 
-        The box opens at once, because the user has just asked for it.
+        The box opens at once, because the user has just requested it.
         """
         answer = await self._answer(params, timeout_s)
         return None if answer is None else answer.text

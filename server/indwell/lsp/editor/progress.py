@@ -46,7 +46,7 @@ class TurnProgress:
         self._agents = Names()
 
     async def begin(self, title: str) -> None:
-        """Begin the progress; if the editor refuses it, nothing is sent.
+        """Begin the progress; after a refusal by the editor, nothing is sent.
 
         A short turn may end before a busy editor answers. Then begin and end are sent together, so
         that the user still reads how the turn ended.
@@ -67,7 +67,7 @@ class TurnProgress:
             self._report()  # a step that began meanwhile
 
     def follow(self, event: events.Event) -> None:
-        """Show the step that an event begins, if there is one."""
+        """Show the step that an event begins, if any."""
         line = describe(event)
         if not line:
             return
@@ -88,7 +88,7 @@ class TurnProgress:
         self._end(summary(finished))
 
     def _end(self, message: str) -> None:
-        """End the progress if it is shown; else as soon as the editor has accepted it."""
+        """End the progress now if it is visible; else after the editor has accepted it."""
         is_first, self._is_over = not self._is_over, True
         if self._shown:
             self._shown = False
@@ -167,10 +167,10 @@ _AFTER = " after the last edit"
 
 
 def summary(finished: events.TurnFinished) -> str:
-    """One sentence for the end of a turn: what changed, what it cost, what was verified.
+    """One sentence for the end of a turn: changes, cost and verification.
 
-    After a good end it fits one line. What was verified is never left out: the check that passed,
-    or that nothing is verified, and why. Other parts are shortened first; ``full_summary`` has all.
+    After a good end it fits one line. The verification is never left out: the check that passed, or
+    the reason why nothing is verified. Other parts are shortened first; ``full_summary`` has all.
     """
     if finished.ending != "done":
         return full_summary(finished)
@@ -224,7 +224,7 @@ def _verdict(finished: events.TurnFinished) -> str:
 
 
 def _to_review(finished: events.TurnFinished) -> tuple[str, str]:
-    """What waits for review, in full and in short; empty if this turn changed nothing."""
+    """The changes that wait for review, in full and in short; empty without changes."""
     number = finished.to_review if finished.changes else 0
     if not number:
         return "", ""

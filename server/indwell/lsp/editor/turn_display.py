@@ -87,7 +87,7 @@ class TurnDisplay:
         """Show nothing: the answer to the request has the end."""
 
     async def summary(self, session: Session, finished: TurnFinished) -> None:
-        """Show one sentence; if nothing was changed, the answer, and its sentence if it has one."""
+        """Show the sentence of the turn; if nothing changed, show the answer first."""
         if self._is_rich:
             return
         is_good = finished.ending == "done"
@@ -100,7 +100,7 @@ class TurnDisplay:
             self._client.show(level, f"Indwell: {summary(finished)}")
 
     async def answer(self, session: Session, finished: TurnFinished) -> None:
-        """Show the answer in a document of its own."""
+        """Show the answer in a separate document."""
         if self._is_rich:
             return
         is_offered = finished.retryable or finished.outgrown
@@ -116,7 +116,7 @@ class TurnDisplay:
                 self._client.show(types.MessageType.Info, _shortened(finished.answer, path))
 
     def mode(self, mode: Mode) -> None:
-        """Show which mode the user has chosen."""
+        """Show the mode that the user has chosen."""
         if not self._is_rich:
             words = f"Indwell: the mode is `{mode}` now"
             self._client.show(types.MessageType.Info, words)

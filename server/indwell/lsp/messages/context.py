@@ -1,4 +1,4 @@
-"""Typed messages about requests to the model: the next one, and what goes with a prompt."""
+"""Typed messages about requests to the model: the next request, and a prompt's attachments."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DetachParams(Value, frozen=True):
 
 
 class DetachResult(Value, frozen=True):
-    """What is still attached."""
+    """The remaining attachments."""
 
     attached: tuple[AttachedRow, ...]
 
@@ -129,7 +129,7 @@ class ContextResult(Value, frozen=True):
 
 
 class DiagnosticsParams(Value, frozen=True):
-    """Asks for the problems of these documents as they read now.
+    """Asks for the problems in the present texts of these documents.
 
     Attributes:
         uris: Documents, open or not.

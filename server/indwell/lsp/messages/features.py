@@ -1,4 +1,4 @@
-"""What editor and server say of themselves in ``initialize``. Pure, and without heavy imports.
+"""The descriptions that editor and server send in ``initialize``. Pure, and without heavy imports.
 
 ``tests/wire/test_handshake.py`` keeps the names equal to the tables of ``methods``.
 

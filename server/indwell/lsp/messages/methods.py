@@ -99,7 +99,7 @@ class AskParams(Value, frozen=True):
 
 
 class AskResult(Value, frozen=True):
-    """The typed text, or the 0-based index of the chosen option; both null if it was closed."""
+    """The typed text, or the 0-based index of the chosen option; both null without an answer."""
 
     text: str | None = None
     chosen: int | None = None
@@ -195,7 +195,7 @@ class QueueParams(Value, frozen=True):
 
 
 class TurnResult(Value, frozen=True):
-    """How a turn ended; ``draft`` returns words that never reached the model.
+    """The end of a turn; ``draft`` returns words that never reached the model.
 
     A prompt that was removed from the queue ends as ``cancelled``, with turn 0 and no session.
     ``verified`` says how the changes are verified; it is empty if missing.
@@ -408,6 +408,6 @@ EventJson: TypeAlias = Mapping[str, Any]
 
 
 def event_json(event: Event) -> EventJson:
-    """Return an event as it is sent."""
+    """Return an event as JSON data."""
     plain: EventJson = msgspec.to_builtins(event)
     return plain

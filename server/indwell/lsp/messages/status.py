@@ -60,7 +60,7 @@ class RunningTurn(Value, frozen=True):
 
 
 class StatusResult(Value, frozen=True):
-    """What a status bar and an empty panel show.
+    """The contents of a status bar and an empty panel.
 
     Attributes:
         session: The current session; null before the first prompt.
@@ -145,7 +145,7 @@ class FirstRunResult(Value, frozen=True):
 
 
 class RenameParams(Value, frozen=True):
-    """A title for a session; an empty one restores its own title."""
+    """A title for a session; an empty title restores the original."""
 
     session: str
     title: str
@@ -165,7 +165,7 @@ class DeleteParams(Value, frozen=True):
 
 
 class DeleteResult(Value, frozen=True):
-    """Whether it is deleted."""
+    """Whether the session was deleted."""
 
     deleted: bool
 

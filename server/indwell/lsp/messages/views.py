@@ -76,7 +76,7 @@ class FileResult(Value, frozen=True):
 
 
 class QueuedResult(Value, frozen=True):
-    """A prompt that waits; ``attached`` names what goes with it."""
+    """A waiting prompt; ``attached`` names its attachments."""
 
     id: str
     title: str
@@ -164,7 +164,7 @@ class TodoRow(Value, frozen=True):
 
 
 class SessionResult(Value, frozen=True):
-    """A page of a session's turns, oldest first; ``more`` if there are turns before it.
+    """A page of a session's turns, oldest first; ``more`` if earlier turns exist.
 
     ``todo`` is the newest to-do list; empty if the model keeps none. ``plan`` is the newest plan;
     null if the model has proposed none.
@@ -245,7 +245,7 @@ class LoginParams(Value, frozen=True):
 
 
 class StepRow(Value, frozen=True):
-    """One step of a connection test, and what to do about it."""
+    """One step of a connection test, with advice."""
 
     name: str
     state: State
@@ -254,9 +254,9 @@ class StepRow(Value, frozen=True):
 
 
 class LoginResult(Value, frozen=True):
-    """How a login ended; never holds the key. ``models``: none of these was chosen.
+    """The result of a login, never with the key. ``models``: none of these was chosen.
 
-    ``origin`` is the one for which the client has to store the key; empty if it need not.
+    ``origin`` is the origin whose key the client has to store; empty if it need not.
     """
 
     ok: bool

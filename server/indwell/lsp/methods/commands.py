@@ -44,7 +44,7 @@ CLOSE = "Let them run"
 async def commands_of(host: Host, params: status.CommandsParams) -> status.CommandsResult:
     """The background commands of a session, after stopping one if the request says so.
 
-    A session that is not open has none, because its commands ended with it.
+    A closed session has no commands, because its commands ended with it.
 
     Raises:
         UserError: No command with that id runs.
@@ -62,7 +62,7 @@ async def commands_of(host: Host, params: status.CommandsParams) -> status.Comma
 
 
 async def offer_stops(host: Host) -> None:
-    """Show the running commands with a stop button each, for editors without a list of them."""
+    """Show the running commands with a stop button each, for editors without a command list."""
     session = host.sessions.current
     board = session.parts.features.door(Board) if session is not None else Board()
     running = board.running
@@ -187,10 +187,10 @@ def register_branching(server: Server, host: Host, chats: Chats) -> None:
 async def forked(
     host: Host, chats: Chats, arguments: documents.ForkArguments
 ) -> views.ResumeResult:
-    """Switch to a copy of a session as it was at the end of a turn.
+    """Switch to a copy of a session's state at the end of a turn.
 
     Raises:
-        UserError: There is no such session or turn, or it cannot be written.
+        UserError: The session or turn does not exist, or the session cannot be written.
     """
     host.service.check_usable()
     taken, notices, origin = await host.service.commands.fork_from(

@@ -62,7 +62,7 @@ HELD_BY_USER = "you asked to wait"
 
 
 def change_of(params: QueueParams, queue: Queue) -> Queue:
-    """The queue after the change in ``params``; the same value if they only ask for it.
+    """The queue after the change in ``params``; the same queue without a change.
 
     Raises:
         UserError: The queue was changed meanwhile, the prompt does not wait, or a field is missing.

@@ -1,4 +1,4 @@
-"""Shows proposed plans in the editor, and translates what the user decides."""
+"""Shows proposed plans in the editor, and translates the user's decisions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Planning:
         """
         plan = await self._plans.with_document(session)
         if not plan.text:
-            next_state("none", "approve")  # raises an error that says what to do
+            next_state("none", "approve")  # raises an error with advice
         is_shown = await self._show(plan)
         if plan.state == "proposed" and not self._is_in_chat(session):
             self._host.chores.begin(self._ask(session, plan, is_shown=is_shown))
@@ -158,7 +158,7 @@ class Planning:
         if not is_shown:
             words += f"\n\n{plan.text}"
         timeout_s = self._host.settings.answer_timeout_s
-        titles = (NOT_NOW, APPROVE, EDIT)  # first what does nothing: a digit or Enter may be a slip
+        titles = (NOT_NOW, APPROVE, EDIT)  # first without effect: a digit or Enter may be a slip
         chosen = await self._host.client.choose(words, titles, timeout_s)
         if chosen == APPROVE:
             try:
@@ -172,7 +172,7 @@ class Planning:
         if not plan.path:
             return False
         uri = Path(plan.path).as_uri()
-        self._host.documents.beside.add(uri)  # it is not what the user works in
+        self._host.documents.beside.add(uri)  # the user does not work in this document
         return await self._host.client.show_document(uri)
 
     def _say_where(self, plan: Plan) -> None:

@@ -1,1 +1,1 @@
-"""What goes with a prompt: the selection, attachments, problems; and where prompts are offered."""
+"""The context of a prompt: selection, attachments, problems; and the places that offer prompts."""

@@ -1,4 +1,4 @@
-"""Determines what the user has selected, from several sources, best first.
+"""Determines the user's selection from several sources, the best source first.
 
 Selections are stored as ranges. Their text is read from the synced buffer when a prompt is created.
 """
@@ -213,8 +213,8 @@ def _is_work(uri: str) -> bool:
 def lines_of(range_: types.Range | sync.Range, n_lines: int) -> tuple[int, int]:
     """The first and last line of a range, 0-based and inclusive.
 
-    An end at column 0 excludes its line. A stale range behind the document, which has ``n_lines``
-    lines, is moved to its end.
+    An end at column 0 excludes its line. A stale range after the document's end (``n_lines``) is
+    moved to the end.
     """
     first, last = range_.start.line, range_.end.line
     if last > first and range_.end.character == 0:

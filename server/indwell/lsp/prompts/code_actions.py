@@ -1,6 +1,6 @@
 """Chooses the code actions to offer, each with a command. Pure.
 
-Offering calls no model. Each command contains all it needs as plain JSON.
+Offering calls no model. Each command contains its whole input as plain JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AUTOMATIC = 2  # CodeActionTriggerKind
 
 
 class ActionPlace(msgspec.Struct, frozen=True):
-    """What is known when code actions are requested.
+    """The facts that are known at a request for code actions.
 
     Attributes:
         uri: The document.

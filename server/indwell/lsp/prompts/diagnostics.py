@@ -45,7 +45,7 @@ class _Push(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """What a push tells about the present text: reports, awaited and unversioned checkers."""
+    """A push's knowledge about the present text: reports, awaited and unversioned checkers."""
 
     reports: Mapping[str, tuple[Problem, ...]]
     late: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class EditorProblems:
         documents.on_change(self._changed)
 
     def report(self, told: DidChangeDiagnosticsParams | DocumentDiagnostics) -> None:
-        """Take all problems of a document, as the editor pushed them."""
+        """Store all problems of a document from a push of the editor."""
         path = path_of(told.uri)
         if path is None:
             return
@@ -103,13 +103,13 @@ class EditorProblems:
         self._wake()
 
     def offer(self, uri: str, problems: Sequence[types.Diagnostic]) -> None:
-        """Take the problems of a code action request, as far as they go."""
+        """Store the problems of a code action request, which may be incomplete."""
         path = path_of(uri)
         if path is not None and problems:
             self._offered[path] = (self._count, tuple(problems))
 
     def edited(self, path: Path) -> None:
-        """Note that a file was edited; it may not be open."""
+        """Note an edit of a file, open or not."""
         document = self._documents.at(path)
         if document is None:
             self._count += 1
@@ -147,7 +147,7 @@ class EditorProblems:
         return (known or KnownProblems()) if settle_s else known
 
     def _known(self, told: Mapping[Path, _Push], paths: Sequence[Path]) -> KnownProblems | None:
-        """What pushes tell about the present texts; None if they tell nothing."""
+        """The pushed problems of the present texts; None without any push about them."""
         reports: dict[Path, Mapping[str, tuple[Problem, ...]]] = {}
         late: dict[Path, tuple[str, ...]] = {}
         shown: dict[Path, tuple[Problem, ...]] = {}
@@ -214,7 +214,7 @@ class EditorProblems:
         return NOBODY if push is None else self._judge(path, push)
 
     def _judge(self, path: Path, push: _Push) -> _Judged:
-        """Which checkers have seen the present text, and which ones are still awaited."""
+        """The checkers that have seen the present text, and the awaited checkers."""
         document = self._documents.at(path)
         spoke = self._spoke.get(path.suffix, {})
         reports: dict[str, tuple[Problem, ...]] = {}
@@ -271,7 +271,7 @@ class EditorProblems:
         return bool(judged.late) or not (judged.reports or judged.unsaid)
 
     def _patience_for(self, path: Path) -> float:
-        """How long to wait for a report, in seconds; 0 if the editor never sent any."""
+        """The time to wait for a report, in seconds; 0 if the editor never sent any."""
         if path in self._patience:
             return self._patience[path]
         if self._judged(path).late:

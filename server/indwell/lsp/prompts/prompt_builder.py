@@ -152,21 +152,21 @@ def _problems(
 
 
 def _names(uri: str, roots: Sequence[Path]) -> tuple[str, ...]:
-    """The names of a document: as people read it, and as written."""
+    """The names of a document: the displayed one, and the written one."""
     path = path_of(uri)
     shown = display(path, roots) if path is not None and roots else one_line(name_in(uri))
     return (shown, name_in(uri))
 
 
 class PromptAttachments(msgspec.Struct, frozen=True):
-    """What the next prompt would contain besides its words."""
+    """The contents of the next prompt besides its words."""
 
     selection: Selection | None = None
     opened: OpenedFile | None = None
 
 
 class Prompting:
-    """Creates prompts from what the editor shows.
+    """Creates prompts from the editor's state.
 
     Args:
         documents: The open documents.
@@ -187,7 +187,7 @@ class Prompting:
         await self._attention.look(self._settings(), *also)
 
     def attached(self) -> PromptAttachments:
-        """What the next prompt contains, without what the user has detached."""
+        """The contents of the next prompt, without detached parts."""
         settings = self._settings()
         selection = self._attention.selection(settings)
         opened = self._attention.opened(settings)
@@ -212,7 +212,7 @@ class Prompting:
         self._detached |= {identifier}
 
     def own_words(self, words: str) -> Prompt:
-        """Create a prompt from the user's words and what the editor shows.
+        """Create a prompt from the user's words and the editor's state.
 
         Raises:
             UserError: The words are too long.
@@ -226,7 +226,7 @@ class Prompting:
     async def with_attached(
         self, params: protocol.PromptParams, workspace: Workspace | None
     ) -> Prompt:
-        """Create a prompt from the user's words, what the editor shows, and the attachments.
+        """Create a prompt from the user's words, the editor's state, and the attachments.
 
         Raises:
             UserError: The words are too long, or an attachment cannot be sent.
@@ -309,7 +309,7 @@ class Prompting:
         )
 
     def _take(self) -> PromptAttachments:
-        """Take the attachments of a prompt; the next prompt has all of them again."""
+        """Take the attachments of a prompt; the next prompt starts with all attachments again."""
         now = self.attached()
         self._detached = frozenset()
         return now

@@ -131,7 +131,7 @@ class EditorReview:
         return await self._verdicts.judge(verb, arguments)
 
     def cancel(self, token: str | int) -> bool:
-        """Stop the verdict with this progress token; False if none has it."""
+        """Stop the verdict with this progress token; False if no verdict has the token."""
         return self._verdicts.cancel(token)
 
     async def _open(self) -> None:

@@ -28,7 +28,7 @@ Differs: TypeAlias = Callable[[Document], Awaitable[bool]]
 
 
 class Elsewhere:
-    """Reads the verdicts of other processes, and warns of buffers that do not show them.
+    """Reads verdicts of other processes, and warns of buffers that do not show the verdicts.
 
     A file may lose hunks for other reasons: the editor opens it, or the user runs ``git checkout``.
     So only a record of a rejection counts. The disk is read before a warning, because another
@@ -58,7 +58,7 @@ class Elsewhere:
         self._reload_s = reload_s
 
     async def hear(self, ledger: ReviewLedger) -> None:
-        """Read what other processes wrote."""
+        """Read the records of other processes."""
         before = {path: ledger.n_taken_back(path) for path in ledger.known()}
         await ledger.refresh()
         for path, number in before.items():
@@ -140,7 +140,7 @@ class Reviewing:
 
     @property
     def ledger(self) -> ReviewLedger | None:
-        """The ledger; None until it is read."""
+        """The ledger; None before it is loaded."""
         return self._ledger
 
     def attach(self, ledger: ReviewLedger) -> None:
@@ -323,8 +323,8 @@ class Reviewing:
 def _is_true(ledger: ReviewLedger, document: Document) -> bool:
     """Whether a buffer has the file's text.
 
-    It does not after messages in an impossible order. An empty buffer without edits says nothing
-    about a deleted file.
+    The text is wrong after messages in an impossible order. An empty buffer without edits says
+    nothing about a deleted file.
     """
     is_only_shown = not document.text and document.dirt == "clean"
     is_gone = document.path is not None and ledger.text(document.path) is None

@@ -49,7 +49,7 @@ def lines_of(hunk: Hunk, n_lines: int | None) -> ShownLines:
 
 
 def range_of(hunk: Hunk, n_lines: int | None, encoding: str) -> Mapping[str, Any]:
-    """The range of a hunk as plain JSON; it ends at the end of the last line."""
+    """The range of a hunk as plain JSON, up to the end of the last line."""
     first, last = lines_of(hunk, n_lines)
     character = 0
     if hunk.new:
@@ -127,7 +127,7 @@ def offer(
 
 
 def verdict_command(verb: str, title: str, argument: dict[str, Any]) -> dict[str, Any]:
-    """The command ``indwell.accept`` or ``indwell.reject`` for exactly what was shown."""
+    """The command ``indwell.accept`` or ``indwell.reject`` for exactly the shown hunks."""
     return {"title": title, "command": f"indwell.{verb}", "arguments": [argument]}
 
 

@@ -193,7 +193,7 @@ class Verdicts:
             await self._answered(work, may_wait=may_wait)
         except asyncio.CancelledError:
             stop.set()
-            work.add_done_callback(self._tell_later)  # report what was done until then
+            work.add_done_callback(self._tell_later)  # report the finished part
             raise
         if work.done():
             result = work.result()
@@ -267,7 +267,7 @@ class Verdicts:
     async def _is_forced(
         self, ledger: ReviewLedger, meant: Meant, paths: Sequence[Path], stop: asyncio.Event
     ) -> bool:
-        """Ask whether lines may be rejected that others changed, too, as they are now."""
+        """Ask whether to reject lines that others also changed since."""
         kept = [
             one
             for path in paths

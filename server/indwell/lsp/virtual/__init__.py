@@ -1,1 +1,1 @@
-"""Virtual documents, made when they are opened: diff, base, request, transcript."""
+"""Virtual documents, created on opening: diff, base, request, transcript."""

@@ -53,7 +53,7 @@ def folded(title: str, inside: str) -> str:
 
 
 def bounded(text: str, most: int) -> str:
-    """Shorten a text to its two ends, with a note on what was left out between them."""
+    """Shorten a text to its two ends, with a note on the omitted middle."""
     if len(text) <= most:
         return text
     head, tail = most * 3 // 4, most - most * 3 // 4
@@ -99,7 +99,7 @@ def _summary(context: ContextResult) -> Iterator[str]:
 
 
 def _cache(health: HealthRow) -> str:
-    """How much of the session the endpoint's cache has served so far."""
+    """The share of the session that the endpoint's cache has served so far."""
     n_input = health.session.get("gen_ai.usage.input_tokens", 0)
     n_cached = health.session.get("gen_ai.usage.cache_read.input_tokens", 0)
     words = f"- prompt cache: served {n_cached:,} of {n_input:,} tokens of this session"

@@ -53,12 +53,12 @@ def context_of(
     coming: Forthcoming = NOTHING,
     is_whole: bool = False,
 ) -> ContextResult:
-    """List what the next request would send; call this in a thread.
+    """List the parts of the next request; call this function in a thread.
 
     Args:
         session: The session's id; None before the first turn, when only attachments are known.
         conversation: The session's conversation.
-        attached: What the next prompt would contain besides its words.
+        attached: The contents of the next prompt besides its words.
         model: The model of the next turn.
         preset: The compaction preset in force.
         health: The statistics of the session; None before the first turn.
@@ -156,8 +156,8 @@ class _Making(NamedTuple, Generic[Made]):
 class Shared(Generic[Key, Made]):
     """Shares the creation of values between callers; each value is newer than its request.
 
-    A caller that arrives while a value is being created may have changed something, so it gets
-    the next value. At most two creations are under way.
+    A caller that arrives during the creation of a value gets the next value, because its change may
+    be missing. At most two creations are under way.
 
     Args:
         make: Creates a value; all callers that share it receive its error.
@@ -191,7 +191,7 @@ class Shared(Generic[Key, Made]):
         if last is not None and last.task is done:
             del self._last[key]
         if not done.cancelled():
-            done.exception()  # the callers have received it
+            done.exception()  # the callers have received the error
 
 
 MOST_CHARACTERS = 4_000_000  # of a diff of many files
@@ -273,7 +273,7 @@ class Changes:
         return tuple(hunk for hunk in self._ledger.hunks(path) if is_of(hunk, span))
 
     async def _now(self, path: Path) -> str | None:
-        """Read a file and tell the ledger its text; None if the file does not exist.
+        """Read a file and give the ledger its text; None if the file does not exist.
 
         Raises:
             UserError: The file cannot be read, or is not a text.

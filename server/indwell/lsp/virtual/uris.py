@@ -1,7 +1,7 @@
 """The URIs of virtual documents, and their strict parsing. Pure.
 
-A URI names a path, a session and a turn, and nothing else; the code that creates the text checks
-whether the file exists and may be shown. Editors choose the colours by the endings.
+A URI names only a path, a session and a turn. The code that creates the text checks whether the
+file exists and may be shown. Editors choose the colours by the endings.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def parsed(uri: str) -> Virtual:
     """Parse a URI; also one in which an editor wrote ``=`` and ``&`` of the query as ``%XX``.
 
     Raises:
-        UserError: It names nothing.
+        UserError: The URI names no document.
     """
     found = _URI.fullmatch(uri) if len(uri) <= LONGEST else None
     if found is None or found["scheme"] not in VIRTUAL_SCHEMES:

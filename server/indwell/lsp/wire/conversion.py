@@ -69,7 +69,7 @@ def teach_messages(converter: Converter, *, omit_defaults: bool = False) -> None
 
 
 def _fields(type_: type[Value]) -> list[Attribute[Any]]:
-    """Return the fields of a message as attributes of attrs, which cattrs understands."""
+    """Return the fields of a message as ``attrs`` attributes for cattrs."""
     import attrs
 
     fields = {
@@ -117,7 +117,7 @@ def converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
     """Convert encoded params into a value of our own.
 
     Raises:
-        WrongParams: They do not fit.
+        WrongParams: The params do not fit the type.
     """
     try:
         return msgspec.json.decode(raw, type=type_)
@@ -147,7 +147,7 @@ def decoded(raw: msgspec.Raw) -> Any:  # noqa: ANN401 - JSON comes in here
     """Encoded params as plain JSON data.
 
     Raises:
-        WrongParams: They are not valid JSON.
+        WrongParams: The params are not valid JSON.
     """
     try:
         return parsed(raw)

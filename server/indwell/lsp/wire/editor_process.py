@@ -42,7 +42,7 @@ if sys.platform == "win32":
         watch_console(lambda: hear(signal.SIGTERM))
 
     def watch_console(tell: Callable[[], None]) -> None:
-        """Call ``tell``, in a thread, when the console or the session is closed."""
+        """Call ``tell`` in a thread when the console or the login session closes."""
         import win32api  # noqa: PLC0415 - costs time, and the editor waits for the first answer
         import win32con  # noqa: PLC0415
 
@@ -96,7 +96,7 @@ if sys.platform == "win32":
 
 else:
     _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    POLL_S = 2.0  # if the system does not report it
+    POLL_S = 2.0  # if the system does not report the end
 
     def watch_signals(end: End) -> None:
         """Call ``end`` on a signal that asks for the end."""

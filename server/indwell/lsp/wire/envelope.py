@@ -18,7 +18,7 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 NOT_INITIALIZED = -32002
 REQUEST_CANCELLED = -32800
-REQUEST_FAILED = -32803  # understood, but it could not be done
+REQUEST_FAILED = -32803  # a valid request that failed
 
 Id: TypeAlias = int | str
 _RAW_NULL = msgspec.Raw(b"null")
@@ -48,7 +48,7 @@ class Response(msgspec.Struct, frozen=True):
 
 
 class Invalid(msgspec.Struct, frozen=True):
-    """An invalid message; ``id`` is its own if it had a usable one."""
+    """An invalid message; ``id`` is the message's id if it was usable."""
 
     id: Id | None
     code: int
@@ -100,7 +100,7 @@ def parsed(raw: msgspec.Raw | bytes) -> Any:  # noqa: ANN401 - JSON comes in her
     """Decode JSON of unknown shape; accepts lone surrogates, because JSON lets editors send them.
 
     Raises:
-        ValueError: It is not valid JSON, or is nested too deeply.
+        ValueError: The text is not valid JSON, or is nested too deeply.
     """
     try:
         return msgspec.json.decode(raw)
@@ -132,7 +132,7 @@ def encoded(message: object) -> bytes:
     """Encode any message as JSON; a lone surrogate stays escaped.
 
     Raises:
-        TypeError: It holds something that JSON has not.
+        TypeError: The value has a part that JSON cannot express.
     """
     try:
         return msgspec.json.encode(message)
@@ -189,7 +189,7 @@ def _leniently(body: bytes) -> Incoming:
 
 
 def _wrong_shape(body: bytes) -> Invalid:
-    """Explain why JSON of the wrong shape is not a message, with its id if it has a usable one."""
+    """Explain why JSON of the wrong shape is not a message, with its id if usable."""
     try:
         return _wrong(parsed(body))
     except ValueError:
@@ -243,7 +243,7 @@ Verdict: TypeAlias = Take | Refuse | Drop | Leave
 
 
 def verdict(phase: Phase, message: Incoming) -> Verdict:
-    """Decide what happens to ``message`` in this phase."""
+    """Decide whether ``message`` is allowed in this phase."""
     match message:
         case Invalid():
             return Refuse(message)

@@ -25,7 +25,7 @@ class _Broken(Exception):
 
 
 class Framer:
-    """Cuts a stream of bytes into bodies, however it is cut into pieces on the way.
+    """Splits a stream of bytes into message bodies; the stream may arrive in any pieces.
 
     Attributes:
         max_body: The byte limit of one body.

@@ -205,7 +205,7 @@ def _chat_providers(capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _encoding(capabilities: Mapping[str, Any]) -> str:
-    """The first of the editor's position encodings that we support; utf-16 if it names none."""
+    """The first of the editor's position encodings that we support; utf-16 by default."""
     general = capabilities.get("general")
     offered = general.get("positionEncodings") if isinstance(general, Mapping) else None
     wanted = offered if isinstance(offered, list) else []

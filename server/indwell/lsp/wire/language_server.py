@@ -65,11 +65,11 @@ class Server:
         self.tell_failure: Callable[[Exception], None] = lambda _error: None
 
     def feature(self, method: str) -> Callable[[Handler], Handler]:
-        """Register the handler of a request or notification; it takes the params."""
+        """Register the handler of a request or notification, which takes the params."""
         return partial(_registered, self._features, method)
 
     def command(self, name: str) -> Callable[[Handler], Handler]:
-        """Register the handler of a command; it takes the argument that `COMMANDS` names."""
+        """Register the handler of a command, which takes the argument that `COMMANDS` names."""
         return partial(_registered, self._commands, name)
 
     def call_of(self, method: str, raw: msgspec.Raw) -> Callable[[], Any] | None:
@@ -107,7 +107,7 @@ class Server:
     def load_types(self) -> None:
         """Import lsprotocol and create its converter.
 
-        Takes 250 ms, so it runs in a thread, and only once.
+        The import takes 250 ms, so this method runs in a thread, and only once.
         """
         self._has_types = True
         strict_converter()
@@ -123,13 +123,13 @@ class Server:
         unstructure(protocol.StartedResult(session=None, turn=None, queued=None))
 
     def plain(self, value: object) -> Any:  # noqa: ANN401 - JSON goes out here
-        """A value as data that can be encoded; the structs of ``sync`` go out as they are."""
+        """A value as data that can be encoded; the structs of ``sync`` stay unchanged."""
         if isinstance(value, msgspec.Struct) and not isinstance(value, Value):
             return value
         return None if value is None else unstructure(value)
 
     def answered(self, response: Response) -> None:
-        """Process the editor's answer, unless nobody waits for it."""
+        """Process the editor's answer; ignore an unexpected answer."""
         if response.id is None:
             return
         future, method = self._asked.pop(response.id, (None, ""))
@@ -158,7 +158,7 @@ class Server:
         return future
 
     def notify(self, method: str, params: object = None, *, droppable: bool = False) -> None:
-        """Tell the editor something."""
+        """Send a notification to the editor."""
         message = {"jsonrpc": "2.0", "method": method, "params": self.plain(params)}
         self.send(encoded(message), droppable=droppable)
 

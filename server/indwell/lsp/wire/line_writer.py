@@ -38,7 +38,8 @@ if sys.platform == "win32":
             After a BlockingIOError the next call must begin with the same bytes.
 
             Raises:
-                BlockingIOError: They are being written; ``watch`` tells when to ask again.
+                BlockingIOError: The bytes are still being written; ``watch`` reports when to try
+                    again.
                 OSError: The other end is closed.
             """
             result, self._result = self._result, None
@@ -86,8 +87,7 @@ else:
     class LineWriter:
         """Writes to a descriptor without blocking, if it is a pipe or socket that only we use.
 
-        A terminal or a file is shared with other programs, which do not expect that; writes to
-        these do not block long.
+        Other programs share a terminal or a file and expect blocking writes, which end soon there.
 
         Args:
             fd: Where to.
@@ -105,7 +105,7 @@ else:
             """Return how many bytes of the batch were written.
 
             Raises:
-                BlockingIOError: None can be written now; ``watch`` tells when.
+                BlockingIOError: No byte can be written now; ``watch`` reports when to try again.
                 OSError: The other end is closed.
             """
             return os.writev(self._fd, batch)

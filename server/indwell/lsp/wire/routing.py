@@ -93,7 +93,7 @@ class Routing:
             self._leave(0 if self._phase == "shut" else 1)
 
     async def drained(self) -> None:
-        """Cancel the requests in flight, and wait for them."""
+        """Cancel the requests in flight, and wait for their end."""
         tasks = [task for task in self._inflight.values() if task is not None]
         tasks += self._background
         for task in tasks:
@@ -108,7 +108,7 @@ class Routing:
             if self._server.lacks_types(envelope.opened(self._waiting[0])):
                 try:
                     loading = self._loop.run_in_executor(None, self._server.load_types)
-                except RuntimeError:  # the system has no room for a thread, so do it here
+                except RuntimeError:  # the system has no room for a thread, so run the work here
                     self._load_here()
                 else:
                     self._is_pumping = True  # in order: later messages wait for the import, too
@@ -190,7 +190,7 @@ class Routing:
         self._send(body)
 
     def _failed(self, request: RpcRequest, error: Exception) -> bytes:
-        """The answer after an error; the user reads why a command failed, and it answers null."""
+        """The answer after an error; a failed command answers null, and the user gets a message."""
         if isinstance(error, UserError) and request.method == EXECUTE:
             self._server.tell_failure(error)
             return self._answer(request, None)
@@ -256,7 +256,7 @@ class _Cancel(msgspec.Struct):
 
 
 def refused(error: UserError, draft: str = "") -> RequestError:
-    """An error answer with one sentence, which returns the user's words.
+    """An error answer: one sentence, and the user's words.
 
     A text longer than ``GIVEN_BACK`` is not returned: nobody typed it, and its sender has it.
     """

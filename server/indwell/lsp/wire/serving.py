@@ -207,7 +207,7 @@ class Outgoing:
         self.dropped = 0
 
     def send(self, body: bytes, *, droppable: bool = False) -> None:
-        """Send a body, or queue it; drop ``droppable`` ones while much is waiting."""
+        """Send or queue a body; drop ``droppable`` bodies while much is waiting."""
         if self._lost:
             return
         if droppable and self._waiting_b > DROP_AT_B:

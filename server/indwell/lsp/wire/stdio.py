@@ -46,7 +46,7 @@ def claim_stdio() -> StdioTransport:
     Later output of a library or a child process goes to stderr, and it can read nothing.
 
     Raises:
-        NoLine: One of them is closed.
+        NoLine: stdin or stdout is closed.
     """
     try:
         line = StdioTransport(os.dup(0), os.dup(1))
@@ -109,7 +109,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _keep_bytes(fd: int) -> None:
-        """Let the descriptor pass bytes on as they are: no line ends are translated."""
+        """Let the descriptor pass bytes unchanged, without translated line ends."""
         msvcrt.setmode(fd, os.O_BINARY)
 
 else:

@@ -88,7 +88,7 @@ class DidChangeWatchedFiles(msgspec.Struct, frozen=True):
 
 
 class ActionContext(msgspec.Struct, frozen=True, rename="camel"):
-    """Why actions are requested; diagnostics stay JSON, because they are returned unchanged.
+    """The reason for a request of actions; diagnostics stay JSON, because the server returns them.
 
     Attributes:
         only: Kinds that are wanted.

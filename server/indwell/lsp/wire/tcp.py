@@ -56,7 +56,7 @@ def address_of(text: str) -> tuple[str, int]:
 
 
 def check_token(token: str) -> str:
-    """The token, if it is long enough to be a secret.
+    """The token, after a check that it is long enough to be a secret.
 
     Raises:
         WrongAddress: It is not.
@@ -140,7 +140,7 @@ if sys.platform == "win32":
         result = open_line(line, admits=admits, max_body=OPENING_B)
         silence.cancel()
         if not isinstance(result, OpenLine):
-            os.close(writing)  # what was written is still sent, then the connection ends
+            os.close(writing)  # the written bytes are still sent, then the connection ends
             os.close(reading)
         return result
 
@@ -171,7 +171,7 @@ if sys.platform == "win32":
 else:
 
     def _opened(connection: socket.socket, admits: Callable[[str], bool]) -> OpenLine | int:
-        """Open a line on the socket itself, which is a descriptor."""
+        """Open a line on the socket's descriptor."""
         line = StdioTransport(connection.fileno(), os.dup(connection.fileno()))
         result = open_line(line, admits=admits, timeout_s=OPENING_S, max_body=OPENING_B)
         if isinstance(result, OpenLine):

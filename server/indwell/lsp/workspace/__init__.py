@@ -1,1 +1,1 @@
-"""The user's files as the editor has them: open documents, edits, and files on disk."""
+"""The user's files in the editor: open documents, edits, and files on disk."""

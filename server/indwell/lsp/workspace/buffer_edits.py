@@ -179,7 +179,7 @@ class BufferEdits:
     async def _not_as_proposed(
         self, asked: SentEdit, verdict: _Verdict, known: str
     ) -> AppliedChange:
-        """Decide what a text means that is not the expected one."""
+        """Decide the result of an edit whose document has an unexpected text."""
         document, name, now = asked.document, asked.path.name, asked.document.text
         problem = verdict.problem
         if document.version == asked.version:
@@ -219,7 +219,7 @@ class BufferEdits:
             async with asyncio.timeout(self._apply_timeout_s):
                 await self._first(asked)
             if document.text == asked.expected:
-                answer.cancel()  # the text has decided, whatever the answer is
+                answer.cancel()  # the text decides, not the answer
                 return _Verdict()
             result = answer.result()
         except TimeoutError:
@@ -247,7 +247,7 @@ class BufferEdits:
     async def _first(self, asked: SentEdit) -> None:
         """Wait until the editor answers or the text is as expected."""
         while True:
-            event = self._documents.next_change  # first, so that a change during the check sets it
+            event = self._documents.next_change  # first: a change during the check sets it
             if asked.answer.done() or self._is_there(asked):
                 return
             change = asyncio.ensure_future(event.wait())

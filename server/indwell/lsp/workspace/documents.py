@@ -136,7 +136,7 @@ class Document:
 
 
 async def digested(text: str, form: Callable[[str], str] = lambda text: text) -> str:
-    """The digest of a text in some form; in a thread if long, as it takes 1 ms per megabyte."""
+    """A digest of a text; for a long text in a thread, because it takes 1 ms per megabyte."""
     if len(text) < LONG:
         return digest(form(text))
     return await asyncio.to_thread(lambda: digest(form(text)))
@@ -185,7 +185,7 @@ class Documents:
             body=LineBlocks(item.text),
         )
         document.agrees(item.text)
-        self._by_uri.pop(item.uri, None)  # opened again, so it becomes the newest
+        self._by_uri.pop(item.uri, None)  # opened again, so the document becomes the newest
         self._by_uri[item.uri] = document
         if document.path is not None:
             self._by_path[document.path] = document
@@ -255,7 +255,7 @@ class Documents:
                 listener(path)
 
     def _is_looked_at(self, uri: str) -> bool:
-        """Whether a user could work in it; editors open other schemes for previews."""
+        """Whether a user could work in the document; editors open other schemes for previews."""
         return uri.startswith(("file:", "untitled:")) and uri not in self.beside
 
     def _tell(self, document: Document) -> None:
@@ -273,7 +273,7 @@ def name_in(uri: str) -> str:
 
 
 def path_of(uri: str) -> Path | None:
-    """The resolved path of a ``file:`` URI, as the disk spells it; None for any other."""
+    """The resolved path of a ``file:`` URI, in the disk's spelling; None for other URIs."""
     if not uri.startswith("file:"):
         return None
     try:

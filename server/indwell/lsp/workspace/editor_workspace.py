@@ -41,7 +41,7 @@ STALE = (
 Held: TypeAlias = str | None
 """The digest of a file on disk; empty without a file, None if unknown."""
 Agrees: TypeAlias = Literal["yes", "changed", "gone"]
-_NOTHING = frozenset({digest(""), digest("\n")})  # what editors show of a missing file
+_NOTHING = frozenset({digest(""), digest("\n")})  # the text that editors show for a missing file
 
 
 class EditorWatch:
@@ -161,7 +161,7 @@ class EditorWorkspace:
     async def splice(
         self, path: Path, change: Callable[[Large], tuple[Large, R]], *, label: str
     ) -> tuple[TextStamp, R]:
-        """Change a large file on disk, or through its buffer if it is open."""
+        """Change a large file on disk, or in its open buffer."""
         async with self._locks.hold(path):
             if self._documents.at(path) is not None:
                 raise EditRefused(f"{path.name!r} is open in the editor; read_file it again")
@@ -184,7 +184,7 @@ class EditorWorkspace:
             return await self._deletion.remove(document, path, base, label)
 
     def noting(self) -> Callable[[], Noted]:
-        """Record what the editor saves and which buffers change, from now on."""
+        """Record saved files and changed buffers, from now on."""
         saves = dict(self._documents.n_saves)
         texts = {one.path: one.text for one in self._documents if one.path is not None}
 
@@ -255,7 +255,7 @@ class EditorWorkspace:
     async def _create(self, path: Path, text: str, label: str) -> AppliedChange:
         made = await self._creation.empty_file(path, text, label)
         document = self._documents.at(path)
-        if document is not None and not document.text:  # and the editor has opened it at once
+        if document is not None and not document.text:  # and the editor has opened the file at once
             _note_agent(document, "", text)
             change = await self._edits.change(document, path, text, label)
         else:
@@ -300,7 +300,7 @@ class DiskAgreement:
         self._known: dict[str, _KnownDocument] = {}
 
     async def note(self, document: Document, path: Path) -> str:
-        """What a reader of the buffer should know about the disk; may be empty."""
+        """A note about the disk for a reader of the buffer; may be empty."""
         state = await asyncio.to_thread(self._look, path)
         match await self._agrees(document, path, state):
             case "yes":
@@ -391,7 +391,7 @@ async def _digest_of(snapshot: Snapshot) -> str:
 
 
 def _ended(text: str, like: str) -> str:
-    r"""``text`` with ``\r\n`` where the file has it throughout and the editor does not show it."""
+    r"""``text`` with ``\r\n`` if the whole file has these ends and the editor hides them."""
     if "\r" in text or "\r\n" not in like or like.count("\n") != like.count("\r\n"):
         return text
     return text.replace("\n", "\r\n")

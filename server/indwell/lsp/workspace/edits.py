@@ -1,4 +1,4 @@
-"""Workspace edits: creates them, creates and deletes files by them, tracks unanswered ones."""
+"""Creates workspace edits, also for new and deleted files, and tracks unanswered edits."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class Unanswered:
         return tuple(told)
 
     async def _settle(self) -> None:
-        """Find out what became of each edit, before its document is edited again."""
+        """Find out the result of each edit, before its document is edited again."""
         for asked in tuple(self._asked):
             document = asked.document
             if self._documents.get(document.uri) is not document or _is_no(asked.answer):
@@ -235,9 +235,9 @@ class Unanswered:
 async def was_taken(asked: SentEdit, now: str) -> bool:
     """Whether a text that was also typed into contains an edit that was sent.
 
-    It does if the text is closer to the expected text than to the text before. (Neovim drops an
-    edit for an older version, and answers that it was applied.) In doubt the answer is no: then
-    the text is read and merged again, which applies no edit twice.
+    The answer is yes if the text is closer to the expected text than to the text before. (Neovim
+    drops an edit for an older version, and answers that it was applied.) In doubt the answer is no:
+    then the text is read and merged again, which applies no edit twice.
     """
     if now == asked.expected:
         return True
@@ -277,7 +277,7 @@ def seen(answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]) -> None:
 async def refusal(
     client: Client, edit: types.WorkspaceEdit, label: str, timeout_s: float
 ) -> str | None:
-    """Why the editor refused, in parentheses, or empty; None if it did not refuse.
+    """The editor's reason for a refusal, in parentheses, or empty; None without a refusal.
 
     Without a refusal the caller checks the disk.
     """
@@ -329,7 +329,7 @@ class FileCreation:
         try:
             made = await self._disk.read(path)
         except ToolError:
-            return None  # no answer, an error, or the editor cannot do what it declares
+            return None  # no answer, an error, or a declared capability that does not work
         if made.text:
             raise EditRefused(
                 f"{path.name!r} is not empty although it is new: the editor or somebody else has "

@@ -1,4 +1,4 @@
-"""A text in blocks, so that a change costs as much as its block; also positions in it. Pure."""
+"""A text in blocks, so that a change costs only the work of its block; also positions. Pure."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class LineBlocks:
         self._found = (-1, 0, 0)
 
     def _stands_alone(self, fresh: str) -> bool:
-        """Is it of a block's size?"""
+        """Is the text as large as a block?"""
         return self._size // 4 <= len(fresh) <= 2 * self._size
 
     def _needs_next(self, fresh: str, following: str) -> bool:
@@ -277,7 +277,7 @@ def _belong_together(left: str, right: str) -> bool:
 
 
 def _n_ends(text: str) -> int:
-    """How many lines end in a text."""
+    """The number of lines that end in a text."""
     n_feeds = text.count("\n")
     if "\r" not in text:
         return n_feeds

@@ -1,1 +1,1 @@
-"""What every wire shares below: HTTP client, server-sent events, limits, refusals, faults."""
+"""The HTTP layer of all wires: client, server-sent events, limits, refusals, faults."""

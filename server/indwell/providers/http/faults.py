@@ -41,7 +41,7 @@ _TRY_AGAIN = lazy_pattern(r"; try again(?: later| then)?(?=:|$)")
 
 
 class Where(msgspec.Struct, frozen=True):
-    """The endpoint as error messages name it.
+    """The endpoint's description for error messages.
 
     Attributes:
         address: The address without secrets.

@@ -77,7 +77,7 @@ class StreamGuard:
             else:
                 await self._read_events(reply, on_event)
         except Exception:
-            self._tell(on_event)  # what came before the error
+            self._tell(on_event)  # the text before the error
             raise
         self._batch.add(reply.end())
         self._tell(on_event)
@@ -203,7 +203,7 @@ class StreamGuard:
     def _set_timer(self, reply: GrowingReply) -> None:
         """Restart the timer after data; empty data restarts it only for a limited time (H42).
 
-        Until the reply begins the first limit holds, which counts from the request.
+        Before the reply begins, the first limit applies, counted from the request.
         """
         now, stall = self._now(), self._where.timeout_s
         if reply.is_done:

@@ -342,7 +342,7 @@ def said_by(value: object) -> EndpointError | None:
 
 
 def _with_cause(words: str, error: Mapping[str, Any]) -> str:
-    """Add the message of the endpoint behind OpenRouter, which its metadata holds."""
+    """Add the message of the endpoint behind OpenRouter from the error's metadata."""
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     return f"{words}: {raw}" if isinstance(raw, str) and raw else words

@@ -1,1 +1,1 @@
-"""The APIs that models are reached through: how each writes a request and reads a reply."""
+"""The APIs of models: each module writes requests and reads replies."""

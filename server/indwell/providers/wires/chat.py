@@ -1,4 +1,4 @@
-"""How chat completions write a request (H11). Pure.
+"""Writes requests in the format of chat completions (H11). Pure.
 
 One system message; for each user message first its tool results, one ``tool`` message each, then at
 most one ``user`` message; assistant text with its calls. Reasoning is sent back only if the
@@ -66,7 +66,7 @@ def message_entries(
     marked: bool,
     model: str = "",  # noqa: ARG001 - see Layout
 ) -> list[dict[str, Any]]:
-    """Return what one message becomes on the wire: at least one entry."""
+    """Return the entries of one message on the wire, at least one."""
     if message.role == "assistant":
         entries = [_assistant(message.blocks, dialect)]
     else:

@@ -138,7 +138,7 @@ class ChatReply(GrowingReply):
 
 
 def _prompt_read(progress: Mapping[str, Any]) -> Iterator[PromptProgress]:
-    """Yield llama.cpp's progress; what its cache held took no time, so it does not count."""
+    """Yield llama.cpp's progress, without cached tokens, because they took no time."""
     cached = count(progress, "cache")
     total, done = (count(progress, name) - cached for name in ("total", "processed"))
     if 0 <= done <= total and total:
@@ -239,7 +239,7 @@ class ThinkTags:
         return (held, "") if self._state == "thinking" else ("", held)
 
     def _before(self) -> str:
-        """Return what is held with the blanks before it: no tag came, so it is text."""
+        """Return the held characters with the blanks before them: no tag came, so they are text."""
         return self._blanks.joined + self._held
 
 

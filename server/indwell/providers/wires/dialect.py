@@ -1,4 +1,4 @@
-"""What an endpoint accepts beyond core chat completions, learned from its refusals.
+"""The features that an endpoint accepts beyond core chat completions, learned from refusals.
 
 Only a 400 that names a rejected field changes the dialect; any other 400 is not retried (LLM-08).
 """
@@ -117,7 +117,7 @@ _REASONING_WANTED = lazy_pattern(
 
 
 class _Lesson(msgspec.Struct, frozen=True):
-    """A kind of refusal, and how it changes the dialect.
+    """A kind of refusal, and its change of the dialect.
 
     Attributes:
         words: A pattern of the endpoint's message.
@@ -214,7 +214,7 @@ _CHOICE = _lesson(r"tool_?choice", says_unknown=True, tool_choice=False)
 
 
 def adapted(dialect: Dialect, words: str, *, forbids_calls: bool = False) -> Dialect | None:
-    """Return the dialect without what ``words`` reject; None if they name nothing that was sent.
+    """Return the dialect without the fields that ``words`` reject; None if no sent field is named.
 
     Args:
         dialect: The dialect of the refused request.
@@ -252,7 +252,7 @@ def _fields_left(dialect: Dialect, words: str) -> str:
 
 
 def fields_text(fields: Mapping[str, object]) -> str:
-    """Return fields as a dialect keeps them; empty if missing."""
+    """Return fields in the form of a dialect; empty if missing."""
     return msgspec.json.encode(fields).decode() if fields else ""
 
 

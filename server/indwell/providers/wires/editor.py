@@ -1,4 +1,4 @@
-"""The editor's own models: how a request is written, and how the pieces of a reply are read. Pure.
+"""The editor's language models: writes requests, and reads the pieces of replies. Pure.
 
 The form is ours: ``indwell/complete`` of ``docs/protocol.md``. The editor knows two roles, so the
 system prompt is the first message of the user. There is no usage, and no reason for the end.

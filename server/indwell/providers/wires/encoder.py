@@ -1,10 +1,9 @@
-"""Builds the body of a request (H11), and encodes each part once, whatever the wire. Pure.
+"""Builds the body of a request (H11), and encodes each part once, for any wire. Pure.
 
 Only the parts of the last request are kept, and they are sent without being joined. The bytes
-equal those of encoding the whole body, whatever was encoded before. Thread-safe: the kept parts are
-replaced in one step.
+always equal those of encoding the whole body. Thread-safe: the kept parts are replaced in one step.
 
-A wire says in a ``Layout`` how it writes the parts. The same request gives the same bytes. The
+A wire defines in a ``Layout`` the form of the parts. The same request gives the same bytes. The
 bytes of a message depend on the dialect, the model and its cache mark, never on its position.
 """
 
@@ -53,7 +52,7 @@ class RequestBody(msgspec.Struct, frozen=True):
         return b"".join(self.parts)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield what is sent, in pieces; another attempt may iterate again."""
+        """Yield the body in pieces; another attempt may iterate again."""
         group: list[bytes] = []
         n_bytes = 0
         for part in self.parts:
@@ -118,7 +117,7 @@ class RequestEncoder:
         return self.body(request, dialect).joined()
 
     def body(self, request: Request, dialect: Dialect) -> RequestBody:
-        """Return the body in parts; the work is proportional to what the last request lacked."""
+        """Return the body in parts; only parts that are new since the last request cost work."""
         layout = LAYOUTS[dialect.wire]
         last = self._kept
         if (last.dialect, last.model) != (dialect, request.model):

@@ -1,4 +1,4 @@
-"""How a wire writes the parts of a request, and what all wires share for it. Pure."""
+"""The form of a request's parts on a wire, and helpers that all wires share. Pure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Layout(Protocol):
     def message_entries(
         self, message: Message, dialect: Dialect, *, marked: bool, model: str
     ) -> list[dict[str, Any]]:
-        """Return what one message becomes, at least one entry; ``marked`` asks for a cache mark."""
+        """Return the entries of one message, at least one; ``marked`` asks for a cache mark."""
         ...
 
     def tool_entries(
@@ -72,7 +72,7 @@ def joined(blocks: Iterable[Text]) -> str:
 
 
 def call_id(id_: str, dialect: Dialect) -> str:
-    """Return an id in this endpoint's form, always the same, whichever endpoint made it."""
+    """Return an id from any endpoint in this endpoint's form, always with the same result."""
     if dialect.nine_ids and not _NINE.fullmatch(id_):
         return hashlib.sha256(id_.encode("utf-8", "replace")).hexdigest()[:9]
     if len(id_) > dialect.id_limit:
@@ -81,7 +81,7 @@ def call_id(id_: str, dialect: Dialect) -> str:
 
 
 def arguments_text(text: str) -> str:
-    """Return the arguments as the model wrote them, unless they are no JSON object.
+    """Return the model's arguments unchanged if they are a JSON object.
 
     Servers that decode them for a prompt template (vLLM, Ollama) would refuse every further request
     of the session, so broken arguments (or too deeply nested ones) are sent inside an object, with
@@ -95,7 +95,7 @@ def arguments_text(text: str) -> str:
 
 
 def kept_reasoning(block: Thinking, dialect: Dialect, model: str) -> dict[str, Any] | None:
-    """Return what must go back of a piece of reasoning; None if another model or wire made it."""
+    """Return the part of a reasoning to send back; None if another model or wire made it."""
     if not (block.extra and dialect.reasoning and dialect.seals):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Anthropic's messages: how a request is written, and how the stream is read into a reply. Pure.
+"""Anthropic's messages: writes requests, and reads the stream into a reply. Pure.
 
 The form is that of Anthropic's documentation (Messages API, 2023-06-01; streaming, extended and
 adaptive thinking, prompt caching: November 2026). Thinking goes back unchanged with its signature.
@@ -66,7 +66,7 @@ def system_entries(
 def message_entries(
     message: Message, dialect: Dialect, *, marked: bool, model: str
 ) -> list[dict[str, Any]]:
-    """Return the one message that a message becomes; thinking can carry no mark."""
+    """Return one message in Anthropic's form; thinking can carry no mark."""
     content = list(_content(message, dialect, model))
     if not content:  # thinking alone, which this model cannot read
         content = [{"type": "text", "text": "[no answer]"}]
@@ -126,7 +126,7 @@ def thinks(model: str) -> Thinks:
 
 
 def thinking_options(request: Request, dialect: Dialect) -> dict[str, Any]:
-    """Return the fields that say how much the model thinks.
+    """Return the fields that set the model's effort of thinking.
 
     Newer models decide by themselves, led by the effort. Older ones get a budget, if an effort is
     set. Other makers' models behind this wire get the effort alone.
@@ -279,7 +279,7 @@ class MessagesReply(GrowingReply):
         return events
 
     def _begin(self, place: int, block: Mapping[str, Any], events: list[StreamEvent]) -> None:
-        """Take the beginning of a block, which may be all of it."""
+        """Process the beginning of a block, which may be the whole block."""
         match block.get("type"):
             case "text":
                 self._words(place, _text(block, "text"), events)

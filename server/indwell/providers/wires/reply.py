@@ -120,7 +120,7 @@ class GrowingReply(ABC):
 
     @abstractmethod
     def add(self, chunk: Mapping[str, Any]) -> list[StreamEvent]:
-        """Add the decoded data of one event; return what it says."""
+        """Add the decoded data of one event; return its deltas."""
 
     @abstractmethod
     def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
@@ -196,7 +196,7 @@ class GrowingReply(ABC):
         )
 
     def cut_off(self, request: Request, problem: str, finish: Finish = "incomplete") -> Reply:
-        """Return what is left of a reply that broke off; its calls are dropped, never run (H41)."""
+        """Return the rest of a reply that broke off; its calls are dropped and never run (H41)."""
         return Reply(
             text=self._text.joined,
             thinking=self._thinking.joined,
@@ -213,7 +213,7 @@ class GrowingReply(ABC):
         *,
         is_endless: bool = False,
     ) -> Reply | None:
-        """Return what can be kept of a reply that broke off; None if nothing can.
+        """Return the usable part of a reply that broke off; None without any.
 
         Args:
             request: The request.
@@ -294,7 +294,7 @@ class GrowingReply(ABC):
         usage = plausible(self._reported(self._usage), request, said)
         if usage.thinking or not (self._thinking.begun or self._reasoning):
             return msgspec.structs.replace(usage, thinking=min(usage.thinking, usage.output))
-        # What is neither text nor a call was thought: the text of it may be a summary, or hidden.
+        # The other parts are thinking: their text may be a summary, or hidden.
         text, _, calls = said()
         rest = usage.output - _answered(lambda: (text, calls))
         return msgspec.structs.replace(usage, thinking=max(0, rest))
@@ -312,7 +312,7 @@ class _Repetition:
     """Watches for a text that says the same again and again, as small models do without end.
 
     A text that has repeated itself from its beginning may be meant so: somebody wanted a long text
-    of no content. It may be four times as long.
+    of no content. The period may be four times as long.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
-"""OpenAI's responses: how a request is written, and how the stream is read into a reply. Pure.
+"""OpenAI's responses: writes requests, and reads the stream into a reply. Pure.
 
-Nothing is stored at the endpoint (``store`` is false): reasoning comes back encrypted, and goes
-back unchanged in front of what followed it. The form is that of the official SDK's types
+Nothing is stored at the endpoint (``store`` is false): reasoning arrives encrypted, and goes back
+unchanged in front of the output after it. The form is that of the official SDK's types
 (``openai.types.responses``, 3.52).
 """
 
@@ -50,7 +50,7 @@ def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:  # noq
 
 
 def system_entries(system: Sequence[Text], *, marked: bool, life: CacheLife = "") -> str:  # noqa: ARG001 - see Layout
-    """Return the system prompt, which has a field of its own."""
+    """Return the system prompt for its separate field."""
     return joined(system)
 
 
@@ -237,7 +237,7 @@ class ResponsesReply(GrowingReply):
             events.append(CallStarted(named))
 
     def _finished(self, place: int, item: Mapping[str, Any], events: list[StreamEvent]) -> None:
-        """Take a whole item: what its deltas have not brought, and reasoning that must come back.
+        """Process a whole item: its parts without deltas, and reasoning that must be sent back.
 
         Some gateways send whole items only.
         """

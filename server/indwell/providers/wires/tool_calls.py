@@ -27,7 +27,7 @@ UNNAMED = "unnamed"  # no tool has this name; the result of such a call tells th
 
 
 class CallDelta(msgspec.Struct, frozen=True):
-    """One piece of a call; what the endpoint left out is None or empty."""
+    """One piece of a call; fields that the endpoint left out are None or empty."""
 
     index: int | None = None
     id: str = ""
@@ -37,7 +37,7 @@ class CallDelta(msgspec.Struct, frozen=True):
 
 
 class _Call:
-    """A call as far as it has arrived."""
+    """The arrived part of a call."""
 
     def __init__(self, number: int) -> None:
         self.number = number

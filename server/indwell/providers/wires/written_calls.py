@@ -90,7 +90,7 @@ def may_be_call(text: str) -> bool:
 
 
 def written_calls(text: str, tools: Sequence[ToolSpec]) -> tuple[WrittenCall, ...]:
-    """Return the calls of a reply that is nothing but calls of these tools; none if it is not."""
+    """Return the calls of a reply that consists only of calls of these tools; else none."""
     if not tools or len(text) > CALL_LIMIT or not may_be_call(text):
         return ()
     try:

@@ -56,7 +56,7 @@ def address_of(provider: str) -> str:
         is_here = match["host"].strip("[]") in LOOPBACK
         return str(convert("base_url", f"{'http' if is_here else 'https'}://{provider}"))
     names = ", ".join(BY_NAME)
-    what = name_or_nothing(provider) or "what you named"  # it may be a key in the wrong place
+    what = name_or_nothing(provider) or "what you named"  # the text may be a key in the wrong place
     raise UserError(f"{what} is not a provider; use one of {names}, or an address 'https://…/v1'")
 
 
@@ -89,7 +89,7 @@ def spellings(base_url: str) -> tuple[str, ...]:
 
 
 def _has_list(looked: EndpointAnswer) -> bool:
-    """Tell whether the answer comes from the API, even if it is a refusal or an empty list."""
+    """Tell whether the API sent the answer; a refusal or an empty list counts, too."""
     return not any(step.name == "models" and step.state == "warn" for step in looked.steps)
 
 
@@ -233,7 +233,7 @@ async def _tested(
 
 
 def _is_secretly_small(model: OfferedModel) -> bool:
-    """Is it a small model whose name does not tell it? Then the settings have to."""
+    """Is the model small without a size in its name? Then the settings must name the size."""
     return model.size is not None and model.size < SMALL and size_in_name(model.name) is None
 
 
@@ -295,7 +295,7 @@ def _store_alone(
     places: EndpointPlaces,
     endpoint: Endpoint,
 ) -> tuple[str, ...]:
-    """Like ``_store``, one login at a time: each reads what the earlier one has written."""
+    """Like ``_store``, one login at a time: each login reads the settings of the earlier one."""
     held, origin = places.keys.held, origin_of(base_url)
     is_new = endpoint.key is not None
     is_theirs = endpoint.keep == "client" if is_new else held.get(origin) is not None
@@ -319,7 +319,7 @@ def _store(
 ) -> tuple[str, ...]:
     """Store keys first and the settings file last; restore the keys if that fails; return notes.
 
-    ``is_theirs``: the client keeps the key, so it is written nowhere.
+    ``is_theirs``: the client keeps the key, so Indwell does not write the key.
     """
     before = read_user_file(places.config)
     given = _given(places.config)
@@ -353,7 +353,7 @@ def _store(
     old_key = old.get("api_key")
     old_origin = origin_of(_text(old.get("base_url")))
     if isinstance(old_key, Secret) and old_origin != origin:
-        wanted[old_origin] = old_key  # it must not go to the new address
+        wanted[old_origin] = old_key  # the old key must not go to the new address
     kept = _keep_all(wanted, places.keys, lambda: _write(places.config, text, before))
     notes = _notes(base_url, model, name, old, places)
     return (*(one.note for one in kept if one.note), *notes)

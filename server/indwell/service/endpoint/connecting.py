@@ -57,7 +57,7 @@ class Connecting:
         *,
         by_client: bool = False,
     ) -> LoginOutcome:
-        """Test an endpoint with its key, and store both; a model that it has stays chosen.
+        """Test an endpoint with its key, and store both; an offered model stays chosen.
 
         The provider ``vscode`` is the editor: its models are not tested, as each request may count
         against the user's subscription.
@@ -141,7 +141,7 @@ class Connecting:
         )
 
     async def lacking(self) -> str:
-        """Why no model can be called, with settings and keys as they are now; empty if one can."""
+        """The present reason why no model can be called; empty if a model can be called."""
         if self._scripted:
             return ""
         return await asyncio.to_thread(self._lacking)

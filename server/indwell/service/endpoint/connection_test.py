@@ -1,6 +1,6 @@
-"""Tests an endpoint: is it reachable, is the key accepted, what does it offer, do tools work?
+"""Tests an endpoint: is it reachable, is the key accepted, which models exist, do tools work?
 
-Each request is sent as the agent itself would send it: through the same client, with a real tool.
+Each request is sent like one of the agent: through the same client, with a real tool.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _WORDS = f"Call the tool `report` once, with the word {WORD!r}. Say nothing else
 
 
 class EndpointAnswer(msgspec.Struct, frozen=True):
-    """An endpoint's answers about itself; ``models`` is empty if it has no list."""
+    """An endpoint's answers about itself; ``models`` is empty if the endpoint has no list."""
 
     steps: tuple[EndpointStep, ...]
     models: tuple[OfferedModel, ...] = ()
@@ -96,7 +96,7 @@ async def talk(
     extras: Extras = NO_EXTRAS,
     dialect: Dialect | None = None,
 ) -> tuple[EndpointStep, ...]:
-    """Let the model call a tool through a stream; if it does not, find out what works."""
+    """Let the model call a tool through a stream; after a failure, find out which features work."""
     from indwell.providers.client import EndpointClient
     from indwell.providers.quirks import dialect_for
 

@@ -1,6 +1,6 @@
 """A provider that asks the editor's own models, over the editor's connection.
 
-What comes back is an endpoint's reply like any other: it is read within the limits of a stream.
+The editor's reply is read like an endpoint's reply, within the limits of a stream.
 """
 
 from __future__ import annotations

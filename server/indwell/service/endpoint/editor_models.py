@@ -103,7 +103,7 @@ class EditorModels:
     async def _ask(self, connection: ModelConnection) -> tuple[EditorModel, ...] | None:
         found = await connection.models()
         usable = None if found is None else _usable(found)
-        if self._asking is asyncio.current_task():  # else they have changed meanwhile
+        if self._asking is asyncio.current_task():  # otherwise the models have changed meanwhile
             self._asking, self._known = None, usable
         return usable
 

@@ -48,8 +48,8 @@ class ModelSearch(Protocol):
     async def connect(self, base_url: str, key: str | None, model: str | None) -> LoginOutcome:
         """Test an endpoint and store it in the user's settings.
 
-        Without a model, the endpoint's only model is used. If it has several, nothing is stored,
-        and the outcome lists them as ``offered``.
+        Without a model, the endpoint's only model is used. If the endpoint has several models,
+        nothing is stored, and the outcome lists them as ``offered``.
         """
         ...
 
@@ -142,7 +142,7 @@ class FirstRun:
         return (*(_use(server) for server in ready), IN_TERMINAL, *typed, OPEN_PAGE, NOT_NOW)
 
     async def _use_server(self, server: LocalServer) -> str:
-        """Choose a model and connect; return ``DONE``, or what the next question says first."""
+        """Choose a model and connect; return ``DONE``, or the first words of the next question."""
         model: str | None = server.models[0].name
         if len(server.models) > 1:
             model = await self._choose_model(server.models, server.title, server.name)

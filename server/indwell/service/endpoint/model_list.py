@@ -31,7 +31,7 @@ from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
 
 if TYPE_CHECKING:
-    from indwell.providers.facts import ModelFacts  # at run time it takes a third of a second
+    from indwell.providers.facts import ModelFacts  # at run time this takes a third of a second
 
 
 async def offered_models(
@@ -39,8 +39,8 @@ async def offered_models(
 ) -> tuple[OfferedModel, ...]:
     """List the models of the user's endpoints; the user's own window and prices take precedence.
 
-    A model at a named endpoint is followed by the endpoint's name. With several endpoints, one that
-    does not answer is left out. The editor's own models count as those of an endpoint.
+    A model at a named endpoint is followed by the endpoint's name. With several endpoints, a silent
+    endpoint is left out. The editor's own models count as those of an endpoint.
 
     Raises:
         UserError: No endpoint answers, or no endpoint is set.
@@ -104,9 +104,9 @@ async def _offered_at(settings: Settings, model: str, endpoint: str) -> tuple[Of
 
 
 def facts_of(settings: Settings) -> ModelFacts:
-    """Return what is known of the model of ``settings``, at its endpoint; asks no network.
+    """Return the known facts of the model of ``settings``, at its endpoint; uses no network.
 
-    The data sets come first, then what the endpoint told (``ask_for_facts``), then a guess.
+    The data sets come first, then the endpoint's answers (``ask_for_facts``), then a guess.
     """
     from indwell.providers.facts import told_facts
 
@@ -122,7 +122,7 @@ def _listed_facts(settings: Settings) -> ModelFacts:
 
     settings = in_force(settings)
     name, _ = split_name(settings.model, settings.endpoints)
-    if is_editors(settings.model):  # its provider has sizes and prices of its own
+    if is_editors(settings.model):  # the provider has different sizes and prices
         name = ""
     now = datetime.now(UTC)
     return facts_for(name, settings.base_url, now=now, counts_as=settings.counts_as)
@@ -138,7 +138,7 @@ _log = logging.getLogger(__name__)
 
 
 class Told(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An endpoint's facts about a model, and their time; no ``model`` if it did not answer."""
+    """An endpoint's facts about a model, and their time; no ``model`` without an answer."""
 
     at: datetime
     model: OfferedModel | None = None
@@ -151,8 +151,8 @@ def ask_for_facts(models: Sequence[Settings], *, timeout_s: float = ASK_S) -> No
     """Ask the endpoints of those models that no list knows; blocks for at most ``timeout_s``.
 
     A gateway is asked once a day, and its answer is kept on disk. A server on this machine is asked
-    each time: it may run with another window by now. If an endpoint does not answer, nothing is
-    known of its model, as before.
+    each time: its window may have changed. If an endpoint does not answer, nothing is known of its
+    model, as before.
 
     Call it in a thread that has no event loop.
 
@@ -253,7 +253,7 @@ def _file() -> Path:
 
 
 def with_own(models: tuple[OfferedModel, ...], settings: Settings) -> tuple[OfferedModel, ...]:
-    """Return ``models`` with the user's settings for the one in use. Pure.
+    """Return ``models`` with the user's settings for the model in use. Pure.
 
     The settings of a named endpoint are true of all its models.
     """

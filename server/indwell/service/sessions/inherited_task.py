@@ -23,13 +23,13 @@ from indwell.sessions.storage.store import SessionStore
 
 
 async def take_task(session: Session, store: SessionStore, origin: str) -> str:
-    """Give ``session`` the task card of another session, which stays as it is.
+    """Give ``session`` the task card of another session, which does not change.
 
     Returns:
         The words that had no answer in the other session; else empty.
 
     Raises:
-        SessionError: There is no such session, or it cannot be read.
+        SessionError: The session does not exist, or cannot be read.
     """
     past, states = await take_card(session, store, origin)
     session.parts.log.append(Inherited(origin, session.timestamp()))
@@ -41,7 +41,7 @@ async def take_again(session: Session, store: SessionStore, origin: str) -> None
     """Repeat ``take_task`` for a session that ended before the model had the task.
 
     Raises:
-        SessionError: There is no such session, or it cannot be read.
+        SessionError: The session does not exist, or cannot be read.
     """
     _, states = await take_card(session, store, origin)
     session.parts.features.inherit(states)
@@ -56,7 +56,7 @@ async def take_card(
         The restored past of that session, and the states of its features.
 
     Raises:
-        SessionError: There is no such session, or it cannot be read.
+        SessionError: The session does not exist, or cannot be read.
     """
     reading = await asyncio.to_thread(store.open, origin)
     past = await asyncio.to_thread(past_of, reading.records, is_damaged=bool(reading.damage))
@@ -107,7 +107,7 @@ class HandingOn:
         self._has_looked = False
 
     async def left(self, old: Session) -> None:
-        """Note that a session was left; its task is handed on if it outgrew its window."""
+        """Note that the user left a session; the task of an outgrown session is handed on."""
         await self._look()
         self._left = await _left_of(old) if old.endings.is_outgrown else None
         await self._keep()

@@ -352,7 +352,7 @@ class OpenSessions:
             SessionError: The disk is full; the user can try again once there is room.
         """
         if self.current is not None:
-            with suppress(RecordsLost):  # waiting does not help; closing tells
+            with suppress(RecordsLost):  # waiting does not help; closing reports the loss
                 await self.current.parts.log.commit()
 
     async def _put_aside(self, old: OpenSession) -> None:

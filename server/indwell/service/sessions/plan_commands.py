@@ -1,4 +1,4 @@
-"""The user's actions on a proposed plan: see, edit, approve or reject it."""
+"""The user's actions on a proposed plan: open, edit, approve or reject the plan."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class PlanCommands:
         return told
 
     async def reject(self, wanted: str | None, words: str | None, begin: BeginTurn) -> Plan:
-        """Reject a plan; with ``words`` the model works on it again, in a turn of its own.
+        """Reject a plan; with ``words`` the model revises the plan in a separate turn.
 
         Raises:
             UserError: There is no plan to reject, or a turn runs there.
@@ -163,7 +163,7 @@ class PlanCommands:
         return told
 
     async def tell(self, session: Session) -> Plan:
-        """Store the plan's state in the log and tell the front door; it is on disk on return."""
+        """Store the plan's state in the log, on disk at return, and tell the front door."""
         moment = Moment(session, session.turns, partial(self._turns.events.tell, session.id))
         await tell_plan(board_of(session), moment)
         await session.parts.log.commit()
@@ -180,12 +180,13 @@ class PlanCommands:
             settings.keep(mode=self._configuration.mode_before_plan)
 
     async def _taken_up(self, wanted: str | None, happens: PlanInput) -> Session:
-        """The session that is meant, open and idle, in which this can happen.
+        """The named session, open and idle, in a state that allows the change of its plan.
 
         The session becomes the current one, unless a turn of the current one runs.
 
         Raises:
-            UserError: It cannot be opened, a turn runs in it, or it cannot happen there.
+            UserError: The session cannot be opened, a turn runs in it, or its plan does not allow
+                the change.
         """
         next_state((await self.shown(wanted)).state, happens)
         identifier = self._sessions.id_of(wanted)
@@ -233,6 +234,6 @@ class PlanCommands:
 def _is_same(plan: Plan, other: Plan) -> bool:
     """Tell whether both are the same plan.
 
-    Each has its own document, in which the user may write.
+    Each plan has a separate document, in which the user may write.
     """
     return plan.path == other.path and (bool(plan.path) or plan.text == other.text)

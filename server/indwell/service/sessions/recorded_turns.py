@@ -73,7 +73,7 @@ class RecordedTurn(msgspec.Struct, frozen=True):
 
 
 class RecordedCall(msgspec.Struct):
-    """The events of one call; ``inner`` are the calls of the sub-agent that it started."""
+    """The events of one call; ``inner`` are the calls of the sub-agent that this call started."""
 
     started: ToolStarted
     inner: list[RecordedCall] = msgspec.field(default_factory=list)
@@ -146,7 +146,7 @@ def by_call(told: Iterable[Event]) -> Iterator[Event | RecordedCall]:
 
 
 def ending_words(turn: RecordedTurn) -> str:
-    """How the turn ended, for a heading."""
+    """The end of the turn in words, for a heading."""
     ending = turn.finished.ending if turn.finished else "not ended"
     return f"{ending}, left behind" if turn.left else ending
 
@@ -289,7 +289,7 @@ class _Turn:
             case Thinking(text=text):
                 self._items.append(events.ThinkingAdded(n, text))
             case ToolUse(id=id_, name=name, arguments=arguments):
-                # A sub-agent at work shows its task; the log has the target when it has ended.
+                # A running sub-agent shows its task; after its end the log has the target.
                 target = subject_of(arguments) if name == NAME else ""
                 call = RecordedCall(ToolStarted(n, id_, name, target, arguments))
                 self._calls[id_] = call
@@ -376,7 +376,7 @@ class _Turn:
 
 
 def _without_mark(text: str) -> str:
-    """A reply without the mark that shows the model where it broke off."""
+    """A reply without the mark at its break, which is meant for the model."""
     return text.removesuffix(BROKE_OFF).removesuffix("\n") if text.endswith(BROKE_OFF) else text
 
 

@@ -82,7 +82,7 @@ class WorkspaceLedger:
         Cancelling one caller does not affect the others.
 
         Raises:
-            UserError: There is no place for it; the next call tries again.
+            UserError: The ledger has no folder; the next call tries again.
         """
         task = self._opening
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
@@ -96,7 +96,7 @@ class WorkspaceLedger:
         return ledger
 
     async def open(self) -> None:
-        """Open it in the background; a later caller gets the error."""
+        """Open the ledger in the background; a later caller gets the error."""
         try:
             await self.ready()
         except UserError as error:

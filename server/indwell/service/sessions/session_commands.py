@@ -79,7 +79,7 @@ class SessionCommands:
     async def begin(self, inherit: str = "") -> None:
         """Let the next prompt begin a new session; a running turn is stopped first.
 
-        Waiting prompts stay held in the session in which they were typed.
+        Waiting prompts stay held in the session where the user typed them.
 
         Args:
             inherit: The session whose task continues; empty: none.
@@ -103,7 +103,7 @@ class SessionCommands:
             The session; None if the user chose none.
 
         Raises:
-            UserError: It cannot be gone on with.
+            UserError: The session cannot be continued.
         """
         wanted = session or await self._chosen()
         if wanted is None:
@@ -127,7 +127,7 @@ class SessionCommands:
             The new session, notices about the copy, and the id of the other session.
 
         Raises:
-            UserError: There is no such session or turn, or it cannot be written.
+            UserError: The session or turn does not exist, or the session cannot be written.
         """
         origin = self._sessions.id_of(session)
         opened = self._sessions.find(origin)
@@ -182,7 +182,7 @@ class SessionCommands:
         return RewoundSession(taken, taken.draft or made.draft, said, notices)
 
     async def retitle(self, session: str, title: str) -> str:
-        """Give a session a title; an empty one restores its own.
+        """Give a session a title; an empty title restores the original.
 
         Returns:
             The title that it has now.
@@ -327,7 +327,7 @@ class FilesBack:
 
 
 def _both(first: VerdictOutcome, then: VerdictOutcome) -> VerdictOutcome:
-    """Combine the results of two steps; drop what the second one settled."""
+    """Combine the results of two steps; drop the parts that the second step settled."""
     return msgspec.structs.replace(
         then,
         hunks=(*first.hunks, *then.hunks),

@@ -1,7 +1,7 @@
-"""The settings of one open session: those of the user, with a mode and a model of its own.
+"""The settings of one open session: the user's settings with this session's mode and model.
 
-Several sessions may run turns at once. A choice of the user in one of them must not affect another:
-a turn in the mode ``plan`` would get the ``auto`` of a turn beside it.
+Several sessions may run turns at once. A user's choice in one session must not affect another
+session: a turn in the mode ``plan`` would get the ``auto`` of a turn beside it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class SessionSettings:
         return partial(getattr, self, "now")
 
     def begin_turn(self, mode: Mode | None) -> None:
-        """Use the mode that the prompt of a turn requested, if it did, until ``end_turn``."""
+        """Use the mode that the prompt of a turn requested, if any, until ``end_turn``."""
         self._turn_mode = mode
         self.update()
 
@@ -121,7 +121,7 @@ OFFERED = 5  # models to choose from; a message has no room for more buttons
 
 
 class HeldWith(NamedTuple):
-    """The model of a resumed session; ``problem`` says why it is not available, if it is not.
+    """The model of a resumed session; ``problem`` says why the model is unavailable, if so.
 
     ``instead`` are the models in the user's settings.
     """
@@ -188,7 +188,7 @@ class ModelChoice:
             model: The user's choice for it, if any.
 
         Raises:
-            UserError: Its own one is not available, and the user chose no other.
+            UserError: The session's model is not available, and the user chose no other.
         """
         settings = self._configuration.settings
         if settings.provider == "scripted":
@@ -203,7 +203,7 @@ class ModelChoice:
         """Return the model that last answered in a session, and whether it is still available.
 
         Raises:
-            SessionError: There is no such session, or it cannot be read.
+            SessionError: The session does not exist, or cannot be read.
         """
         was = await self._stored.model_of(session)
         configuration = self._configuration

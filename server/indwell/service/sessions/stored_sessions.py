@@ -71,7 +71,7 @@ def sweep_now(state: Path, settings: Settings, session: str) -> Gone | None:
 
 
 def gone_words(gone: Sequence[Gone]) -> str:
-    """A sentence for the user about what was deleted; empty if nothing was. Pure."""
+    """A sentence for the user about the deleted sessions; empty without any. Pure."""
     n_room = sum(one.n_for_room for one in gone)
     n_old = sum(len(one.sessions) for one in gone) - n_room
     n_copies = sum(one.n_copies for one in gone)
@@ -199,7 +199,7 @@ class StoredSessions:
         return await asyncio.to_thread(self.store.open, session)
 
     async def fork_session(self, session: str, turn: int | None) -> Fork:
-        """Create a session from another one as it was at the end of a turn."""
+        """Create a session from another session's state at the end of a turn."""
         from indwell.sessions.forking import fork_session
 
         with uncollected():
@@ -351,7 +351,7 @@ class Keeping:
         self._is_stopped = True
 
     async def clear(self) -> None:
-        """Wait for the present write, then delete what is kept."""
+        """Wait for the present write, then delete the stored prompts."""
         self._is_stopped = True
         try:
             async with self._writing:
@@ -393,7 +393,7 @@ class Unsent:
             self._door.warn(f"prompts that waited when the editor was closed are in {path}")
 
     def stop(self) -> None:
-        """Write no more; what is on disk stays until ``leave`` makes drafts of it."""
+        """Stop writing; the prompts on disk stay until ``leave`` makes drafts of them."""
         self._keeping.stop()
 
     async def leave(self, unsent: tuple[str, ...]) -> None:

@@ -92,7 +92,7 @@ def added(queue: Queue, one: WaitingPrompt) -> Queue:
 
 
 def put_first(queue: Queue, one: WaitingPrompt) -> Queue:
-    """Put a prompt first, such as one that is tried again in the current session.
+    """Put a prompt first, such as a repeated prompt in the current session.
 
     Prompts that waited for the same session follow it there.
     """
@@ -153,7 +153,7 @@ def reworded(queue: Queue, identifier: str, words: str) -> Queue:
         raise UserError("the new words are empty; remove the prompt instead")
     words = taken_words(words)
     old = _find(queue, identifier)
-    is_own = old.prompt.title == title_of(old.prompt.words)  # a code action has a title of its own
+    is_own = old.prompt.title == title_of(old.prompt.words)  # a code action has a title already
     title = title_of(words) if is_own else old.prompt.title
     prompt = msgspec.structs.replace(old.prompt, words=words, title=title)
     new = msgspec.structs.replace(old, prompt=prompt)
@@ -312,7 +312,7 @@ Afterwards = Callable[[Ticket], None]
 
 
 def never_started(prompt: Prompt) -> events.TurnFinished:
-    """The end of a turn that was stopped before it began; it returns the words."""
+    """The end of a turn that was stopped before its beginning; it returns the words."""
     return events.TurnFinished(
         turn=0,
         ending="cancelled",
@@ -337,7 +337,7 @@ def proposed_in(ticket: Ticket) -> bool:
 
 
 def why_held(ticket: Ticket) -> str:
-    """Why the prompts behind this turn are held; empty if they may begin. Pure."""
+    """The reason why the prompts behind this turn are held; empty if they may begin. Pure."""
     if ticket.error is not None:
         return str(ticket.error)
     assert ticket.finished is not None

@@ -1,12 +1,12 @@
 """The turns of a process: queued, started, found, cancelled and waited for.
 
-Each session runs one turn at a time. Clients show the turn of the current session. A prompt that
-names another session does not wait for that turn; its own turn runs beside it.
+Each session runs one turn at a time. Clients show the turn of the current session. A prompt for
+another session does not wait for that turn; both turns run at once.
 
 Each turn is a task that this module owns, so every way to stop a turn leads here. After a turn that
 was stopped or failed, prompts that wait for its session are held until the user releases them or
 sends another one. If an event cannot be sent to the front door, the failure is logged and the turn
-goes on.
+continues.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Turns:
         self._afterwards = afterwards
         self._tickets: dict[str, Ticket] = {}
         self._queue = Queue()
-        self._running: list[Ticket] = []  # the turn of the current session, and the turns beside it
+        self._running: list[Ticket] = []  # of the current and of other sessions
         self._is_closed = False
         self._announcing: set[asyncio.Task[None]] = set()  # the front door has not answered yet
         self._last: Session | None = None
@@ -98,7 +98,7 @@ class Turns:
         return any(_id_of(one) == session for one in self._running)
 
     def show(self, session: str) -> None:
-        """Make the turn of this session the one that clients show as running."""
+        """Let clients show this session's turn as the running turn."""
         for one in self._running:
             if one.session is not None:
                 one.is_beside = one.session.id != session
@@ -187,7 +187,7 @@ class Turns:
             self.change(partial(line.removed, identifier=ticket.waiting.id))
 
     async def drain(self, reason: str, session: str | None = None) -> None:
-        """Cancel the turn of a session, wait for its orderly end, and hold what waits for it.
+        """Cancel the turn of a session, wait for its orderly end, and hold its waiting prompts.
 
         Args:
             reason: The reason, in words for the user.
@@ -210,8 +210,7 @@ class Turns:
     def close(self) -> tuple[str, ...]:
         """Stop all turns without waiting, and return the words that no log holds.
 
-        Those are the words of prompts that waited, which are answered, and of prompts whose session
-        is still being opened.
+        These words come from waiting prompts and from prompts whose session is still being opened.
         """
         self._is_closed = True
         for announcing in self._announcing:
@@ -226,7 +225,7 @@ class Turns:
         return tuple(one.prompt.words for one in unsent)
 
     def tell(self, session: Session, event: events.Event) -> None:
-        """Tell an event of a session."""
+        """Send an event of a session to the front door."""
         self.events.tell(session.id, event)
 
     def _note(self, session: str, _seq: int, event: events.Event) -> None:
@@ -239,7 +238,7 @@ class Turns:
             self._unsent()
         if isinstance(event, events.TurnFinished):
             ticket.finished = event
-            self._hold_after(ticket)  # first: a prompt sent in answer to the event goes on
+            self._hold_after(ticket)  # first: an answer to the event continues the session
 
     def _go_on(self) -> None:
         """Start every turn for which there is room."""
@@ -256,8 +255,8 @@ class Turns:
     def _may_begin(self, one: WaitingPrompt) -> bool:
         """Whether there is room for a turn of this prompt's session.
 
-        The first turn belongs to the current session, which is known once it is open. Beside it run
-        turns whose prompts name another session.
+        The first turn belongs to the current session, which is known after it has opened. Beside it
+        run turns whose prompts name another session.
         """
         main = self.running
         if main is None:
@@ -339,7 +338,7 @@ class Turns:
         ticket.ended.set()
 
     def _tell_queue(self, session: Session | None = None) -> None:
-        """Tell which prompts wait, if that has changed and a session can carry the event."""
+        """Report the waiting prompts, if they have changed and a session can carry the event."""
         session = session or (self.running.session if self.running else None)
         state = (self._queue.waiting, self._queue.held)
         if session is None or state == self._told:

@@ -1,1 +1,1 @@
-"""Running commands: the shell of one agent, and its output as the model reads it."""
+"""Running commands: the shell of one agent, and its output in the form for the model."""

@@ -172,7 +172,7 @@ def make_bash(shell: Shell, background: Background = NOWHERE) -> Tool[Bash]:
 
 
 def _wanted(arguments: Bash) -> Widening:
-    """Return what the model asks for beyond the sandbox; asking alone grants nothing (POL-16).
+    """Return the model's requests beyond the sandbox; a request alone grants nothing (POL-16).
 
     Raises:
         ToolError: A host is not a name, or there are too many for a person to read.
@@ -286,7 +286,7 @@ def _is_usable(cwd: Path, workspace: Workspace) -> bool:
 
 
 class _Trail(NamedTuple):
-    """How the shell reports its last directory."""
+    """The means by which the shell reports its last directory."""
 
     words: str  # the command that reports it
     pass_fds: tuple[int, ...]
@@ -297,7 +297,7 @@ if sys.platform == "win32":
 
     @contextlib.contextmanager
     def _trail() -> Iterator[_Trail]:
-        """Make room for a file in which the shell reports: it inherits no descriptor."""
+        """Prepare a file for the shell's report, because the shell inherits no descriptor."""
         folder = scratch_folder()
         path = folder / "last"
 
@@ -360,7 +360,7 @@ def _follow(shell: Shell, trail: str, workspace: Workspace) -> list[str]:
 
 
 async def _spilled(text: str, cut: TextEnds, finished: Finished, context: ToolContext) -> str:
-    """Return head and tail of an output, and between them where the whole can be read."""
+    """Return head and tail of an output, and between them the place of the whole output."""
     path = await context.spill("bash", text)
     whole = "it is whole in"
     if finished.total_b > SPILL_LIMIT_B + TAIL_B:

@@ -1,4 +1,4 @@
-"""A command's output and end: streamed as a terminal shows it, stored, and worded for the model."""
+"""A command's output and end: streamed like in a terminal, stored, and worded for the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_TIMEOUT_S = 600  # seconds of a command whose call waits for it
 
 
 class CommandOutput:
-    """Collects what a command writes, in pieces.
+    """Collects a command's output, in pieces.
 
     Args:
         on_output: Receives text while the command runs.
@@ -56,7 +56,7 @@ class CommandOutput:
     def finish(
         self, finished: Finished, max_lines: int, hide: Callable[[str], str]
     ) -> tuple[str, TextEnds | None]:
-        """Return the stored text, and its ends if it is too long for the model; call in a thread.
+        """Return the stored text, or its two ends if too long for the model; call this in a thread.
 
         Secrets are hidden before anything is cut, because half a secret is not recognised.
         """
@@ -84,7 +84,7 @@ def _from_a_blank(data: bytes) -> bytes:
 
 
 def _shown(data: bytes | bytearray) -> str:
-    """Return text as a terminal shows it, pausing for the event loop between the pieces."""
+    """Return the text that a terminal would show, with pauses for the event loop."""
     decoder, screen = output_decoder(), Screen()
     for start in range(0, len(data), _PIECE_B):
         screen.feed(decoder.decode(data[start : start + _PIECE_B]))
@@ -94,7 +94,7 @@ def _shown(data: bytes | bytearray) -> str:
 
 
 class Screen:
-    """Computes what ``plain`` makes of a whole text, from pieces of any size.
+    """Computes the result of ``plain`` for a whole text from pieces of any size.
 
     A regular expression over megabytes delays all other threads, and so the editor.
     """
@@ -127,7 +127,7 @@ class Screen:
         """Add text without escape sequences and without a carriage return at its end."""
         first, end, rest = text.partition("\n")
         first = first.rstrip("\r")
-        if "\r" in first:  # it overwrites the beginning of this line
+        if "\r" in first:  # the text overwrites the beginning of this line
             del self._parts[self._line :]
         self._parts.append(plain(first) + end)
         if end:

@@ -124,7 +124,7 @@ async def _preview(arguments: EditFile, context: ToolContext) -> Preview:
 
 
 async def _proposed(arguments: EditFile, context: ToolContext) -> tuple[Snapshot, Proposal]:
-    """Return the present text, and what the edits make of it.
+    """Return the present text, and the text after the edits.
 
     Raises:
         TooLarge: The file is edited in place.
@@ -149,7 +149,7 @@ async def _proposed(arguments: EditFile, context: ToolContext) -> tuple[Snapshot
 
 
 async def read_known(path: Path, written: str, context: ToolContext) -> Snapshot:
-    """Read a file; say so if it was deleted since the model read it (FS-15).
+    """Read a file; report a deletion since the model read it (FS-15).
 
     Raises:
         TooLarge: The file is edited in place.
@@ -162,7 +162,7 @@ async def read_known(path: Path, written: str, context: ToolContext) -> Snapshot
     except ToolError as error:
         if not context.seen.digest(path):
             raise
-        context.seen.record(path, "", None)  # told once: the model may create it again
+        context.seen.record(path, "", None)  # told once: the model may create the file again
         raise ToolError(
             f"{quoted(written)} was read before, but now: {error}. It was deleted or renamed "
             "meanwhile; nothing was edited and nothing created"

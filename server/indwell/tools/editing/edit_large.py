@@ -48,7 +48,7 @@ class LargeEditArguments(Protocol):
 
     @property
     def path(self) -> str:
-        """The path as the model wrote it."""
+        """The path in the model's words."""
         ...
 
     @property
@@ -116,7 +116,7 @@ def _checked(
 def planned(
     large: Large, edits: Sequence[Replacement], path: str
 ) -> tuple[Large, tuple[Spot, ...]]:
-    """Return the file as the edits would make it, and where they change it.
+    """Return the file after the edits, and the changed places.
 
     Raises:
         ToolError: An edit cannot be made.
@@ -170,7 +170,7 @@ def _applied(large: Large, edit: Replacement, path: str) -> tuple[Large, list[Sp
 
 
 def _places(large: Large, edit: Replacement, path: str) -> tuple[list[range], bool]:
-    """Return the places of old, and whether they match exactly; see ``replace``."""
+    """Return the places of the old text, and whether they match exactly; see ``replace``."""
     try:
         old = large.encoded(edit.old)
     except UnicodeEncodeError:
@@ -308,7 +308,7 @@ def figure_of(spots: Sequence[Spot]) -> str:
 
 
 def cut_line(line: str) -> str:
-    """Return a line as it appears in the diff."""
+    """Return a line in the form for the diff."""
     return line if len(line) <= LINE_CHARS else untorn(line[:LINE_CHARS])
 
 

@@ -1,4 +1,4 @@
-"""Reports a change: one sentence, the diff, the figures; notes what the model knows now.
+"""Reports a change: one sentence, the diff, the figures; records the text that the model knows.
 
 The report says so if an edited JSON or TOML file no longer parses.
 """
@@ -31,7 +31,7 @@ _READERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
 
 
 class _ChangeAccount(msgspec.Struct, frozen=True):
-    """The report of a change, and what the model knows after reading it."""
+    """The report of a change, and the text that the model knows after reading it."""
 
     outcome: Outcome
     known: str
@@ -58,7 +58,7 @@ def _account(
     words = [f"{did}: {figure}", *proposal.notes]
     known, late, is_known = proposal.known, "", change.verified
     if change.after != proposal.text:
-        # The model knows its proposal, and of the result what it is shown.
+        # The model knows its proposal, and the shown part of the result.
         late, is_known = cut_others(proposal.text, change.after, name)
         # Both include earlier text of others, of which it may have seen only a part.
         if is_known and proposal.known == proposal.text:

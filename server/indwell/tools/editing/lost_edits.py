@@ -1,6 +1,6 @@
 """Finds out whether an edit with a lost result was applied (PER-10).
 
-It only says what the call's own arguments show; it changes nothing and runs nothing again.
+The words only use the call's arguments; this module changes no file and repeats no call.
 """
 
 from __future__ import annotations

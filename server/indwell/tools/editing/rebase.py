@@ -1,9 +1,9 @@
 """Applies edits to a text that may have changed since the model read it.
 
-The edits are made on the text that the model knows, and merged with what others made of that text
-since. Where both changed the same lines, nothing is written, and the model is shown those lines. If
-the user allowed some of the shown hunks, only those are applied; if the edit would now have other
-hunks, nothing is written (POL-22). This module knows no disk.
+The edits are made on the text that the model knows, then merged with later changes by others. Where
+both changed the same lines, nothing is written, and the model is shown those lines. If the user
+allowed some of the shown hunks, only those are applied; if the edit would now have other hunks,
+nothing is written (POL-22). This module knows no disk.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Collision(msgspec.Struct, frozen=True):
 
 
 def propose(known: str, now: str, edits: Sequence[Replacement], path: str) -> Proposal | Collision:
-    """Make ``edits`` on the ``known`` text, and merge them with the text that is there ``now``.
+    """Make ``edits`` on the ``known`` text, and merge them with the present text (``now``).
 
     Raises:
         ToolError: They cannot be made, and the text has not changed.
@@ -85,7 +85,7 @@ def propose(known: str, now: str, edits: Sequence[Replacement], path: str) -> Pr
 
 
 def cut_others(known: str, now: str, path: str) -> tuple[str, bool]:
-    """Return the diff from the known text to the present one, cut; and whether it is complete."""
+    """Return the diff from the known text to the present text, cut; and whether it is complete."""
     diff = shown(unified(compare(known, now), path))
     if len(diff) <= OTHERS_LIMIT:
         return diff, True
@@ -96,7 +96,7 @@ def cut_others(known: str, now: str, path: str) -> tuple[str, bool]:
 def _unread(
     known: str, now: str, edits: Sequence[Replacement], path: str, others: tuple[str, bool]
 ) -> Collision:
-    """Show text that the model has not read, because the edits do not fit what it read."""
+    """Show text that the model has not read, because the edits do not fit the text that it read."""
     diff, is_whole = others
     words = f"{quoted(path)} {CHANGED}; nothing was edited. "
     try:
@@ -223,7 +223,7 @@ def _part(
 ) -> tuple[Proposal, RefusedHunks]:
     taken = take_hunks(snapshot.text, proposal.text, name, of=chosen.of, ids=chosen.hunks)
     now_known = taken.text
-    if proposal.known != proposal.text:  # others wrote what the model was not shown
+    if proposal.known != proposal.text:  # others wrote text that the model was not shown
         before = snapshot.text if known is None else known
         merged = merge(snapshot.text, taken.text, before)
         now_known = before if merged.conflicts else merged.text

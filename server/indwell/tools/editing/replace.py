@@ -35,7 +35,7 @@ SHOWN_LINES = 12  # lines of the best place
 OTHER_LINES = 3  # lines of each other place
 SHOWN_CHARS = 1_200
 MOST_SIMILAR = 3
-LIKENESS = 60  # percent by which one line must be like the wanted one
+LIKENESS = 60  # percent of likeness that a line needs to the wanted line
 FUZZY_CHARS = 200
 _NUMBERED = lazy_pattern(r"\s*\d+(\t| ?\| ?)")
 _QUOTES = str.maketrans(
@@ -71,7 +71,7 @@ def apply(text: str, edits: Sequence[Replacement], path: str) -> str:
 def replaced(
     text: str, edits: Sequence[Replacement], path: str, *, exactly: bool = False
 ) -> ReplacementResult:
-    """Make edits in order, each on the result of the one before.
+    """Make edits in order, each on the result of the previous edit.
 
     Args:
         text: The file's text.
@@ -278,7 +278,7 @@ class _Endings:
         self._is_last = False
 
     def at(self, offset: int) -> str:
-        """Return the next ending from ``offset`` on; else the one before, else a line feed."""
+        """Return the next line ending from ``offset`` on; else the previous, else a line feed."""
         if self._is_last or offset <= self._start:
             return self._ending
         following = _BREAK.search(self._text, offset)
@@ -320,7 +320,7 @@ def closest(text: str, old: str) -> str:
 
 
 def _difference(there: Sequence[str], wanted: Sequence[str]) -> str:
-    """Name the difference, if it is a single one."""
+    """Name the difference, if there is only one."""
     if _alike(there, wanted, _squeezed):
         return f"only white space differs{_indentation(there, wanted)}; "
     if _alike(there, wanted, _composed):
@@ -352,7 +352,7 @@ def _indent(line: str) -> str:
 
 
 def _alike(there: Sequence[str], wanted: Sequence[str], plain: Callable[[str], str]) -> bool:
-    """Are the wanted lines there, except for what ``plain`` removes?
+    """Are the wanted lines there, apart from characters that ``plain`` removes?
 
     The first and last ones may be parts of lines.
     """
@@ -429,7 +429,7 @@ BLANKS = " \t\r\n"
 
 
 def find_alike(text: str, old: str) -> tuple[int, int] | None:
-    """Return where ``old`` occurs except for trailing blanks; None unless it is one place."""
+    """Return the only place of ``old``, ignoring trailing blanks; None if not exactly one."""
     wanted = [line.rstrip(BLANKS) for line in split_lines(old)]
     number = max(range(len(wanted)), key=lambda at: len(wanted[at].strip()), default=None)
     if number is None or not wanted[number].strip():

@@ -82,7 +82,7 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
             change = await context.workspace.write(
                 path, base, proposal.text, label=f"Indwell: write {name}"
             )
-        except TextMoved as error:  # compare again: report what changed, or go on if nothing did
+        except TextMoved as error:  # compare again: report a change, or continue without one
             moved = error
             continue
         except EditRefused as error:

@@ -64,7 +64,7 @@ def digest(layer: Digest, view: View) -> CompactionStep | None:
 
 
 def _pays(view: View, outline: Outline, step: CompactionStep) -> bool:
-    """Does the step pay, by the tokens that it really frees?"""
+    """Does the step pay, measured by the tokens that it really frees?"""
     gain = freed(view.messages, step.splices)
     return gain >= LEAST_SHARE * view.budget and pays(
         freed=gain,
@@ -134,7 +134,7 @@ def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> It
 
 
 def key(block: Block) -> tuple[str, str]:
-    """Return what identifies the call and the result of one exchange."""
+    """Return the key of the call and the result of one exchange."""
     match block:
         case ToolUse(id=identifier):
             return "use", identifier
@@ -165,7 +165,7 @@ def _must_stay(text: Text, *, with_calls: bool) -> tuple[int, ...]:
 
 
 def _texts(messages: Sequence[Message]) -> Iterator[str]:
-    """Return the original texts; a block that is not among them was shortened before."""
+    """Return the original texts; a missing block was shortened before."""
     for message in messages:
         yield from (block.text for block in message.blocks if isinstance(block, Text))
 
@@ -180,7 +180,7 @@ def rewritten(
     kept: Sequence[set[int]],
     behind: Mapping[int, Message],
 ) -> CompactionStep | None:
-    """Build the step that leaves the chosen lines; None if it changes nothing.
+    """Build the step that keeps the chosen lines; None if the step changes nothing.
 
     Args:
         view: The conversation, and what is decided on it.

@@ -68,7 +68,7 @@ def lines_of(text: str) -> tuple[DigestedLine, ...]:
 
 
 def forget() -> None:
-    """Empty the cache, which takes several times the memory of the texts."""
+    """Empty the cache, which needs several times the memory of the texts."""
     _known.forget()
     argument_texts.cache_clear()
     forget_identifiers()
@@ -91,7 +91,7 @@ def _numbered(text: str, first: int) -> Iterator[DigestedLine]:
 
 
 def text_of(block: Block) -> str:
-    """Return what a model reads of a block; for a call, its arguments with line breaks decoded."""
+    """Return a block's text for a model; for a call, its arguments with line breaks decoded."""
     match block:
         case Text() | ToolResult():
             return block.text

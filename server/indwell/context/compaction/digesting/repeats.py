@@ -1,6 +1,6 @@
-"""Replaces lines that the model already has by a pointer, before they are sent. Pure.
+"""Replaces lines that the model already has by a pointer, before sending. Pure.
 
-A fifth of what agents read of files is unchanged text that they have read before. The replacement
+A fifth of the file text that agents read is unchanged since an earlier read. The replacement
 loses nothing and breaks no cache, because no request has had the result yet.
 """
 
@@ -41,7 +41,7 @@ def may_repeat(messages: Sequence[Message]) -> bool:
 def repeats(messages: Sequence[Message]) -> CompactionStep | None:
     """Replace lines of the newest results that were shown before; None if missing.
 
-    The work grows with the reads of the same files, so it does not belong on the event loop.
+    The work grows with the reads of the same files, so do not run it on the event loop.
 
     Args:
         messages: The live messages; the last one holds results that were not sent yet.
@@ -83,7 +83,7 @@ def whole_again(conversation: Conversation, step: CompactionStep) -> CompactionS
 def unfolded(messages: Sequence[Message], history: History, start: int) -> dict[int, Message]:
     """Return messages from ``start`` on, by index, with the lines that pointers had replaced.
 
-    A layer that is about to remove the lines behind the pointers needs them.
+    A layer needs these texts before it removes the lines behind the pointers.
     """
     found: dict[int, Message] = {}
     if start >= len(history.places):
@@ -124,7 +124,7 @@ def _calls(message: Message) -> Iterator[tuple[ParsedCall, ToolUse]]:
 
 
 def _shown(messages: Sequence[Message], paths: set[str]) -> dict[str, dict[int, str]]:
-    """Return the lines of files as last shown, by path and number, if nothing touched them."""
+    """Return the last shown lines of files, by path and number, if no edit touched them."""
     shown: dict[str, dict[int, str]] = {}
     for reply, results in pairwise(messages):
         reads: dict[str, str] = {}

@@ -1,1 +1,1 @@
-"""Replaces old messages by a summary: what it covers, who writes it, what stays beside it (H25)."""
+"""Replaces old messages by a summary: its range, its writer, the blocks that stay (H25)."""

@@ -1,6 +1,6 @@
 """Restores lines that a summary lost and later rounds may need (H27). Pure.
 
-A summary keeps the story and loses names. The agent mostly writes again what it wrote lately:
+A summary keeps the story and loses names. The agent mostly repeats its recent words:
 identifiers of its own edits and searches, paths, names in the newest request, and names in errors
 that still occur. Each of these that neither the summary nor a live message shows is restored with
 its *original line* and that line's place, because a bare name says nothing.
@@ -70,7 +70,7 @@ def audited(
 ) -> str:
     """Return the summary with the lines it should not have lost; call before ``apply_summary``.
 
-    It takes about 0.1 s for 100,000 tokens, so it does not belong on the event loop.
+    The work takes about 0.1 s for 100,000 tokens, so do not run it on the event loop.
 
     Args:
         span: The span whose source is summarised.
@@ -144,7 +144,7 @@ def rendered(lines: Iterable[AuditedLine]) -> str:
 
 
 def _musts(source: Sequence[Message], shown: str) -> Iterator[tuple[int, str]]:
-    """Return errors that still occur, and the user's rules, where nothing shows them."""
+    """Return errors that still occur, and the user's rules, unless another block shows them."""
     flat = " ".join(shown.split())
     for check in failing(source):
         if check.error and check.error not in shown:
@@ -181,7 +181,7 @@ def _worth(source: Sequence[Message], newest: str, here: set[str]) -> dict[str, 
 def _defined(source: Sequence[Message]) -> Iterator[tuple[str, float]]:
     """Return names defined in files that the agent has read: edited files first, then by age.
 
-    No call has used them yet, so they rank behind all names that were used.
+    No call has used these names yet, so they rank behind all used names.
     """
     edited = {one.path for one in changed(source)}
     ages: dict[int, int] = {}
@@ -242,7 +242,7 @@ def _written(use: ToolUse) -> Iterator[str]:
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return
     if isinstance(given, dict):
-        path = call_of(use).path  # by itself it is a bare name
+        path = call_of(use).path  # alone it is a bare name
         yield from (one for one in given.values() if isinstance(one, str) and one != path)
 
 

@@ -54,7 +54,7 @@ def extract(span: SummarySpan) -> str:
 
 
 def simulated(span: SummarySpan, ratio: float) -> str:
-    """Write what a model could have written, for replays: the telling lines, word for word.
+    """Write a summary for replays without a model: the most useful lines, word for word.
 
     Args:
         span: The span to summarise.
@@ -84,7 +84,7 @@ def _chosen(ranked: Iterable[tuple[int, int, str]], room: int) -> str:
 
 
 def _files(source: Sequence[Message]) -> list[str]:
-    """Return the newest files first, each with what was done to it, at most ``MOST_PATHS``."""
+    """Return at most ``MOST_PATHS`` files, newest first, each with the agent's actions on it."""
     done: dict[str, list[str]] = {}
     for use in _uses(source):
         call = call_of(use)

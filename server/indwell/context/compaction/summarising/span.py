@@ -1,4 +1,4 @@
-"""Plans a summary: which messages it replaces, which blocks stay (H22-H26, H29). Pure."""
+"""Plans a summary: the messages that it replaces, and the blocks that stay (H22-H26, H29). Pure."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LEAST_GAIN_SHARE = 50  # share of the budget; a model is not asked for less tha
 
 
 class KeptBlocks(NamedTuple):
-    """Blocks that stay, and texts that go to files because they found no room."""
+    """Blocks that stay, and texts that go to files for lack of room."""
 
     blocks: tuple[Block, ...]
     spills: tuple[SpilledText, ...] = ()
@@ -106,8 +106,8 @@ def kept_blocks(
 ) -> KeptBlocks:
     """Return the user's words within their budget, pinned blocks, and replies if asked for.
 
-    Words without room go to files, which a line among the blocks names, so nothing is lost. The
-    files hold all of the source's words without room, also those that an earlier summary of the
+    Words without room go to files. A line among the blocks names these files, so no word is lost.
+    The files hold all of the source's words without room, also those that an earlier summary of the
     source has put into a file. Of each pinned source only the newest block stays.
 
     Args:
@@ -178,13 +178,13 @@ def _word_files(words: Sequence[Text], gone: Sequence[int], folder: str) -> File
 
 
 def _notes(messages: Sequence[Message], start: int, stop: int) -> tuple[Block, ...]:
-    """Return the note of what was left out, if it covers more than the span's own files."""
+    """Return the note on omitted content, if the note covers more than the span's files."""
     blocks = (block for message in messages[start:stop] for block in message.blocks)
     return tuple(filter(is_note, blocks))[-1:] if start else ()
 
 
 def is_users_words(block: Block) -> TypeGuard[Text]:
-    """Did the user say it? No compaction changes the user's words."""
+    """Is the block the user's words? No compaction changes them."""
     return isinstance(block, Text) and block.meta.source == "user"
 
 
@@ -196,8 +196,8 @@ def block_tokens(blocks: Sequence[Block]) -> int:
 def _with_originals(view: View, start: int) -> int:
     """Return ``start``, or the head of its group of rewritten messages, which has the originals.
 
-    Otherwise what an older summary says would be lost, because a summary is no source (H26). The
-    user's words beside it come from the originals, too, at whatever place they are now.
+    Otherwise the content of an older summary would be lost, because a summary is no source (H26).
+    The user's words beside it come from the originals, too, at whatever place they are now.
     """
     messages, history = view.messages, view.conversation.history
     start = group_start(history, start)
@@ -210,7 +210,7 @@ def _with_originals(view: View, start: int) -> int:
 
 
 def _task(words: Sequence[Text], later: Sequence[Text]) -> tuple[int, ...]:
-    """Return which words are the current task: the newest prompt, and what was said last."""
+    """Return the words of the current task: the newest prompt, and the last words of the user."""
     if not words:
         return ()
     turn = (*words, *later)[-1].meta.turn
@@ -222,7 +222,7 @@ def _task(words: Sequence[Text], later: Sequence[Text]) -> tuple[int, ...]:
 def _without_room(words: Sequence[Text], budget: int, task: Sequence[int]) -> list[int]:
     """Return which words do not fit: the task comes first, then newer words before older ones.
 
-    A long paste that does not fit leaves its room to the short words before it.
+    A long paste that does not fit leaves its room to earlier short words.
     """
     order = dict.fromkeys((*task, *range(len(words) - 1, -1, -1)))
     left, gone = budget, list[int]()

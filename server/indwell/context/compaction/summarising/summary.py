@@ -6,8 +6,8 @@ follow it. Roles keep alternating: if a neighbour is the user's message, the two
 As one more turn of the conversation, a request to the main model reads the prefix that its cache
 holds. Any other call reads the region alone, at the full price. The instructions are the same.
 
-An outdated span is removed together with what a summary replaces. It is beside the user's words,
-which a fold keeps, and the summary breaks the cache anyway.
+An outdated span is removed together with the messages that a summary replaces. It is beside the
+user's words, which a fold keeps, and the summary breaks the cache anyway.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def apply_summary(
     turn = conversation.messages[span.stop - 1].turn
 
     def made(words: str, cards: Sequence[Block]) -> tuple[MessageSplice, int]:
-        """Return the splice, and by how many tokens it is too long."""
+        """Return the splice, and the number of tokens above its limit."""
         summary = inject("summary", words, turn=turn, attributes=attributes)
         splice = _splice(conversation.messages, span, summary, cards, card if cards else None)
         replaced = conversation.messages[splice.start : splice.stop]
@@ -140,7 +140,7 @@ def _cards(messages: Iterable[Message]) -> tuple[Block, ...]:
 
 
 def _without_cards(blocks: Iterable[Block], new: Text | None) -> tuple[Block, ...]:
-    """Drop older cards, which a new card makes untrue; without a new card they stay."""
+    """Drop older cards that a new card replaces; without a new card the old cards stay."""
     return tuple(one for one in blocks if not (new and one.meta.source == "task_card"))
 
 
@@ -155,7 +155,7 @@ LEAST_OUTPUT = 1_000
 
 
 class SummarySizes(msgspec.Struct, frozen=True):
-    """Tokens that a summary would read and write, as the main model's endpoint counts them.
+    """Tokens that a summary would read and write, in the count of the main model's endpoint.
 
     The same numbers estimate the tokens of another model.
 
@@ -185,7 +185,7 @@ def output_limit(target: int) -> int:
 
 
 def readers(sizes: SummarySizes, facts: CompactionFacts) -> tuple[Reader, ...]:
-    """Return the readers whose window takes what they would have to read, the cheapest first."""
+    """Return the readers whose window has room for the text to summarise, the cheapest first."""
     prices: dict[Reader, float] = {}
     if sizes.is_faithful and sizes.prefix + sizes.instructions <= sizes.main_budget:
         prices["main"] = appended_price(sizes, facts.rates, is_cached=facts.is_cached)

@@ -74,8 +74,7 @@ def task_card(
     earlier = requests[:-1]
     kept_free = _cost([_EARLIER, *_summed_up(earlier)]) if earlier else 0
     room -= kept_free
-    # In the order of their worth, each with the room that the ones before it left; shown in this
-    # order.
+    # In order of worth, each with the room that the earlier parts left; shown in this order.
     for title, lines in (
         ("What the user wants kept to:", _rules(messages, words)),
         ("Files changed so far (path, successful edits):", _files(changed(messages))),
@@ -135,7 +134,7 @@ def _checks(messages: Sequence[Message]) -> list[str]:
 
 
 def _command(command: str) -> str:
-    """Return what a command runs, quoted, without its comments, because they are prose."""
+    """Return a command's text, quoted, without its comments, because they are prose."""
     bare = _COMMENT.split(command, maxsplit=1)[0].strip()
     return json.dumps(bare if bare == command.strip() else f"{bare} …", ensure_ascii=False)
 
@@ -148,8 +147,8 @@ def _names(check: Failing) -> str:
 def _finished(earlier: Sequence[UserPrompt], room: int, *, is_short: bool) -> str:
     """Return which earlier requests are finished: the newest by name, all others in one line.
 
-    That line stays even without room. The user's words outlive the replies to them, and the agent
-    repeats a request if nothing says that it is finished.
+    That line stays even without room. The user's words stay longer than the replies. The agent
+    repeats a request unless a line says that it is finished.
     """
     room -= _cost([_EARLIER, *_summed_up(earlier)])
     lines: list[str] = []
