@@ -43,7 +43,7 @@ def code_of_stop(stop: KeyboardInterrupt) -> int:
 if sys.platform == "win32":
 
     def _write_everything() -> None:
-        """Write UTF-8 into pipes and files, and replace what a console cannot show.
+        """Write UTF-8 into pipes and files, and replace characters that a console cannot show.
 
         Without this a pipe gets the ANSI code page, and the first other character ends the command.
         """
@@ -64,7 +64,7 @@ def _main(given: list[str]) -> int:
     own_path.keep_out()
     _write_everything()
     os.environ.pop("OPENAI_LOG", None)  # other programs' switch: it would log prompts on our stderr
-    if given in ([], ["serve"], ["serve", "--stdio"]):  # what editors start: load nothing else
+    if given in ([], ["serve"], ["serve", "--stdio"]):  # the command for editors: load nothing else
         from indwell.cli.serve.command import serve
 
         return serve(scripted=False, pace_s=0.0)
@@ -81,7 +81,7 @@ def _main(given: list[str]) -> int:
 
 
 def _working_folder() -> str | None:
-    """The current directory; None if it was deleted."""
+    """The current directory; None if the directory was deleted."""
     try:
         return os.getcwd()  # noqa: PTH109 - before anything heavy is imported
     except OSError:

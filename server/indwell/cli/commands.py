@@ -1,4 +1,4 @@
-"""Maps a parsed command line to the module of its command, which is imported only then."""
+"""Maps a parsed command line to the module of its command, and imports only that module."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def _review(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
 
 
 def _stdin(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Format | None:
-    """How prompts are read from stdin; None if they are not. Removes a ``-`` from the words."""
+    """The way to read prompts from stdin; None if unused. Removes a ``-`` from the words."""
     if options.words == "-":
         options.words, options.stdin = "", True
     if options.input_format == "jsonl":

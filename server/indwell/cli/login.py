@@ -77,7 +77,7 @@ def models(*, as_json: bool) -> int:
 
 
 def _why_lean(settings: Settings, offered: OfferedModel) -> str:
-    """Why an offered model gets a short prompt; empty if it gets the full one."""
+    """The reason why an offered model gets a short prompt; empty for the full prompt."""
     if settings.provider == "scripted":
         return ""
     return why_lean(in_force(settings, offered.name), offered.window, offered.size)
@@ -219,7 +219,7 @@ def is_no_chat(name: str) -> bool:
 
 
 def say(console: Console, text: str) -> None:
-    """Print a line verbatim; nothing in it can control the terminal."""
+    """Print a line verbatim, without control characters for the terminal."""
     console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
 
@@ -339,7 +339,7 @@ def _with_model(
     console: Console,
     places: EndpointPlaces,
 ) -> LoginOutcome:
-    """Choose a model and test it; if it fails and there are others, choose again."""
+    """Choose a model and test it; after a failure, choose among the other models."""
     left = list(looked.models)
     name = wish.model or (left[0].name if len(left) == 1 else pick_model(left, console))
     while True:
@@ -444,7 +444,7 @@ def _not_yet(base_url: str, steps: tuple[EndpointStep, ...]) -> LoginOutcome:
 
 
 def show_step(console: Console, step: EndpointStep) -> None:
-    """Print a line for a tested step, and one for how to fix it."""
+    """Print a line for a tested step, and a line of advice."""
     encoding = console.encoding.lower()
     marks = MARKS if encoding.startswith("utf") else PLAIN_MARKS
     say(console, f"{marks[step.state]} {step.sentence}")
@@ -453,14 +453,14 @@ def show_step(console: Console, step: EndpointStep) -> None:
 
 
 def _for_command_line(step: EndpointStep) -> EndpointStep:
-    """The step with the option that fixes it; editors get the same step without options."""
+    """The step, with the option that fixes the problem; editors get the step without options."""
     if step.fix != NAME_ONE:
         return step
     return msgspec.structs.replace(step, fix=f"{NAME_ONE} with --model")
 
 
 def _wait(console: Console, words: str) -> None:
-    """Tell a person at the terminal what the command waits for."""
+    """Tell a person at the terminal why the command waits."""
     if console.is_terminal:
         say(console, words)
 

@@ -1,4 +1,4 @@
-"""The command line's grammar: commands, options, and what ``--help`` says."""
+"""The command line's grammar: commands, options, and the text of ``--help``."""
 
 from __future__ import annotations
 
@@ -376,14 +376,14 @@ def _stats(stats: argparse.ArgumentParser) -> None:
 
 
 def _days(text: str) -> int:
-    """Parse a number of days; anything else is an error that quotes it."""
+    """Parse a number of days; the error for other text quotes it."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10):  # noqa: PLR2004
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of days; give 0 for all")
     return int(text)
 
 
 def _turn(text: str) -> int:
-    """Parse the number of a turn; anything else is an error that quotes it."""
+    """Parse the number of a turn; the error for other text quotes it."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10):  # noqa: PLR2004
         raise argparse.ArgumentTypeError(
             f"{text!r} is not the number of a turn; the first turn is 1"

@@ -1,4 +1,4 @@
-"""Computes what a prompt cache would have served, by prefixes of serialised requests. Pure."""
+"""Computes the tokens that a prompt cache would have served, by prefixes of requests. Pure."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class _CachePart(msgspec.Struct, frozen=True):
 
 
 class PrefixCache:
-    """The last request of a conversation, and how much of the next one the cache has."""
+    """The last request of a conversation, and the cached part of the next request."""
 
     def __init__(self, rules: CacheRules = CACHES["plain"], dialect: Dialect | None = None) -> None:
         self._rules = rules
@@ -87,7 +87,7 @@ class PrefixCache:
         self._used_s: dict[int, float] = {}  # when the prefix up to a message was last used
 
     def served(self, request: Request, *, at_s: float = 0.0) -> Served:
-        """Return how much of ``request`` the cache serves; afterwards the cache holds it.
+        """Return the part of ``request`` that the cache serves; then cache the request.
 
         Args:
             request: The next request of the conversation.

@@ -1,6 +1,6 @@
 """Replays a recorded conversation: the engine's requests, with simulated summaries. Pure.
 
-A simulated summary has the size and the cost of one that a model could write. The costs follow the
+A simulated summary has the size and the cost of a model's summary. The costs follow the
 rules that choose who writes a summary (``context.compaction.summarising.summary``). A real endpoint
 can replace the simulation (``cli``).
 """
@@ -98,7 +98,7 @@ class DoneBefore(msgspec.Struct, frozen=True):
 
 
 class Driver:
-    """What the driver of a session remembers between its requests."""
+    """The memory of a session's driver between its requests."""
 
     def __init__(self, preset: Preset, facts: CompactionFacts, summarise: Summarise) -> None:
         self._preset, self._facts, self._summarise = preset, facts, summarise
@@ -200,7 +200,7 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class ReplayRules(msgspec.Struct, frozen=True):
-    """How a recording is run again.
+    """The rules for running a recording again.
 
     Attributes:
         preset: The preset.
@@ -290,7 +290,7 @@ def _taken_in(
 
 
 def _bounded(words: str, window: int) -> str:
-    """Return the words, or what replaces them if they are too long (H12)."""
+    """Return the words, or their replacement if they are too long (H12)."""
     return (
         oversize_words(words, f"{SPILL_FOLDER}/words.txt") if is_oversize(words, window) else words
     )

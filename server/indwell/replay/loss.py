@@ -1,4 +1,4 @@
-"""Measures what compaction lost of what the agent needed: identifiers, lines to edit. Pure."""
+"""Measures the needed content that compaction lost: identifiers, lines to edit. Pure."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class LossMeter:
         self._result_of: dict[str, str] = {}
 
     def at(self, point: Point) -> Loss:
-        """Return what the recorded reply of this request misses."""
+        """Return the content that the recorded reply needs and this request lacks."""
         for block in point.arrived:
             self._source(block)
         for spill in point.done.spills:
@@ -138,7 +138,7 @@ class LossMeter:
             self._of_line.setdefault(line, []).append(text)
 
     def _look(self, messages: Sequence[Message]) -> None:
-        """Find what the request shows, and what was altered by now; only new blocks cost work."""
+        """Find the content of the request, and the altered parts; only new blocks cost work."""
         same = _n_same(self._messages, messages)
         gone, come = _texts(self._messages[same:]), _texts(messages[same:])
         self._messages = tuple(messages)
@@ -175,7 +175,7 @@ class LossMeter:
             self._alter(text, -1)
 
     def _alter(self, text: str, sign: int) -> None:
-        """Note that a source is no longer shown as it was, or is again."""
+        """Note that a source is no longer shown unchanged, or is unchanged again."""
         (self._altered.add if sign > 0 else self._altered.remove)(text)
         traces = self._sources[text].traces
         for name in traces.names:
@@ -221,7 +221,7 @@ def _n_same(before: Sequence[Message], now: Sequence[Message]) -> int:
 
 
 def _texts(messages: Sequence[Message]) -> list[tuple[str, Block]]:
-    """Return what a model reads of each block."""
+    """Return the text of each block for a model."""
     return [
         (text, block)
         for message in messages
@@ -258,7 +258,7 @@ def _marks(block: Block) -> frozenset[str]:
 
 
 def _mark(block: Block) -> str:
-    """Return the words of a rewritten block that say what was cut, without what was left."""
+    """Return the words of a rewritten block that describe the cut, without the rest."""
     match block:
         case ToolUse(name=name, arguments=arguments):
             first, *rest = call_words(name, arguments).split("\n")
@@ -305,7 +305,7 @@ class Reader:
 
 
 def words_of(block: Block) -> str:
-    """Return what a model reads of a block; of a call its arguments as meant."""
+    """Return the text of a block for a model; for a call its decoded arguments."""
     match block:
         case Text() | ToolResult():
             return block.text
@@ -326,7 +326,7 @@ def call_words(name: str, arguments: str) -> str:
 
 
 def said_in(text: str, is_original: frozenset[str] | set[str] | dict[str, Any]) -> Traces:
-    """Return what a rewritten text still says, on original lines and in sentences.
+    """Return the remaining content of a rewritten text: original lines and sentences.
 
     Args:
         text: The rewritten text.

@@ -1,6 +1,6 @@
 """Measures one recording under one preset: tokens, cache, cost, loss; and sums over sessions.
 
-Each request is also checked against what compaction promises about the user's words. Pure.
+Each request is also checked against compaction's promises about the user's words. Pure.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Review: the agent's changes, with the text they replaced, until the user judges them."""
+"""Review: the agent's changes and the replaced text, until the user judges the changes."""

@@ -124,7 +124,7 @@ def _without(
 
 
 def _reason(weave: Weave, one: Group, which: Callable[[Mark], bool]) -> str:
-    """Return why a group should be kept; empty if undoing it loses no later work."""
+    """Return the reason to keep a group; empty if undoing the group loses no later work."""
     if one.kind == "opaque":
         return _reason_of_bytes(weave, which)
     if one.is_touched:

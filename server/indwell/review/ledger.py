@@ -1,4 +1,4 @@
-"""The review ledger of a workspace: the agent's changes, and which of them await a verdict.
+"""The review ledger of a workspace: the agent's changes, and their verdicts.
 
 All sessions share one ledger, stored in a log that several processes append to (``store``).
 Callers pass the current text of each file to ``sync``; hunks are computed from that text and the
@@ -60,7 +60,7 @@ class CommandHold:
 class CommandOrder:
     """The sessions that run commands in one workspace, and those that wait, in order.
 
-    Use it on the event loop only.
+    Use this object on the event loop only.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class CommandOrder:
             waits()
             await ready
         except BaseException:
-            if hold in self._holds:  # it was granted at the moment of the cancellation
+            if hold in self._holds:  # the right was granted at the moment of the cancellation
                 hold.release()
             else:
                 self._waiting.remove((hold, ready))
@@ -239,7 +239,7 @@ class ReviewLedger(Looking):
     # --- changes by others ---
 
     def sync(self, path: Path, text: str | None) -> bool:
-        """Set the current text of a file (None: it is gone); return whether its hunks changed."""
+        """Set the current text of a file (None: deleted); return whether its hunks changed."""
         name = str(path)
         if name not in self._reading.state.files:
             return False
@@ -273,7 +273,7 @@ class ReviewLedger(Looking):
                 await self._append(moving(path, new / path.relative_to(old)), {})
 
     async def refresh(self) -> bool:
-        """Read what other processes appended; return whether pending hunks changed."""
+        """Read records of other processes; return whether pending hunks changed."""
         before = self._all()
         async with self._lock:
             reading = await asyncio.to_thread(self._store.read_on, self._reading)

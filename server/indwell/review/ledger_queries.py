@@ -75,12 +75,12 @@ class Looking:
         return self._index[1].get(hunk_id)
 
     def text(self, path: Path) -> str | None:
-        """Return the file's last synced text; None if there is no file, or it is unknown."""
+        """Return the file's last synced text; None without a file, or if the text is unknown."""
         weave = self._weave(str(path))
         return None if weave is None else weave.reads
 
     def recorded(self, path: Path) -> str | None:
-        """Return the file's text by the newest record; None if there was none, or it is unknown."""
+        """Return the file's text in the newest record; None without a file or a known text."""
         of = self._reading.state.files.get(str(path))
         return None if of is None else of.weave.reads
 
@@ -310,7 +310,7 @@ class Underway:
         self._names[name] = self._names.get(name, 0) + 1
 
     def end(self, name: str) -> None:
-        """Count an edit that has ended, and wake those that wait for it."""
+        """Count an edit that has ended, and wake the waiting tasks."""
         left = self._names.pop(name) - 1
         if left:
             self._names[name] = left

@@ -68,7 +68,7 @@ class Unfit(Exception):
 
 
 class LedgerState:
-    """The state that the log's records add up to; only ``take`` changes it."""
+    """The state after all records of the log; only ``take`` changes this state."""
 
     def __init__(self) -> None:
         self.files: dict[str, Followed] = {}

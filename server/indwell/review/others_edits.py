@@ -32,7 +32,7 @@ def followed(weave: Weave, text: str | None, states: Sequence[Weave] = ()) -> We
     Args:
         weave: The recorded weave.
         text: The current text; None: there is no file.
-        states: Earlier weaves, newest last. One whose text equals ``text`` is returned as it is.
+        states: Earlier weaves, newest last. A weave with an equal ``text`` is returned unchanged.
     """
     if _reads(weave, text):
         return weave
@@ -82,7 +82,7 @@ def _reads(weave: Weave, text: str | None) -> bool:
 
 
 def _there_again(weave: Weave, text: str) -> Weave:
-    """Treat a reappeared file as the removed one if half its text was in it; else as new."""
+    """Treat a reappeared file as the removed file if half its text is the same; else as new."""
     dead = {line for one in weave.segments for line in split_lines(one.text)}
     n_same = sum(len(line) for line in split_lines(text) if line in dead)
     if not n_same or 2 * n_same < len(text):
@@ -142,7 +142,7 @@ def _settled(
         return rewritten(lines, new)
     dead = [line.segment() for line in lines]
     own = Segment("".join(new))
-    # The user's lines split a hunk they are inside of, and stay outside one they are next to.
+    # The user's lines split a hunk around them, and stay outside an adjacent hunk.
     is_before = right is not None and right.born is not None
     return [own, *dead] if is_before else [*dead, own]
 
@@ -320,7 +320,7 @@ def _heir(marks: Sequence[Mark]) -> Mark:
 
 
 def _replaced(lines: Sequence[SegmentLine], mark: Mark) -> Iterator[Segment]:
-    """Yield removed lines as they are, and visible lines of other marks as removed by ``mark``."""
+    """Yield removed lines unchanged, and visible lines of other marks as removed by ``mark``."""
     for line in lines:
         if not line.is_alive:
             yield line.segment()

@@ -1,4 +1,4 @@
-"""Builds log records from the ledger state at the moment they are appended."""
+"""Builds log records from the ledger state at the moment of appending."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CommandChange(msgspec.Struct, frozen=True):
 
 
 class Judgement(NamedTuple):
-    """A verdict on a file, with the text and ledger state (``of``) it was given on."""
+    """A verdict on a file, with the text and ledger state (``of``) that it refers to."""
 
     record: VerdictRecord
     text: str | None
@@ -229,7 +229,7 @@ def judgement(
 
 
 def _difference(change: CommandChange) -> tuple[Shift, Bytes | None]:
-    """Return the edit in whole lines, or as ``Bytes`` if it has no lines or is too large."""
+    """Return the edit in whole lines, or as ``Bytes`` if the file is binary or too large."""
     after = change.after
     if change.opaque is not None:
         one = change.opaque

@@ -33,7 +33,7 @@ from indwell.review.records import (
     ToldRecord,
 )
 
-WAIT_S = 5.0  # for the lock; another process holds it for a few ms
+WAIT_S = 5.0  # for the lock; another process holds the lock for a few ms
 LONG = 4_096  # characters; a text this long is stored in its own file
 MOST_B = 64 << 20  # bytes of such a file
 AT_ONCE_B = 1 << 20
@@ -85,7 +85,7 @@ class ReviewStore:
         self._is_newer = False
 
     def opened(self, now: datetime) -> LedgerReading:
-        """Read the whole log; delete it if nothing in it is needed any more."""
+        """Read the whole log; delete the log if it has no needed record."""
         reading = self.read_on(LedgerReading(LedgerState()))
         if reading.log and not self._is_needed(reading.state, now):
             with suppress(OSError), locked(self.folder / "lock", timeout_s=WAIT_S):
@@ -296,7 +296,7 @@ def encoded(record: Record) -> bytes:
     """Encode a record as one line, without the line feed."""
     try:
         return msgspec.json.encode(record)
-    except UnicodeEncodeError:  # lone surrogates stand for undecodable bytes in texts and names
+    except UnicodeEncodeError:  # lone surrogates represent undecodable bytes in texts and names
         return json.dumps(msgspec.to_builtins(record)).encode()
 
 
@@ -323,5 +323,5 @@ def _odd(line: bytes) -> Record:
 
 @cache
 def _decoder() -> msgspec.json.Decoder[Record]:
-    """Return the decoder of records, made at its first use: it takes 1 ms, and no start waits."""
+    """Return the decoder of records, made at its first use, because that takes 1 ms."""
     return msgspec.json.Decoder(Record)

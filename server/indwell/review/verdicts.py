@@ -113,7 +113,7 @@ async def reject(
 def planned(ledger: ReviewLedger, path: Path, scope: Scope, *, force: bool) -> Rejection:
     """Plan the effect of ``reject`` in one file; of shared hunks, only the part in scope.
 
-    Does not read the file: the ledger must be in sync with it.
+    Does not read the file: the ledger must be in sync with the file.
     """
     meant = _meant(ledger.hunks(path), scope)
     ids = [one.id for one in meant]
@@ -294,7 +294,7 @@ class Carrying:
         return self._ledger.find(hunk_id)
 
     async def look(self, path: Path) -> Snapshot | None:
-        """Read a file and sync the ledger; None if there is no file, or it is not readable as text.
+        """Read a file and sync the ledger; None without a file, or if it is not readable as text.
 
         A file that cannot be read goes into ``unread``, and its ledger state is kept.
         """
@@ -374,7 +374,7 @@ class Carrying:
         raise EditRefused(f"{path.name!r} keeps changing; try again")
 
     def _refuse_odd(self, path: Path) -> None:
-        """Refuse a path that leads through a link, even if the log has it. Blocks.
+        """Refuse a path that leads through a link, even a path from the log. Blocks.
 
         Raises:
             EditRefused: The path leads to another file.

@@ -164,7 +164,7 @@ def rewoven(
     places: Iterable[ReplacedLines],
     resolve: Callable[[ChangedPlace], Iterable[Segment]],
 ) -> list[Segment]:
-    """Return the segments, with each changed place replaced by what ``resolve`` returns."""
+    """Return the segments, with each changed place replaced by the result of ``resolve``."""
     source: list[Segment] = list(reversed(weave.segments))
     done: list[Segment] = []
     at = 0
@@ -239,7 +239,7 @@ def removed(weave: Weave, mark: Mark) -> Weave:
 
 
 def _killed(one: Segment, mark: Mark) -> Segment:
-    """Mark a segment as removed, unless it already is."""
+    """Mark a segment as removed, unless it has the mark already."""
     return one if one.died is not None else one._replace(died=mark)
 
 
@@ -322,7 +322,7 @@ def _ended(segments: Sequence[Segment], text: str) -> list[Segment]:
 
 
 def _ending(text: str) -> str:
-    """Return the line ending of a text; a line feed if it has none."""
+    """Return the line ending of a text; a line feed if the text has no line ending."""
     if "\r\n" in text:
         return "\r\n"
     return "\r" if "\r" in text and "\n" not in text else "\n"

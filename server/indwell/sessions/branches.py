@@ -1,6 +1,6 @@
-"""Finds the current branch of a session's log, and the state it restores. Pure.
+"""Finds the current branch of a session's log, and its last state. Pure.
 
-A log is append-only, so turns that a rewind abandons stay in it. A ``Rewound`` record says where
+A log is append-only, so the log keeps turns that a rewind abandons. A ``Rewound`` record says where
 the conversation went on. The records form a tree. The conversation is the path from the root to the
 last record.
 """
@@ -63,7 +63,7 @@ class Rewind(NamedTuple):
 
 
 def changed_after(records: Sequence[Record], turn: int) -> tuple[str, ...]:
-    """Return the files that turns after ``turn`` changed, as the log names them, each once."""
+    """Return the files that turns after ``turn`` changed, each once, by their names in the log."""
     ends = (one for one in lived(records) if isinstance(one, TurnEndRecord) and one.turn > turn)
     return tuple(dict.fromkeys(file.path for end in ends for file in end.changes))
 
@@ -132,7 +132,7 @@ def todo_of(records: Sequence[Record]) -> tuple[TodoItem, ...]:
 
 
 def commands_of(records: Sequence[Record]) -> tuple[int, tuple[str, ...]]:
-    """Return how many background commands ever began, and which ones the model believes running."""
+    """Return the number of background commands so far, and those known to the model as running."""
     said = [record for record in records if isinstance(record, CommandSet)]
     numbers = (_COMMAND.fullmatch(one.id) for one in said)
     n_begun = max((int(one[1]) for one in numbers if one is not None), default=0)
@@ -146,8 +146,8 @@ def commands_of(records: Sequence[Record]) -> tuple[int, tuple[str, ...]]:
 def plan_of(records: Sequence[Record]) -> Plan:
     """Return the current plan; an empty one if the model never proposed any.
 
-    Old forks name the plan document of their original session. That path is dropped: a fork must
-    not write to it.
+    Old forks name the plan document of their original session. The document's path is dropped: a
+    fork must not write to that document.
     """
     for record in reversed(lived(records)):
         if isinstance(record, PlanSet):

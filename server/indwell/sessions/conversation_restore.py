@@ -1,4 +1,4 @@
-"""Restores a conversation from log records, and rebuilds a request as it was sent. Pure."""
+"""Restores a conversation from log records, and rebuilds a request's exact bytes. Pure."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def folded(records: Iterable[Record]) -> Folded:
 
 
 def join(messages: list[Message], message: Message) -> None:
-    """Append ``message``, or merge it into the last one if that has the same role."""
+    """Append ``message``, or merge it into a last message of the same role."""
     if messages and messages[-1].role == message.role:
         last = messages[-1]
         messages[-1] = Message(
@@ -166,7 +166,7 @@ def join(messages: list[Message], message: Message) -> None:
 
 
 def impossible(splices: Sequence[MessageSplice], live: int, n_messages: int) -> str:
-    """Return why splices don't fit a conversation; empty if they fit.
+    """Return the reason why splices do not fit a conversation; empty if they fit.
 
     Args:
         splices: The splices of one record.

@@ -71,7 +71,7 @@ async def rewind_session(store: SessionStore, session: str, turn: int, *, now: d
 
 
 def spill_owners(records: Sequence[Record]) -> tuple[str, ...]:
-    """Return the other sessions whose spilled texts a fork refers to; empty if it is no fork."""
+    """Return the other sessions whose spilled texts a fork refers to; empty without a fork."""
     owners = (owner for one in records if isinstance(one, Forked) for owner in one.spills)
     return tuple(dict.fromkeys(owners))
 

@@ -37,7 +37,7 @@ def new_id(now: datetime, random_bytes: bytes) -> str:
 def time_after(newest: str, now: datetime) -> datetime:
     """Return ``now``, or 1 ms after session ``newest`` if the clock has been set back since.
 
-    This keeps sessions sorted in the order in which they began.
+    This time keeps sessions sorted by their beginning.
     """
     before = began(newest)
     try:

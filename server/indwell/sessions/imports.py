@@ -1,7 +1,7 @@
 """Imports conversations that other tools recorded, repairs them, and builds log records. Pure.
 
 Reads OpenAI-style JSON: one object per line with ``messages``, or one message per line. The input
-is untrusted: what cannot be read is skipped with a note.
+is untrusted: unreadable parts are skipped with a note.
 """
 
 from __future__ import annotations

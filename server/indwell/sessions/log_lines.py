@@ -52,8 +52,8 @@ class _Head(msgspec.Struct, frozen=True):
 def encode(record: Record) -> bytes:
     """Encode a record as one line, with its line feed.
 
-    Text from a model or an editor may hold lone surrogates, which UTF-8 cannot encode. They become
-    U+FFFD, and a second line (``Repaired``) names the places.
+    Text from a model or an editor may hold lone surrogates, which UTF-8 cannot encode. Lone
+    surrogates become U+FFFD, and a second line (``Repaired``) names the places.
     """
     try:
         return msgspec.json.encode(record) + b"\n"
@@ -179,5 +179,5 @@ def _without_surrogates(value: Any, place: str) -> tuple[Any, tuple[str, ...]]: 
 
 @cache
 def _decoder() -> msgspec.json.Decoder[Record]:
-    """Return the decoder of records, made at its first use: it takes 1.5 ms, and no start waits."""
+    """Return the decoder of records, made at its first use, because that takes 1.5 ms."""
     return msgspec.json.Decoder(Record)

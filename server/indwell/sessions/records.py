@@ -236,7 +236,7 @@ def prefixed(system: tuple[str, ...], specs: tuple[ToolSpec, ...], at: str) -> P
 
 
 def tools_digest(tools: Iterable[ToolSpec]) -> str:
-    """Digest of the tools as a request sends them; a different digest means different bytes."""
+    """Digest of the tools' bytes in a request."""
     return hashlib.blake2b(msgspec.json.encode(tuple(tools)), digest_size=16).hexdigest()
 
 
@@ -263,7 +263,8 @@ class TurnStartRecord(msgspec.Struct, frozen=True, tag="turnStarted", omit_defau
 class SteeringRecord(msgspec.Struct, frozen=True, tag="steered"):
     """A message that the user sent during a turn, as typed; on disk before it is sent.
 
-    If it reached the model, a ``MessageRecord`` holds it too; else ``TurnEndRecord.words`` does.
+    After delivery a ``MessageRecord`` holds the message, too; otherwise ``TurnEndRecord.words``
+    does.
     """
 
     turn: int
@@ -279,7 +280,7 @@ class MessageRecord(msgspec.Struct, frozen=True, tag="said"):
 
 
 class Intent(msgspec.Struct, frozen=True, tag="intent"):
-    """A write, an edit or a command is about to begin; on disk before it does (H59)."""
+    """A write, an edit or a command is about to begin; on disk before the beginning (H59)."""
 
     turn: int
     tool_use_id: str
@@ -347,9 +348,9 @@ class Wire(msgspec.Struct, frozen=True, tag="wire"):
 class Spent(msgspec.Struct, frozen=True, tag="spent"):
     """Tokens and cost (US dollars, None if unknown) of one model call.
 
-    ``expected`` is the number of prompt tokens that a cache should have served, as the endpoint
-    counts them. ``agent`` is the sub-agent that made the call; empty for the main agent.
-    ``stands_in`` is whether the model went on in the place of the session's own, which was down.
+    ``expected`` is the number of prompt tokens that a cache should have served, in the endpoint's
+    count. ``agent`` is the sub-agent that made the call; empty for the main agent. ``stands_in`` is
+    true if the model replaced the session's model, which did not answer.
     """
 
     turn: int
@@ -435,7 +436,7 @@ def was_interrupted(record: TurnEndRecord) -> bool:
 class Rewound(msgspec.Struct, frozen=True, tag="rewound"):
     """A rewind: the conversation continues from an earlier turn, without the later turns.
 
-    Concerns only the conversation: files stay as they are.
+    Concerns only the conversation; files do not change.
 
     Attributes:
         turn: The last turn kept; 0: none.

@@ -1,1 +1,1 @@
-"""Settings: one frozen value from environment, files and editor, and who may set what."""
+"""Settings: one frozen value from environment, files and editor, and the limits of each source."""

@@ -58,7 +58,7 @@ _MANY_DIGITS = 4
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """Remove ``secrets``, and whatever looks like one, from ``text``."""
+    """Remove ``secrets``, and text that looks like a secret, from ``text``."""
     for secret in secrets:
         text = text.replace(secret, "[secret]")
     return _SHAPES.sub("[secret]", text)
@@ -67,7 +67,7 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
 def plain_address(url: str) -> str:
     """Return origin and path of ``url``, without user, password, query, fragment and keys.
 
-    Empty if it is not an address.
+    Empty if the text is not an address.
     """
     try:
         parts = urlsplit(url)
@@ -86,7 +86,7 @@ def told_address(text: str) -> str:
 
 
 def name_or_nothing(text: str) -> str:
-    """Quote a name that the user typed; empty if it could be a key."""
+    """Quote a name that the user typed; empty if the name could be a key."""
     n_digits = sum(character.isdigit() for character in text)
     is_key = len(text) > _LONGEST_NAME or n_digits >= _MANY_DIGITS or redacted(text) != text
     return "" if is_key or not text.isprintable() else repr(text)

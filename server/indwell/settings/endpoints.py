@@ -1,6 +1,6 @@
 """Endpoints with names: each has its own address, key, headers and limits. Pure.
 
-``config.toml`` has a table for each, and a model's name says which one it is at::
+``config.toml`` has a table for each endpoint, and a model's name has the name of its endpoint::
 
     model = "gpt-5.4@work"
     small_model = "qwen3-coder@local"
@@ -126,7 +126,7 @@ def is_editors(model: str) -> bool:
 
 
 def editor_name(vendor: str, id_: str) -> str:
-    """Return the name of a model of the editor as settings and lists have it."""
+    """Return the name of an editor's model in the form for settings and lists."""
     return f"{vendor}/{id_}@{EDITOR}"
 
 
@@ -138,7 +138,7 @@ def is_variable(value: Secret) -> bool:
 def with_variables(settings: Settings, environment: Mapping[str, str]) -> Settings:
     """Replace the names of variables with their values: keys, and headers such as ``$TEAM``.
 
-    A variable that is not set stays a name; ``in_force`` refuses it once it is needed.
+    An unset variable stays a name; ``in_force`` refuses the name at its first use.
     """
     own = _looked_up({name: getattr(settings, name) for name in _OF_VARIABLES}, environment)
     endpoints = {

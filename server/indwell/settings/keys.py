@@ -44,7 +44,7 @@ class Ring(Protocol):
         ...
 
     def delete(self, origin: str) -> None:
-        """Delete a key, if there is one."""
+        """Delete a key, if it exists."""
         ...
 
 
@@ -142,7 +142,7 @@ class KeyStore:
                 return StoredKey("none", None)
 
     def put(self, origin: str, key: Secret | None) -> StoredKey:
-        """Store a key for an origin, or that it needs none; ``note`` says where.
+        """Store a key for an origin, or the fact that it needs no key; ``note`` names the place.
 
         Raises:
             SettingsError: It cannot be stored.
@@ -249,7 +249,7 @@ class HeldKeys:
         self._keys.update(keys)
 
     def drop(self, origin: str) -> None:
-        """Remove a key, if there is one."""
+        """Remove a key, if it exists."""
         self._keys.pop(origin, None)
 
 

@@ -88,7 +88,7 @@ def load(
 
 
 def lacking(settings: Settings, user_file_name: str = "config.toml") -> str:
-    """Say which setting is missing for calling a model; empty if none is.
+    """Name the setting that is missing for calling a model; empty if all are present.
 
     The user's own endpoint may need no key; OpenAI's does.
     """

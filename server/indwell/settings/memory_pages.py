@@ -30,7 +30,7 @@ _TOO_LARGE = f"it may hold {PAGE_LIMIT_B >> 20} MB; take out what is not needed"
 
 
 class MemoryPages:
-    """Both pages; they are read again after a change, since users edit them. All methods block.
+    """Both pages; each page is read again after a change, because users edit it. All methods block.
 
     An unreadable page has no facts, and is never overwritten.
 
@@ -56,7 +56,7 @@ class MemoryPages:
 
     @property
     def problem(self) -> str:
-        """Explain why a page cannot be read, and how to fix that; empty if both can."""
+        """Explain why a page cannot be read, with advice; empty if both pages are readable."""
         return "; ".join(filter(None, (self._look(scope)[1] for scope in self._paths)))
 
     def page(self, scope: Scope) -> Path:
@@ -76,7 +76,7 @@ class MemoryPages:
         return path
 
     def keep(self, fact: Fact, instead_of: str = "") -> None:
-        """Add a fact; it replaces the fact with text ``instead_of``, if there is one.
+        """Add a fact, or let the fact replace the one with the text ``instead_of``.
 
         Raises:
             SettingsError: The page cannot be read or written; nothing was stored.

@@ -58,7 +58,7 @@ class RuleBook:
 
     @property
     def problem(self) -> str:
-        """Explain why the file grants nothing, and how to fix that; empty if it can be read."""
+        """Explain why the file grants nothing, with advice; empty if the file is readable."""
         self._look()
         return self._problem
 

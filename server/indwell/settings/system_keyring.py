@@ -1,7 +1,7 @@
 """The system's keyring through the package ``keyring``, with time limits and clear errors.
 
 Importing this module takes 0.1 s, and a keyring may ask the user for its password. So import and
-call it in a thread, and only when a key is needed.
+call this module in a thread, and only when a key is needed.
 """
 
 from __future__ import annotations

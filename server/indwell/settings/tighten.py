@@ -48,7 +48,7 @@ def tighten(
     entries = list(flatten(table))
     for name, value in entries[:MAX_ENTRIES]:
         if value is None:
-            continue  # how an editor leaves a setting unset
+            continue  # the value of an unset setting in an editor
         settings, notice = _take(settings, name, value, source, chooses=chooses)
         if notice:
             notices.append(notice)

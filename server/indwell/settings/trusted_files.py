@@ -1,6 +1,6 @@
 """Records which executable or loaded files of a folder the user trusts, by digest. Pure.
 
-It stores no text, only a digest of each line, for the diff.
+This module stores no text, only a digest of each line, for the diff.
 """
 
 from __future__ import annotations

@@ -266,8 +266,8 @@ def hooks_of(value: object) -> tuple[Hook, ...]:
 def project_hooks(table: Mapping[str, Any], source: str) -> tuple[tuple[Hook, ...], str]:
     """Return the hooks of a trusted workspace's file, and their errors for the user.
 
-    They are not a setting: only the hooks feature may use them. If one is invalid none counts,
-    since what it should prevent is unknown.
+    Project hooks are not a setting: only the hooks feature may use them. One invalid hook makes all
+    hooks invalid, because its purpose is unknown.
     """
     try:
         return hooks_of(table.get("hooks", ())), ""

@@ -29,7 +29,7 @@ _BAD = (yaml.YAMLError, ValueError, ArithmeticError, RecursionError)
 
 
 class BadYaml(UserError):
-    """The YAML cannot be read; the message says what is wrong."""
+    """The YAML cannot be read; the message describes the fault."""
 
 
 def read_values(front: str) -> Mapping[str, Value]:

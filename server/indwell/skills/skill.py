@@ -86,7 +86,7 @@ def read_skill(text: str, *, folder: str, origin: Origin) -> SkillFile:
 
 
 def bounded_body(body: str, path: str, room: int = BODY_CHARACTERS) -> str:
-    """Shorten a body to what the model gets at once.
+    """Shorten a body to the limit of one result for the model.
 
     Args:
         body: The whole body.

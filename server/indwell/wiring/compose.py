@@ -71,7 +71,7 @@ T = TypeVar("T")
 
 
 async def taken(take: Callable[[], T], let_go: Callable[[T], Awaitable[None]]) -> T:
-    """Acquire a resource in a thread, and release it if the caller is cancelled meanwhile.
+    """Acquire a resource in a thread, and release the resource if the caller is cancelled.
 
     A thread cannot be stopped, so without this a lock that it gets for a cancelled caller would be
     held until the process ends.
@@ -90,7 +90,7 @@ async def taken(take: Callable[[], T], let_go: Callable[[T], Awaitable[None]]) -
 
 
 class SessionPlace(NamedTuple):
-    """Where a session is stored; ``notice`` says so if it is not.
+    """The place of a stored session; ``notice`` reports a session that is not stored.
 
     Attributes:
         id: The id of the session.
@@ -108,7 +108,7 @@ class SessionPlace(NamedTuple):
 
 
 def look_ahead() -> None:
-    """Do what blocks at its first use, such as trying the sandbox."""
+    """Run work early that blocks at its first use, such as trying the sandbox."""
     strength()
     find_agents()
 
@@ -133,7 +133,7 @@ def coverage_of(
     own: tuple[str, ...],
     hide: Callable[[str], str],
 ) -> Coverage | None:
-    """Create what records the changes of commands in ``review``; None without a ledger.
+    """Create the recorder of changes by commands in ``review``; None without a ledger.
 
     Args:
         workspace: The user's files.
@@ -167,7 +167,7 @@ async def open_session(
     trust: FolderTrust | None = None,
     review: ReviewLedger | None = None,
 ) -> Session:
-    """Create a session in a workspace, with a model; its notice says if it cannot be saved.
+    """Create a session in a workspace, with a model; a notice reports if it cannot be saved.
 
     Raises:
         UserError: A setting cannot be used.
@@ -191,7 +191,7 @@ async def open_session(
     except BaseException:
         await place.log.close()
         raise
-    # This takes up to 20 ms once; no prompt waits for it, so the second turn may tell it.
+    # This takes up to 20 ms once; no prompt waits, so the second turn may report the result.
     looking.add_done_callback(lambda held: _tell_state(session, held))
     session.parts.log.append(session.prefix)
     return session
@@ -217,8 +217,9 @@ def make_session(
 ) -> Session:
     """Create the parts of a session with an empty conversation.
 
-    Without ``trust`` the folders are examined here, and nobody is asked about them. Without
-    ``skills`` they are read here. Without ``lean`` the model decides whether its prompt is short.
+    Without ``trust`` this function examines the folders, and asks no question about them. Without
+    ``skills`` this function reads them. Without ``lean`` the model decides whether its prompt is
+    short.
     """
     lean = bool(model.lean) if lean is None else lean
     now_settings = settings()

@@ -38,7 +38,7 @@ def companion_of(
     root: Path,
     environment: Mapping[str, str],
 ) -> Companion:
-    """Create them for a session in the workspace ``root``; the approver may also answer."""
+    """Create both features for a session in ``root``; the approver may also answer."""
     board = QuestionBoard()
     asker = approver if isinstance(approver, Asker) else Nobody()
     asking = make_ask_user(board, asker, session, lambda: settings().answer_timeout_s)

@@ -62,15 +62,15 @@ SCRIPTED_WINDOW = 64_000  # tokens; the scripted model has no limit of its own
 
 
 class Model(NamedTuple):
-    """A model that is ready to be called, and what is known about it.
+    """A model that is ready to be called, and its known facts.
 
-    ``notice`` tells the user what is not known. ``hang_up`` closes the connections. ``pictures``
+    ``notice`` tells the user about unknown facts. ``hang_up`` closes the connections. ``pictures``
     says whether the model takes pictures. ``rates`` are its prices, or their usual ratios.
     ``small`` may write summaries, ``secrets`` are sent to the endpoints, and ``other`` returns
     another model by its name. ``fallback`` makes the model that continues if this one is down.
-    ``effort`` and ``verbosity`` are as in the settings. ``lean`` says why the model is told as
-    little as possible; it is empty for a model that is told everything. ``cache_life`` is that of
-    the settings if the endpoint can be told how long its cache keeps a prefix.
+    ``effort`` and ``verbosity`` are as in the settings. ``lean`` is the reason for a short system
+    prompt; empty for the full prompt. ``cache_life`` is that of the settings if the endpoint can be
+    told how long its cache keeps a prefix.
     """
 
     provider: Provider
@@ -132,7 +132,7 @@ def make_model(
 
 
 def _with_told(settings: Settings, told: EditorModel | None) -> Settings:
-    """Return the settings of one of the editor's models, with what the editor says of it."""
+    """Return the settings of an editor's model, with the editor's facts about the model."""
     window = told.window if told is not None else None
     return msgspec.structs.replace(
         settings,
@@ -186,7 +186,7 @@ LEAN_BELOW = 16_000  # tokens of a window
 
 
 def why_lean(settings: Settings, window: int | None, size: float | None = None) -> str:
-    """Why the model gets a short prompt in a new session; empty if it gets the full one.
+    """The reason why the model gets a short prompt in a new session; empty for the full prompt.
 
     Args:
         settings: The settings of the model's endpoint.
@@ -213,7 +213,7 @@ def _others(endpoints: _Endpoints, main: Settings) -> Iterator[Settings]:
 
 
 def _fallback(settings: Settings, name: str, editor: EditorModels) -> Model:
-    """Make the model that continues in place of another; it has no fallback of its own.
+    """Make the model that continues in place of another model; it has no further fallback.
 
     Raises:
         SettingsError: Its endpoint is not known, or its key cannot be read.
@@ -239,7 +239,7 @@ class _Endpoints:
         self._known: dict[str, Settings] = {main.model: main}
 
     def settings_of(self, model: str) -> Settings:
-        """The settings of the endpoint at which a model is, with its key.
+        """The settings of a model's endpoint, with its key.
 
         Raises:
             SettingsError: The endpoint is not known, or its key cannot be read.
@@ -289,7 +289,7 @@ class _Endpoints:
 
 
 def endpoint_of(settings: Settings) -> str:
-    """The name of the endpoint at which the model is; empty for the one outside of the tables."""
+    """The name of the model's endpoint; empty for the endpoint outside of the tables."""
     return split_name(settings.model, settings.endpoints)[1]
 
 
@@ -303,7 +303,7 @@ def _prices(settings: Settings, facts: ModelFacts) -> Prices | None:
 
 
 def _client(settings: Settings) -> tuple[Provider, Callable[[], Awaitable[None]]]:
-    """Return a client of the endpoint of the settings, and what closes it."""
+    """Return a client of the endpoint of the settings, and a function that closes the client."""
     from indwell.providers.client import EndpointClient
     from indwell.providers.retry import Retrying
 
@@ -447,7 +447,7 @@ def _other_model(endpoints: _Endpoints, main: Settings, name: str) -> OtherModel
 
 
 def _settings_of_other(endpoints: _Endpoints, main: Settings, name: str) -> Settings:
-    """Return the settings for another model, without what the user says of the main one only.
+    """Return the settings for another model, without values for the main model only.
 
     Raises:
         SettingsError: The model's endpoint is unknown, or the endpoint's key cannot be read.

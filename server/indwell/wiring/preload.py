@@ -1,4 +1,4 @@
-"""Prepares what every first prompt needs, at the first sign that a prompt may come."""
+"""Prepares the needs of a first prompt, at the first sign that a prompt may come."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _FLOORS = tuple(
 def warm_up(settings: Settings) -> None:
     """Import and read everything that a prompt needs; takes over a second, so in a thread.
 
-    Nothing here uses the network, and nothing is lost if a prompt comes first: it does the rest.
+    This work uses no network. If a prompt comes first, the prompt does the rest.
     """
     from indwell.bounds.command_bounds import strength
     from indwell.policy.commands.judge import judge
@@ -76,7 +76,7 @@ def warm_up(settings: Settings) -> None:
     from indwell.wiring import compose
     from indwell.wiring.features import standard_tools
 
-    del compose, retry  # their import is all that it needs
+    del compose, retry  # only their import is needed
     prefer_shell(settings.command_shell)
     standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # their schemas are created once
     matches_any("any.txt", settings.deny)  # and so are the patterns of secrets
@@ -127,7 +127,7 @@ class WarmModels:
         self._loading: asyncio.Task[None] | None = None
 
     def begin(self, settings: Settings) -> None:
-        """Prepare for a prompt that may come; once, and silently if it fails.
+        """Prepare for a prompt that may come; once, and without a report of failures.
 
         It does not read a key from the keyring: that may open a dialog before anybody has asked for
         something.
@@ -160,7 +160,7 @@ class WarmModels:
         self._load_rest()
 
     def _load_rest(self) -> None:
-        """Runs beside the first prompt, which does not need it."""
+        """Runs beside the first prompt, which does not need this work."""
         if self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(_load_rest_logged))
 
@@ -172,7 +172,7 @@ class WarmModels:
 def _load_rest_logged() -> None:
     try:
         load_rest()
-    except ImportError:  # the update came first: the code that needs more reports it
+    except ImportError:  # the update came first: the code that needs the module reports the error
         _log.exception("not all modules could be loaded")
 
 

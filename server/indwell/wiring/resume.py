@@ -77,7 +77,7 @@ async def resume_session(
     trust: FolderTrust | None = None,
     review: ReviewLedger | None = None,
 ) -> Resumed:
-    """Resume a session at the end of its log; nothing that it did is done again.
+    """Resume a session at the end of its log; no finished action is repeated.
 
     Raises:
         SessionError: There is no such session, another process has it open, or it cannot be
@@ -194,7 +194,7 @@ def _is_lean(past: Past) -> bool | None:
 
 
 def _has_our_tools(past: Past, table: ToolTable) -> bool:
-    """Whether the session's requests had the fixed tools as they are now, so that they can go on.
+    """Whether the session's requests had the present fixed tools, so that the session can continue.
 
     Late tools may differ: the next request reports new and missing tools to the model.
     """
@@ -208,7 +208,7 @@ def _has_our_tools(past: Past, table: ToolTable) -> bool:
 def _write_down(
     session: Session, past: Past, answers: Sequence[ToolResult], *, is_known: bool
 ) -> None:
-    """Log what was found, so that the next resume finds the same."""
+    """Log the findings, so that the next resume finds the same."""
     log, at = session.parts.log, session.timestamp()
     if not is_known or (past.prefix is not None and not past.prefix.specs):
         log.append(session.prefix)

@@ -38,7 +38,7 @@ class SpillFolder:
         self._n_kept = n_kept
 
     async def keep(self, name: str, text: str) -> Path:
-        """Write a text; return its path. ``name`` says what the text is, for people.
+        """Write a text; return its path. ``name`` describes the text for people.
 
         Raises:
             SessionError: The disk does not take the text.
@@ -59,7 +59,7 @@ class SpillFolder:
         return write_private(path, self._hide(text).encode("utf-8", "replace"))
 
     async def keep_as(self, name: str, text: str) -> Path:
-        """Write a text under this very name; it is on disk on return. The same text may exist.
+        """Write a text under exactly this name, on disk at return. The same text may exist.
 
         Raises:
             SessionError: The disk does not take the text, or another text has that name.
@@ -87,7 +87,7 @@ def _write_durable(path: Path, data: bytes) -> None:
     try:
         write_durable(path, data)
     except FileExistsError:
-        if not _holds(path, data):  # else a stopped turn has written it meanwhile
+        if not _holds(path, data):  # otherwise a stopped turn has written the file meanwhile
             raise
 
 

@@ -136,7 +136,7 @@ def _defined(text: str, stem: str, origin: Origin, path: str) -> Definition:
 
 
 class _SubagentFile(NamedTuple):
-    """A file as it was read, or why it could not be."""
+    """A file's content, or the reason why it could not be read."""
 
     shown: str
     origin: Origin

@@ -74,7 +74,7 @@ class AppliedChange(msgspec.Struct, frozen=True):
 
 
 class Settlement(msgspec.Struct, frozen=True):
-    """How disk and buffers agree before a command runs: what was saved, what is stale on disk."""
+    """The agreement of disk and buffers before a command: saved files, and stale files on disk."""
 
     saved: tuple[Path, ...] = ()
     stale: tuple[Path, ...] = ()
@@ -171,13 +171,13 @@ class Workspace(Protocol):
 
         Raises:
             TextMoved: The file or its buffer differs from ``base``; nothing was deleted.
-            EditRefused: It is gone, or the editor did not delete it.
+            EditRefused: The file is gone, or the editor did not delete it.
             ToolError: No copy can be kept, or the system refuses.
         """
         ...
 
     def noting(self) -> Callable[[], Noted]:
-        """Record from now on what the user saves or types; the returned function reports it."""
+        """Record the user's saves and edits from now on; the returned function reports them."""
         ...
 
     def unsaved(self) -> Mapping[Path, str]:
@@ -222,7 +222,7 @@ class Watch(Protocol):
 
 
 class PathLocks:
-    """A lock for each path in use; removed once no task holds or awaits it.
+    """A lock for each path in use; a lock without holder and waiting task is removed.
 
     Paths are compared as written, so pass resolved ones. Locks are fair and not reentrant.
     """

@@ -272,7 +272,7 @@ class DiskWorkspace:
 
 
 async def _to_the_end(work: Callable[[], T], stopping: threading.Event | None = None) -> T:
-    """Run ``work`` in a thread; when cancelled, tell it to stop and wait for its end."""
+    """Run ``work`` in a thread; when cancelled, stop the work and wait for its end."""
     task = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(task)
@@ -390,11 +390,11 @@ class LargeFiles:
             known = (mark, index)
             self._indexes.pop(opened.path, None)
             while len(self._indexes) >= KEPT_INDEXES:
-                with contextlib.suppress(KeyError):  # another thread removed it
+                with contextlib.suppress(KeyError):  # another thread removed the file
                     del self._indexes[next(iter(self._indexes))]
             now = os.fstat(opened.descriptor)
             if (now.st_size, now.st_mtime_ns) == (kind.st_size, kind.st_mtime_ns):
-                self._indexes[opened.path] = known  # else it is being written: good for this once
+                self._indexes[opened.path] = known  # else a write is under way: use it only once
         return Large(opened.path, read, known[1])
 
 

@@ -70,7 +70,7 @@ def instruction_files(root: Path) -> tuple[str, ...]:
 def folder_instructions(root: Path) -> tuple[Executable, ...]:
     """Return the folders' instruction files in ``root`` that would go to the model.
 
-    They do not affect the trust in ``root``: one that changed since it was trusted is ignored.
+    These files do not affect the trust in ``root``: a file that changed since is ignored.
     """
     names = (one for one in instruction_files(root) if one.endswith(f"/{OBEYED}"))
     found = (known_file(root, root / name, "instructions") for name in islice(names, MOST_NESTED))
@@ -106,7 +106,7 @@ def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
 
 
 def _is_chat(root: Path, path: Path) -> bool:
-    """Tell whether it is a user's chat (``chat_names``), or the file that ignores chats."""
+    """Tell whether a file is a user's chat (``chat_names``), or the file that ignores chats."""
     is_name = path.name == ".gitignore" or _CHAT.fullmatch(path.name) is not None
     is_lock = path.name.startswith(".#") and not path.exists()  # a link without a target
     return (
@@ -149,7 +149,7 @@ CONFIGURATION_CHARACTERS = 64_000  # a longer one is compared as a whole, branch
 
 
 def git_executables(root: Path) -> Iterator[Executable]:
-    """Yield them for the repository of ``root``, a real path, and for those beneath it."""
+    """Yield the files for the repository of ``root`` (a real path) and those beneath it."""
     for holder in around(root):
         git = holder / GIT
         if git.is_symlink() or git.is_file():  # a worktree or a submodule: names the repository
@@ -179,7 +179,7 @@ def _of(root: Path, holder: Path) -> Iterator[Executable]:
 
 
 def _configuration(root: Path, repository: Repository, one: ConfigFile) -> Iterator[Executable]:
-    """Yield the executing part, if there is one."""
+    """Yield the executing part, if any."""
     name = name_in(root, one.path)
     near = (repository.holder, root, *repository.folders)
     if one.text is None:

@@ -82,7 +82,7 @@ class Large:
     def back(self) -> tuple[ByteSplice, ...]:
         """Return splices that turn this text back into the file on disk."""
         splices: list[ByteSplice] = []
-        start = at = was = 0  # new text from start to at, and how much of the file was used
+        start = at = was = 0  # new text from start to at, and the used part of the file
         for piece in (*self.pieces, range(self.index.size_b, self.index.size_b)):
             if isinstance(piece, range):
                 if start < at or was < piece.start:
@@ -155,7 +155,7 @@ class Large:
         return tuple(numbers)
 
     def around(self, place: range) -> range:
-        """Extend a place by some whole lines, unless they are too long."""
+        """Extend a place by some whole lines, unless the lines are too long."""
         first = max(place.start - AROUND_B, 0)
         size = place.start - first
         starts = [*([] if first else [0]), *line_ends(self.read(first, size + 1), size)]
@@ -170,7 +170,7 @@ class Large:
     def ending_near(self, offset: int) -> tuple[str, int]:
         """Return the line ending after an offset, and the last offset for which it is the next one.
 
-        If none follows, the one before; a line feed if there is none at all.
+        If no ending follows, return the one before; in a text without line endings, a line feed.
         """
         for start in range(offset, self.size_b, PIECE):
             for end in line_ends(self.read(start, PIECE + 1), PIECE):
@@ -243,7 +243,7 @@ def _is_within_pair(data: bytes, offset: int) -> bool:
 
 
 class LongLine(msgspec.Struct, frozen=True):
-    """The beginning of a line, without its ending, and how many bytes are left out."""
+    """The beginning of a line, without its ending, and the number of omitted bytes."""
 
     text: str
     more_b: int = 0

@@ -126,7 +126,7 @@ class _Encoding:
 
     def feed(self, piece: bytes, *, is_last: bool) -> None:
         if piece.isascii() and not is_last:
-            text = self._decoder.decode(piece)  # completes what the previous piece left open
+            text = self._decoder.decode(piece)  # completes the open end of the previous piece
             if text.isascii():
                 return
         else:
@@ -150,7 +150,7 @@ class _Encoding:
 
 
 def is_simple(encoding: str) -> bool:
-    """Tell whether it is UTF-8, or a single-byte encoding that extends ASCII."""
+    """Tell whether the encoding is UTF-8, or a single-byte encoding that extends ASCII."""
     if encoding == "utf-8":
         return True
     try:

@@ -70,7 +70,7 @@ FIND = "; find it with glob"
 def missing(
     path: str, name: str, neighbours: Iterable[str], elsewhere: Iterable[str] = ()
 ) -> ToolError:
-    """The error for a missing ``path``, with what it may be meant for.
+    """The error for a missing ``path``, with similar existing names.
 
     Args:
         path: The missing path, as people see it.
@@ -88,7 +88,7 @@ NEAREST = 3  # paths of the same name that are told
 
 
 def not_found(path: Path, roots: Sequence[Path]) -> ToolError:
-    """The error for a missing file or folder beneath ``roots``; looks for what is meant. Blocks."""
+    """The error for a missing file or folder beneath ``roots``; looks for similar names. Blocks."""
     try:
         neighbours = [entry.name for entry in list_folder(path.parent, roots)]
     except ToolError:  # the folder is missing too

@@ -13,7 +13,7 @@ from indwell.lazy_pattern import lazy_pattern
 
 Errors: TypeAlias = Literal["strict", "surrogateescape", "surrogatepass"]
 
-SNIFF_B = 8_192  # how far a NUL byte is searched for, as in git
+SNIFF_B = 8_192  # the bytes in which a NUL byte is searched, as in git
 PIECE = 1 << 18  # bytes or characters between two pauses for other threads: about 1 ms of work
 _HALF = lazy_pattern(r"[\ud800-\udfff]")
 _OTHER_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"  # line endings for Python, but for no editor
@@ -29,7 +29,7 @@ _IMAGES = (
 
 
 class Decoded(msgspec.Struct, frozen=True):
-    """A file's text, and what is needed to write it again.
+    """A file's text, and the facts needed to write the file again.
 
     Attributes:
         text: Without the byte order mark, line endings unchanged.
@@ -54,7 +54,7 @@ def decode_as(data: bytes, encoding: str, errors: Errors = "strict", mark: bytes
     """Decode ``data``, which begins with ``mark``, in pieces so that other threads can run.
 
     Raises:
-        UnicodeError: It is not in that encoding, or would not encode to the same bytes.
+        UnicodeError: The data is not in that encoding, or would not encode to the same bytes.
     """
     decoder = codecs.getincrementaldecoder(encoding)(errors)
     encoder = codecs.getincrementalencoder(encoding)(errors)
@@ -120,7 +120,7 @@ def wide_mark(data: bytes) -> str | None:
 def shown(text: str) -> str:
     r"""Format text for display: undecodable bytes as ``\xNN``, other lone surrogates ``\uNNNN``.
 
-    Both are lone surrogates in a text, which JSON and UTF-8 cannot represent.
+    Both are lone surrogates, which JSON and UTF-8 cannot represent.
     """
     if text.isascii():
         return text

@@ -134,7 +134,7 @@ class Spill(Protocol):
     """Writes long texts to files in the session's folder."""
 
     async def keep(self, name: str, text: str) -> Path:
-        """Write a text; returns its path. ``name`` says what the text is, for people."""
+        """Write a text; returns its path. ``name`` describes the text for people."""
         ...
 
     async def keep_as(self, name: str, text: str) -> Path:

@@ -1,7 +1,8 @@
 """The editor of ``indwell demo``: an LSP client over stdio with open documents and no screen.
 
-It declares only what the demo needs. It counts positions in code points (``utf-32``), refuses an
-edit for a version other than its own, and sends the whole text of a changed document.
+The client declares only the capabilities that the demo needs. It counts positions in code points
+(``utf-32``), refuses an edit for a version other than its own, and sends the whole text of a
+changed document.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class DemoDocument:
 
 
 class DemoClient:
-    """Starts a language server and talks to it as an editor does.
+    """Starts a language server and acts as its editor.
 
     Args:
         root: The workspace folder.

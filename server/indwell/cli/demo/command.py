@@ -34,7 +34,7 @@ from indwell.settings.paths import user_file
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.disk import DiskWorkspace
 
-PACE_S = 0.01  # between two pieces of the scripted model's text, so that one can watch it
+PACE_S = 0.01  # between two pieces of the scripted model's text, so that a person can follow
 CHECK_TIMEOUT_S = 60.0
 TURN_TIMEOUT_S = 900.0  # a slow local model takes minutes
 
@@ -188,7 +188,7 @@ class DemoRun:
 
 
 def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
-    """Run the demo; 0 if the check fails before it and passes after it."""
+    """Run the demo; return 0 if the check fails before the demo and passes after the demo."""
     console = Console(quiet=as_json)
     try:
         settings = read_settings(os.environ).settings
@@ -236,7 +236,7 @@ def _is_paid_for(environment: Mapping[str, str]) -> bool:
 
 
 def _reason(before: str, after: str, finished: events.TurnFinished | None) -> str:
-    """Why the demo failed, in one sentence; empty if it worked."""
+    """The reason why the demo failed, in one sentence; empty after success."""
     if before == "failed" and after == "passed":
         return ""
     if finished is None:

@@ -1,1 +1,1 @@
-"""``indwell doctor``: checks what works here, and says how to fix what does not."""
+"""``indwell doctor``: checks each part of the installation, with advice for failed checks."""

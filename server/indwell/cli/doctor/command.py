@@ -387,7 +387,7 @@ class PromptSizes(msgspec.Struct, frozen=True):
         system: Of the system prompt, without the user's instructions.
         own: The user's instructions.
         tools: Of each tool.
-        lean: Why the model gets a short prompt; empty if it gets the full one.
+        lean: The reason why the model gets a short prompt; empty for the full prompt.
     """
 
     system: int
@@ -397,7 +397,7 @@ class PromptSizes(msgspec.Struct, frozen=True):
 
     @property
     def together(self) -> int:
-        """The tokens of what Indwell itself sends."""
+        """The tokens of Indwell's part of the prompt."""
         return self.system + sum(self.tools.values())
 
     @property

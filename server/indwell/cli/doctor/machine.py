@@ -57,7 +57,7 @@ def installation(folder: Path) -> Findings:
 
 
 async def version_of(program: Path) -> str | None:
-    """The first line of ``program --version``; None if it does not run."""
+    """The first line of ``program --version``; None if the program does not run."""
     try:
         ended = await run_program(
             [str(program), "--version"], cwd=Path("/"), timeout_s=RUN_S, merge_errors=True
@@ -70,8 +70,8 @@ async def version_of(program: Path) -> str | None:
 
 
 async def _shell(folder: Path) -> DoctorFinding:
-    """Check the shell for commands, and say why it is this one."""
-    with contextlib.suppress(SettingsError):  # another check tells of it
+    """Check the shell for commands, with the reason for the choice."""
+    with contextlib.suppress(SettingsError):  # another check reports this problem
         prefer_shell(read_settings(os.environ).settings.command_shell)
     try:
         shell = await asyncio.to_thread(command_shell, (folder,))
@@ -177,7 +177,7 @@ def _watches() -> Findings:
     try:
         number = int(read_own(_WATCHES, 64))
     except (OSError, ToolError, ValueError):
-        return ()  # not Linux, or a container that hides it
+        return ()  # not Linux, or a container that hides the file
     if number >= FEW_WATCHES:
         return (DoctorFinding("file watches", "ok", f"inotify watches up to {number:,} folders"),)
     return (

@@ -30,7 +30,7 @@ NO_SPACE_B = 5 << 20
 
 
 def settings(environment: Mapping[str, str]) -> Findings:
-    """Can the settings be read, and which of them are ignored?"""
+    """Are the settings readable, and are some settings ignored?"""
     path = user_file()
     try:
         loaded = read_settings(environment)
@@ -91,7 +91,7 @@ def state(environment: Mapping[str, str]) -> Findings:
 
 
 def kept(environment: Mapping[str, str]) -> Findings:
-    """How much disk space do sessions take, what was deleted lately, and what keeps the rest?"""
+    """Check the disk space of sessions, the last deletions, and the reasons to keep the rest."""
     try:
         chosen = read_settings(environment).settings
     except SettingsError:

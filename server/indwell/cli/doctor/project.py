@@ -38,7 +38,7 @@ def settings_here(
 
 
 def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:
-    """How well the sandbox confines commands here, and how to confine them better."""
+    """Check the strength of the sandbox here, with advice to improve it."""
     held = strength()
     state: State = "ok" if held.is_whole else "warn"
     try:
@@ -123,7 +123,7 @@ _MEND = "correct the SKILL.md, or move its folder away"
 
 
 def skills(environment: Mapping[str, str], folder: Path) -> Findings:
-    """How many skills are available in ``folder``, and the problems of the others."""
+    """The number of available skills in ``folder``, and the problems of other skills."""
     here = settings_here(environment, folder)
     if here is None:
         return ()

@@ -213,7 +213,7 @@ class ReplayOptions(msgspec.Struct, frozen=True):
 
 
 class _Job(msgspec.Struct, frozen=True):
-    """The work on each recording; it is sent to worker processes."""
+    """The work on each recording, which worker processes receive."""
 
     presets: Sequence[str]
     window: int

@@ -30,7 +30,7 @@ presets:
 
 
 def replay_options(replay: argparse.ArgumentParser) -> None:
-    """Add them to the command's parser."""
+    """Add the replay options to the command's parser."""
     replay.formatter_class = argparse.RawDescriptionHelpFormatter
     replay.epilog = _GLOSSARY
     replay.description = (

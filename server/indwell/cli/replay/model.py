@@ -158,7 +158,7 @@ def listed_rates(name: str, *, anywhere: bool = False) -> tuple[TokenRates, str]
 
     now, settings = datetime.now(UTC), read_settings(os.environ).settings
     is_main = name == settings.model or bool(split_name(name, settings.endpoints)[1])
-    settings = in_force(settings, name)  # what the user says of an endpoint is true of its models
+    settings = in_force(settings, name)  # the user's values for an endpoint apply to its models
     prices, whose = facts_of(settings).prices, "at your endpoint"
     own = OwnRates(
         settings.price_in, settings.price_out, settings.price_cached, settings.price_cache_write

@@ -119,7 +119,7 @@ def lacks(known: str | None, text: str | None, hunks: Sequence[Hunk]) -> bool:
 
 
 async def _text(workspace: Workspace, path: Path) -> tuple[str | None, bool]:
-    """The text of a file, and whether it is known: files that are not text are not touched."""
+    """The text of a file, and whether the text is known: binary files are not changed."""
     try:
         return (await workspace.read(path)).text, True
     except (NotText, TooLarge):

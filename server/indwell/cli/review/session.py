@@ -51,7 +51,7 @@ class Move(msgspec.Struct, frozen=True):
 
 
 class Quit(msgspec.Struct, frozen=True):
-    """End it."""
+    """End the review."""
 
 
 class Tell(msgspec.Struct, frozen=True):
@@ -87,7 +87,7 @@ def step(hunks: Sequence[Hunk], at: int, typed: str) -> Step:
 
 
 def place_of(hunks: Sequence[Hunk], shown: Hunk, at: int) -> int:
-    """The index of a hunk in a new list: its own, else that of the hunk in its place."""
+    """The index of a hunk in a new list, or of the hunk that is now in its place."""
     found = (index for index, one in enumerate(hunks) if one.id == shown.id)
     return min(next(found, at), len(hunks))
 
@@ -324,7 +324,7 @@ class TerminalScreen:
         self._roots = roots
 
     def name(self, path: Path) -> str:
-        """A file name for people; nothing in it can control the terminal."""
+        """A file name for people, without control characters for the terminal."""
         return one_line(display(path, self._roots))
 
     def heading(self, hunk: Hunk) -> str:
@@ -336,7 +336,7 @@ class TerminalScreen:
         return f"{self.name(hunk.path)}:{hunk.line}  {' · '.join(facts)}"
 
     def hunk(self, hunk: Hunk, text: str | None, *, number: int, total: int) -> None:
-        """Show a whole hunk with context, because the verdict applies to what was shown."""
+        """Show a whole hunk with context, because the verdict applies to the shown text."""
         self._print(Text(f"\n({number}/{total}) {self.heading(hunk)}", style="bold"))
         for sign, line in lines_of(hunk, text):
             self._print(Text(f"{sign}{line}", style=_COLOURS.get(sign, "dim")))

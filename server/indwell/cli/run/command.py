@@ -131,7 +131,7 @@ def run(wish: RunOptions) -> int:
 
 
 class _EndSeen:
-    """Forwards events to ``view``, and knows whether the end of a turn was among them."""
+    """Forwards events to ``view``, and remembers whether a turn has ended."""
 
     def __init__(self, view: events.Listener) -> None:
         self._view, self._has_ended = view, False
@@ -148,7 +148,7 @@ class _EndSeen:
 
 
 def _refused(wish: RunOptions) -> str:
-    """Why this prompt cannot run, if it is a command that is impossible here."""
+    """The reason why this prompt cannot run, if it is a command that is impossible here."""
     if is_compact(wish.words) and not wish.session:
         return f"there is no conversation to shorten yet; resume one with `--continue {COMPACT}`"
     if wish.words.lstrip().startswith("/"):  # other prompts need no look-up
@@ -278,7 +278,7 @@ def _placing(view: events.Listener) -> events.Listener:
 
 
 def _sweep(settings: Settings, session: str) -> None:
-    """Delete old sessions, as the server does, and report it."""
+    """Delete old sessions, as the server does, and report the deletion."""
     state = state_folder(os.environ)
     if sweep_now(state, settings, session) is not None:
         print(gone_words(take_untold(state)), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The options of ``indwell run``, and the request that they make."""
+"""The options of ``indwell run``, and the resulting request."""
 
 from __future__ import annotations
 
@@ -115,10 +115,10 @@ class RunOptions(msgspec.Struct, frozen=True):
 
     ``mode``, ``model`` and ``effort`` override the settings. ``session`` is the id of a
     session to resume, or the beginning of its id; ``NEWEST`` is the newest one. A resumed session
-    needs no ``words``. ``turn`` rewinds it to the end of this turn; ``files`` restores the files
-    too. ``origin`` is the id of a session whose task a new session inherits. ``trust`` trusts the
-    folder for this run. ``approves`` carries out the session's plan. ``stdin`` reads prompts, or a
-    text that the words are about, from standard input.
+    needs no ``words``. ``turn`` rewinds the session to the end of this turn; ``files`` also
+    restores the files. ``origin`` is the id of a session whose task a new session inherits.
+    ``trust`` trusts the folder for this run. ``approves`` carries out the session's plan. ``stdin``
+    reads prompts, or a text that the words are about, from standard input.
     """
 
     words: str

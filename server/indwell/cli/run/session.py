@@ -1,4 +1,4 @@
-"""The session of an ``indwell run``: a new one, a resumed one, or one that was rewound."""
+"""The session of an ``indwell run``: a new, a resumed or a rewound session."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class LeanModels:
         Raises:
             UserError: No model is chosen, or its key is missing.
         """
-        del editor  # a terminal has no models of its own
+        del editor  # a terminal offers no models
         tried = asyncio.get_running_loop().run_in_executor(None, look_ahead)
         try:
             model = await asyncio.to_thread(make_model, settings)

@@ -77,7 +77,7 @@ def _trust(folder: Path, *, is_sure: bool, as_json: bool) -> int:
 
 
 def _is_whole(shown: TrustStanding) -> bool:
-    """Is everything as it was trusted, including the instructions of folders?"""
+    """Are all trusted files unchanged, including the instructions of folders?"""
     return shown.before is not None and is_unchanged(shown.before, shown.items)
 
 

@@ -86,7 +86,7 @@ class StderrHandler(logging.Handler):
         self._start = start
         self._is_ready = is_ready
         self._has_thread = False
-        self._begin()  # start it now: later the system may be out of threads
+        self._begin()  # start the thread now: later the system may be out of threads
 
     def emit(self, record: logging.LogRecord) -> None:
         """Queue a record, cut and redacted."""

@@ -1,6 +1,6 @@
 """``indwell setup EDITOR``: prints, writes or removes the configuration of an editor.
 
-A small private file in the state folder records what was written where.
+A small private file in the state folder records the written text and its file.
 """
 
 from __future__ import annotations

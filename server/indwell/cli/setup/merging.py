@@ -190,7 +190,7 @@ _ODD = (TOMLKitError, ValueError, TypeError, AttributeError, LookupError, Recurs
 
 
 def merged(how: Data, before: str, text: str) -> str:
-    """The text with the configuration; equal to ``before`` if it is complete already.
+    """The text with the configuration; equal to ``before`` if nothing is missing.
 
     Raises:
         CannotMerge: See there.
@@ -297,7 +297,7 @@ def _put_json(before: str, text: str) -> str:
 
 
 def _json(text: str) -> tuple[dict[str, Any], int | str, str]:
-    """The value and its format, if writing it reproduces the text."""
+    """The value and its format, if writing the value reproduces the text."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -356,7 +356,7 @@ class Placed(msgspec.Struct, frozen=True):
 
 
 def put(wanted: WantedConfiguration, now: str | None, record: Record | None) -> Placed:
-    """Add the configuration; the text is ``now`` if it is there already.
+    """Add the configuration; the text stays ``now`` if it has the configuration.
 
     Raises:
         CannotMerge: See there.
@@ -374,10 +374,10 @@ def put(wanted: WantedConfiguration, now: str | None, record: Record | None) -> 
 
 
 def take(wanted: WantedConfiguration, now: str, record: Record | None) -> Placed:
-    """Remove the configuration; the text is ``now`` if it is not there.
+    """Remove the configuration; the text stays ``now`` if it has none.
 
     Raises:
-        CannotMerge: It is not known which part setup wrote.
+        CannotMerge: The part that setup wrote is unknown.
     """
     ends, plain = _plain(now)
     match wanted.how:

@@ -1,1 +1,1 @@
-"""Commands on what this machine stores: sessions, memory, and deleting all of it."""
+"""Commands on this machine's stored data: sessions, memory, and the deletion of all data."""

@@ -118,10 +118,10 @@ def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
 
 
 def whole_id(given: str, known: Sequence[str]) -> str:
-    """The one session whose id begins with ``given``; ``given`` itself if none does. Pure.
+    """The only session whose id begins with ``given``; ``given`` itself without a match. Pure.
 
     Raises:
-        SessionError: Several ids begin with it.
+        SessionError: Several ids begin with ``given``.
     """
     near = [one for one in known if one.startswith(given)] if given else []
     if given in near or not near:
@@ -223,7 +223,7 @@ def _turn(console: Console, turn: RecordedTurn) -> None:
 
 
 def _markup(told: events.Event | RecordedCall) -> str:
-    """A call or an event as markup; nothing in it can control the terminal."""
+    """A call or an event as markup, without control characters for the terminal."""
     match told:
         case RecordedCall(started=started, result=result, is_error=is_error):
             said = "no result" if result is None else result.strip().partition("\n")[0]

@@ -1,1 +1,1 @@
-"""The terminal: what is printed to it, and what is read from it."""
+"""The terminal: its output and its input."""

@@ -48,7 +48,7 @@ class TerminalApprover:
         self._console = console
 
     async def ask(self, question: Question) -> Reply:
-        """Show exactly what would run, and read a letter."""
+        """Show exactly the requested command or edit, and read a letter."""
         title, reason = escape(one_line(question.title)), escape(one_line(question.reason))
         heading = f"[bold yellow]{title}[/] ({reason})"
         self._console.print(heading, emoji=False, highlight=False, soft_wrap=True)

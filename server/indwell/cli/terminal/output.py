@@ -58,7 +58,7 @@ class Shortenings:
                 | events.UsageReported()
                 | events.ThinkingAdded()
             ):
-                return False  # it is not shown, so it ends no run
+                return False  # the text is not shown, so it ends no run
             case _:
                 pass
         return True
@@ -170,7 +170,7 @@ class TerminalView:
                 pass
 
     def _reading(self, share: float) -> None:
-        """Show how far the endpoint has come with a long prompt: three lines at most."""
+        """Show the endpoint's progress with a long prompt: three lines at most."""
         before, self._n_quarters = self._n_quarters, int(share * 4)
         if before < self._n_quarters and share < 1:
             self._line(f"[dim]{prompt_read_words(share)}[/]")
@@ -213,7 +213,7 @@ class TerminalView:
             self._line(f"  [dim]{escape(visible(line))}[/]")
 
     def _plan(self, text: str, path: str) -> None:
-        """Show the whole plan, and how to carry it out."""
+        """Show the whole plan, with advice on carrying it out."""
         self._line("[bold]The plan:[/]")
         for line in text.split("\n"):
             self._line(f"  {escape(visible(line))}")
@@ -222,7 +222,7 @@ class TerminalView:
         self._line(f"[dim]{escape(how + where)}[/]")
 
     def diff(self, diff: str) -> None:
-        """Print a unified diff; nothing in it can drive the terminal."""
+        """Print a unified diff, without control characters for the terminal."""
         diff = visible(diff.replace("\r\n", "\n"))  # the file has CRLF line ends
         if self._console.is_terminal:
             from rich.syntax import Syntax  # its highlighter takes 6 ms

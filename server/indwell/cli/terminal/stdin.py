@@ -93,7 +93,7 @@ async def begun(prompts: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 def _is_cut(error: Exception) -> bool:
-    """Does msgspec report a truncated line? It says the same of half a character."""
+    """Does msgspec report a truncated line? The report for half a character is the same."""
     return "truncated" in str(error)
 
 
@@ -227,7 +227,7 @@ async def chosen(
 async def typed_line(prompt: str) -> str | None:
     """Read a line from the terminal; None at the end of input.
 
-    A thread of its own reads it, so that Ctrl-C need not wait for it.
+    A separate thread reads the line, so that Ctrl-C need not wait for the read.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[str | None] = loop.create_future()

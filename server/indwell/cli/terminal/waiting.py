@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:
-    """Run ``work`` to its end on an event loop of its own; from the main thread.
+    """Run ``work`` to its end on a new event loop; call this in the main thread.
 
     Raises:
         KeyboardInterrupt: Ctrl-C, also while the loop is created: a partial loop and a coroutine
@@ -108,7 +108,7 @@ def hush(error: OSError) -> None:
 
 
 def is_full() -> bool:
-    """Tell whether stdout fails, by a write: an OSError does not say which file failed."""
+    """Tell by a write whether stdout fails: an OSError does not name the failed file."""
     try:
         sys.stdout.write("\n")
         sys.stdout.flush()

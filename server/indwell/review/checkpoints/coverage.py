@@ -180,10 +180,10 @@ class Coverage:
 
         Args:
             runs_on: Whether a background command still runs between two turns. Commands of other
-                sessions keep waiting, because its changes would be credited to them.
+                sessions keep waiting, because this command's changes would be credited to them.
         """
         hold = None
-        if not runs_on:  # taken first: a command that begins meanwhile gets a hold of its own
+        if not runs_on:  # released first: a command that begins meanwhile gets a new hold
             hold, self._hold_beside = self._hold_beside, None
         try:
             await self.beside.end()
@@ -412,7 +412,7 @@ class Beside:
         self._opening: set[asyncio.Task[None]] = set()
 
     async def begin(self, make: Make) -> None:
-        """Open a stretch; one that is open already continues."""
+        """Open a stretch of recording; an open stretch continues."""
         async with self._changing:
             self._make = self._make or make
             await self._open()

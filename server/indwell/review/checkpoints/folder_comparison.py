@@ -175,7 +175,8 @@ class Lookout:
                     group.append(front + name)
         look = FolderLook(census, kept, at_ns, (), stopped or threading.Event(), n_compared)
         self._kept = dict(kept)
-        # A file that changed just now might change again and look the same, so it is read first.
+        # A file that changed just now might change again without a visible difference, so read it
+        # first.
         self._read(look, new, READING_S)
         waiting = [at for size in sorted(old) for at in old[size]]  # smallest first
         ahead_s = self._ahead_s if len(waiting) <= MOST_AHEAD else 0.0
@@ -338,7 +339,7 @@ def _is_certain(kept: KeptStates, name: str) -> bool:
 
 
 def _is_complete(kept: KeptStates) -> bool:
-    """Tell whether everything is kept that can be, and an unchanged listing needs no rescan."""
+    """Tell whether all possible bytes are kept, so that an unchanged listing needs no rescan."""
     if kept.doubtful:
         return False
     if len(kept.digests) == len(kept.listing.names):
@@ -348,7 +349,7 @@ def _is_complete(kept: KeptStates) -> bool:
 
 
 def _is_old(facts: Facts, at_ns: int) -> bool:
-    """Tell whether a later change would be visible, whatever the clock's resolution."""
+    """Tell whether a later change would be visible at any resolution of the clock."""
     racy_ns = FINE_NS if facts[3] % _MS else RACY_NS
     return at_ns - max(facts[2], facts[3]) >= racy_ns
 
@@ -358,7 +359,7 @@ class _Secret:
         self._paths = frozenset(map(compared, paths))
 
     def has(self, path: str) -> bool:
-        """Tell whether a path is one of these or lies in one."""
+        """Tell whether a path is one of these paths or lies in one."""
         if not self._paths:
             return False
         path = compared(path)
@@ -452,7 +453,7 @@ def _note_removed(
     copies: Copies,
     hide: Callable[[str], str],
 ) -> None:
-    """Store what a new file with this text would lack: its encoding and mode."""
+    """Store the encoding and mode, which a new file with this text would lack."""
     assert change.before is not None
     try:
         is_plain = created(text.text) == change.before
@@ -463,7 +464,7 @@ def _note_removed(
     try:
         copies.note_removed(entry.path, change.before, change.mode)
     except (OSError, ToolError):
-        return  # then it is restored as a new file
+        return  # then the file is restored as a new file
 
 
 def _opaque(

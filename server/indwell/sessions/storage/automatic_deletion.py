@@ -157,7 +157,7 @@ def take_untold(state: Path) -> tuple[Gone, ...]:
                 record = _read(state)
                 told = (msgspec.structs.replace(one, is_told=True) for one in record.gone)
                 _write(state, msgspec.structs.replace(record, gone=tuple(told)))
-        except OSError as error:  # a sweep is running, or the disk is full: it will be told again
+        except OSError as error:  # a sweep runs, or the disk is full: repeat the report later
             _logger.info("the record of deleted sessions stays as it is: %s", error)
     return untold
 
@@ -170,7 +170,7 @@ def held_b(state: Path) -> int:
 def is_believed(
     record: SweepRecord, newest: datetime | None, now: datetime, keep_days: int | None
 ) -> tuple[bool, SweepRecord]:
-    """Decide whether the clock's ``now`` may decide what is old, and what to record. Pure.
+    """Decide whether the clock's ``now`` is credible; return the record to keep. Pure.
 
     Args:
         record: The record of earlier sweeps.

@@ -106,7 +106,7 @@ class DraftStore:
         self._task.keep(dict(zip(_TASK_LINES, task, strict=True)) if task else {}, now=now)
 
     def take_over_task(self, *, now: datetime) -> LeftTask | None:
-        """Return the task that a dead server's next session would inherit; ours keeps it now."""
+        """Return the task that a dead server left for its next session, and keep it for ours."""
         found: LeftTask | None = None
         try:
             for path, lines in left_behind(self._folder, _TASK):
@@ -192,7 +192,7 @@ class WaitingWords:
 
 
 def left_behind(folder: Path, kind: str = WAITING) -> tuple[tuple[Path, tuple[str, ...]], ...]:
-    """Return the prompts of each killed process, with the file to remove once they are safe.
+    """Return the prompts of each killed process, with the file to remove after saving them.
 
     Raises:
         OSError: The folder cannot be read.
@@ -200,7 +200,7 @@ def left_behind(folder: Path, kind: str = WAITING) -> tuple[tuple[Path, tuple[st
     found = []
     for name in list_names(folder):
         if name.startswith((kind, _TAKEN + kind)):
-            with suppress(OSError):  # its process lives, or another one is taking it over
+            with suppress(OSError):  # its process is alive, or another one takes the file
                 found.append(_taken(folder / name))
     return tuple(found)
 

@@ -182,14 +182,14 @@ def _stored(path: Path) -> Stored:
 
 
 def delete_unless(path: Path, is_changed: Callable[[], bool]) -> bool:
-    """Delete a session unless it changed; True if this call deleted it.
+    """Delete a session unless it changed; True if this call deleted the session.
 
     Args:
         path: The session's folder.
         is_changed: Called once nobody else can write to the session.
 
     Raises:
-        SessionError: It is open, or the system refuses.
+        SessionError: The session is open, or the system refuses.
     """
     try:
         log = AppendLog(path / _LOG) if (path / _LOG).exists() else None

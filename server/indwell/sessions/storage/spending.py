@@ -60,7 +60,7 @@ class SpendingLedger:
         self._thread.submit(self._append, self._today(), f"{dollars:.8f}")
 
     async def hold(self, dollars: float, limit: float) -> Reservation | float:
-        """Reserve money until ``release``; returns the day's sum if it would exceed ``limit``.
+        """Reserve money until ``release``; returns the day's sum if the sum would exceed ``limit``.
 
         Check and reservation are atomic, also between processes.
         """
@@ -68,7 +68,7 @@ class SpendingLedger:
         try:
             return await asyncio.wrap_future(holding)
         except asyncio.CancelledError:
-            self._thread.submit(self._undo, holding)  # after it: the thread works in order
+            self._thread.submit(self._undo, holding)  # after the write: the thread works in order
             raise
 
     def release(self, hold: Reservation) -> None:

@@ -132,7 +132,7 @@ class SessionStore:
             raise _unreadable(session, log, error) from error
 
     def check(self, session: str) -> None:
-        """Return if there is such a session here.
+        """Return if this session exists here.
 
         Raises:
             SessionError: No session has this id; the message suggests a similar id.
@@ -219,7 +219,7 @@ class SessionStore:
             write_private(folder / READERS / reader, b"")
 
     def _newest(self) -> str:
-        """Return the newest session; empty if there is none, or they cannot be listed."""
+        """Return the newest session; empty without sessions, or if they cannot be listed."""
         try:
             return next(iter(self.ids()), "")
         except SessionError:
@@ -303,7 +303,7 @@ def overview_of(session: str, log: Path) -> Overview:
     """Return the overview of a session's log; reads the log only if it changed.
 
     Raises:
-        OSError: There is no log, or it cannot be read.
+        OSError: The log does not exist, or cannot be read.
     """
     before = state_of(log)
     kept = _read(log.with_name(NAME))

@@ -60,7 +60,7 @@ class LogWriter:
         """Queue a record; it is written soon, and flushed to disk by the next ``commit``."""
         self._put(log_lines.encode(record))
         if self._flushes:
-            self._flushes = False  # one flush takes everything that is queued until it runs
+            self._flushes = False  # one flush writes everything that is queued before it runs
             self._begin(self._flush)
 
     def commit_soon(self) -> None:
@@ -125,7 +125,7 @@ class LogWriter:
         await settling
 
     def _begin(self, work: Callable[[], None]) -> None:
-        """Run work in the thread; if the system allows no thread, run it right here.
+        """Run work in the thread; if the system allows no thread, run the work in the caller.
 
         In that case no thread exists, so the two never run at once.
         """
@@ -210,7 +210,7 @@ class MemoryLog:
     """
 
     def append(self, record: Record) -> None:
-        """Drop the record: the session itself has all it needs."""
+        """Drop the record: the session keeps its state in memory."""
 
     async def commit(self) -> None:
         """Do nothing."""

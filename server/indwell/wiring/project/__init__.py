@@ -1,1 +1,1 @@
-"""What the files of a project contribute to a session: instructions, skills, hooks, checks."""
+"""The contributions of a project's files to a session: instructions, skills, hooks, checks."""

@@ -1,4 +1,4 @@
-"""The skills of a session: their folders, a watch on them, and what they may read."""
+"""The skills of a session: their folders, a watch on the folders, and their allowed reads."""
 
 from __future__ import annotations
 

@@ -316,11 +316,11 @@ def take_hunks(
 
 
 def is_same_change(was: str, of: str | None, now: str, of_now: str | None) -> bool:
-    """Tell whether a change is the one that was shown, although others edited the text since.
+    """Tell whether a change equals the shown change, although others edited the text since.
 
     Someone may type above the lines that were shown, which moves the change. The user allowed these
-    lines and their context, not their position. If such lines occur more than once in the text,
-    they are ambiguous.
+    lines and their context, not their position. Shown lines that occur more than once in the text
+    are ambiguous.
 
     Args:
         was: The diff that was shown.

@@ -163,7 +163,7 @@ def _one_of(base: str, mine: str, theirs: str) -> str | None:
 
 
 def _ended_alike(base: str, mine: str, theirs: str) -> _Sides:
-    """Return the three texts with the line endings of the side that changed them throughout."""
+    """Return the three texts with the line endings of the side that changed all line endings."""
     if "\r" not in base and "\r" not in mine and "\r" not in theirs:
         return base, mine, theirs
     texts = base, mine, theirs
@@ -186,7 +186,7 @@ def _ending(text: str) -> str:
 
 
 def slid(text: str, places: Sequence[ReplacedLines]) -> Iterator[ReplacedLines]:
-    """Move each insertion or deletion of ``text`` as far down as it means the same.
+    """Move each insertion or deletion of ``text`` as far down as the same result allows.
 
     At least one equal line stays between two places.
     """

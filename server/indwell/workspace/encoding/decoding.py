@@ -2,8 +2,8 @@
 
 Every accepted encoding restores the very same bytes.
 
-A guess affects how a text is shown, never what is written: bytes outside an edit are kept, and an
-edit may not add new characters.
+A guess affects only the display of a text, never the written bytes: bytes outside an edit are kept,
+and an edit may not add new characters.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from indwell.workspace.text import SNIFF_B, Decoded, Errors, binary_kind, decode
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins like UTF-16, so it is tried first
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins like UTF-16, so this mark is tried first
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -135,7 +135,7 @@ def _mostly_utf8(data: bytes) -> Decoded | None:
 
 
 def _by_guess(data: bytes, before: str | None) -> Decoded:
-    is_given_up = before == "utf-8"  # no guess was possible before, and so it stays
+    is_given_up = before == "utf-8"  # no guess was possible before, and none is possible now
     for encoding in () if is_given_up else _candidates(data, before):
         decoded = _first(data, ((encoding, "strict"),))
         if decoded is not None:
@@ -190,7 +190,7 @@ def _noted(decoded: Decoded, note: str) -> Decoded:
     return msgspec.structs.replace(decoded, notes=(*decoded.notes, note))
 
 
-HEAD_B = 1_024  # how far a declaration is searched for, as in HTML; modelines also at the end
+HEAD_B = 1_024  # bytes searched for a declaration, as in HTML; modelines also at the end
 _LINES = 5  # first and last lines that may hold a modeline, as in Vim
 
 _NAME = r"([A-Za-z][\w.:-]{1,30})"
@@ -205,7 +205,7 @@ _FIRST_TWO = (
 )
 _MODELINE = lazy_pattern(rf"\b(?:vim?|ex):.*?\b(?:fileencoding|fenc)={_NAME}")
 
-# What browsers and common programs use instead of a declared name that does not fit.
+# The encodings that browsers use instead of a declared name that does not fit.
 WIDER = {
     "iso8859-1": "cp1252",
     "ascii": "cp1252",
@@ -319,7 +319,7 @@ def guesses(data: bytes) -> Iterator[str]:
 def _asian(sample: bytes, first: list[str]) -> Iterator[str]:
     """Yield East Asian encodings, which scripts identify better than letter frequencies."""
     for encoding in ("euc_jp", "cp932"):
-        if _share(sample, encoding, _KANA) >= _JAPANESE:  # GB 18030 has them at the same place
+        if _share(sample, encoding, _KANA) >= _JAPANESE:  # GB 18030 has the same places
             yield encoding
     if first == ["cp949"] and _share(sample, "cp949", _HANGUL) < _KOREAN:
         yield "gb18030"
@@ -372,7 +372,7 @@ def is_wide(data: bytes) -> str | None:
 
 
 def _is_western(sample: bytes) -> bool:
-    """Tell whether these are western words: ASCII letters with accents, no odd signs."""
+    """Tell whether the texts are western words: ASCII letters with accents, no odd signs."""
     try:
         text = sample.decode("cp1252")
     except UnicodeDecodeError:

@@ -17,7 +17,7 @@ from indwell.workspace.text import Decoded, decode_as, encode, halves, in_pieces
 
 
 def created(text: str, project: Callable[[], str | None] = nothing_declared) -> bytes:
-    """Encode a new file: as it or its project declares, else as UTF-8.
+    """Encode a new file in the encoding that the file or its project declares, else in UTF-8.
 
     Raises:
         ValueError: The next reader would see another text; the message says why.
@@ -90,7 +90,7 @@ def _for_ascii(text: str, project: Callable[[], str | None]) -> Decoded:
 
 def _check_characters(text: str, held: Decoded) -> None:
     r"""Refuse misleading text: new characters in a guessed encoding, bytes retyped as ``\xNN``."""
-    if held.errors != "strict":  # otherwise encoding finds them
+    if held.errors != "strict":  # otherwise the encoder finds them
         _check_halves(text, held)
     if held.is_guess:
         new = sorted(_characters(text) - _characters(held.text))
@@ -133,7 +133,7 @@ def _check_meaning(
         return  # they cannot be
     if like.errors == "strict":
         again = decode(data, project, like.encoding)
-    else:  # the detection depends on how many bytes are invalid
+    else:  # the detection depends on the number of invalid bytes
         again = decode_as(data, like.encoding, like.errors, like.mark)
     if again is not None and again.text == text:
         return

@@ -1,1 +1,1 @@
-"""Finds what git reads and runs for a folder, without running git."""
+"""Finds the files that git reads and runs for a folder, without running git."""

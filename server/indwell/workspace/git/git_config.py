@@ -66,7 +66,7 @@ def executing(text: str) -> Executing:
             lines.append(f"{section}.{key} = {value}")
     if not lines:
         return Executing()
-    # Both readings, since they may differ if a value continues on the next line.
+    # Both readings, because they differ if a value continues on the next line.
     found = dict.fromkeys((*_entries(text), *_entries(re.sub(r"\\\r?\n", "", text))))
     return Executing(
         lines=tuple(lines),
@@ -114,7 +114,7 @@ def _headers(line: str) -> Iterator[tuple[str, str]]:
     while line.startswith("["):
         header = _SECTION.match(line)
         if header is None:
-            yield "[", line  # a section in which nothing is harmless
+            yield "[", line  # a section without harmless entries
             return
         line = line[header.end() :].strip()
         yield header[1].lower(), line

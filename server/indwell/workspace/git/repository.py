@@ -113,7 +113,7 @@ def git_places(root: Path) -> GitPlaces:
 
 
 def places_of(holder: Path, root: Path | None = None) -> GitPlaces:
-    """Return the places of the repository in ``holder``; none if it holds none."""
+    """Return the places of the repository in ``holder``; none without a repository."""
     repository = repository_of(holder)
     if repository is None:
         return GitPlaces()
@@ -158,7 +158,7 @@ def is_bare(folder: Path) -> bool:
 
 
 def repository_of(holder: Path) -> Repository | None:
-    """Describe the repository that git finds in ``holder``; None if it finds none."""
+    """Describe the repository that git finds in ``holder``; None without a repository."""
     if exists(holder / GIT):
         own = _pointed(holder)
     elif is_bare(holder):
@@ -183,7 +183,7 @@ def repository_of(holder: Path) -> Repository | None:
 
 
 def _pointed(holder: Path) -> Path | None:
-    """Return the folder that ``.git`` is or names; None if it names none."""
+    """Return the folder that ``.git`` is or names; None without such a folder."""
     git = holder / GIT
     if git.is_dir():
         return Path(os.path.realpath(git))
@@ -192,7 +192,7 @@ def _pointed(holder: Path) -> Path | None:
 
 
 def _configurations(names: Iterable[Path]) -> Iterator[ConfigFile]:
-    """Yield all existing files and those they include, each once."""
+    """Yield all existing files and the files that they include, each once."""
     waiting, known = [(one, 0) for one in names], set[Path]()
     for path, depth in waiting:  # grows during the loop
         real = Path(os.path.realpath(path))
@@ -281,4 +281,4 @@ async def branch_of(workspace: Workspace) -> str:
     line = head.text.split("\n", 1)[0].strip()
     if line.startswith(_REF):
         return line.removeprefix(_REF)
-    return line[:10] if _COMMIT.fullmatch(line) else ""  # it may link to something else
+    return line[:10] if _COMMIT.fullmatch(line) else ""  # the file may link to another place

@@ -1,4 +1,4 @@
-"""Finds a project's check commands in its own files, and which scripts are read-only. Pure.
+"""Finds a project's check commands in its files, and decides which scripts only read. Pure.
 
 A ``package.json`` script counts only if every part of it is on a list of known programs. The user
 can set other ones as ``check_command``.
@@ -43,7 +43,7 @@ class ProjectCheck(msgspec.Struct, frozen=True):
     suffixes: tuple[str, ...] = ()
 
     def is_about(self, path: str) -> bool:
-        """Tell whether it checks this file."""
+        """Tell whether the check covers this file."""
         return not self.suffixes or path.endswith(self.suffixes)
 
 
@@ -51,8 +51,8 @@ def found_checks(contents: Mapping[str, str]) -> tuple[ProjectCheck, ...]:
     """Return the checks of a project, in the order in which they run.
 
     Args:
-        contents: Texts of the existing ``FILES``, by name. They come from the project, so only
-            fixed words become part of a command.
+        contents: Texts of the existing ``FILES``, by name. The checks come from the project, so
+            only fixed words become part of a command.
     """
     found = [*_python(contents.get("pyproject.toml", ""))]
     found += _scripts(contents.get("package.json", ""), has_types="tsconfig.json" in contents)
@@ -115,12 +115,12 @@ MOST_DEEP = 3  # scripts that run scripts
 MOST_CHARACTERS = 2_000
 _SHELL = lazy_pattern(
     r"[;|<>`$()&\\\n\r#!]"
-)  # what makes more of a line than a program and its words
+)  # signs of a shell line that is more than a program and its words
 _RUNNERS = frozenset({"npm", "pnpm", "yarn"})
 
 
 class _Program(msgspec.Struct, frozen=True):
-    """How a program is called that writes no files.
+    """The arguments with which a program writes no files.
 
     Attributes:
         needs: One of these words must be present, if there are any.
@@ -170,7 +170,7 @@ _PROGRAMS: Mapping[str, _Program] = {
 
 
 def _only_checks(scripts: Mapping[str, object], name: str, depth: int) -> bool:
-    """Check a script and what npm runs before and after it."""
+    """Examine a script, and the scripts that npm runs before and after it."""
     if not depth or name not in scripts:
         return False
     around = [one for one in (f"pre{name}", name, f"post{name}") if one in scripts]

@@ -1,7 +1,7 @@
 """Problems that checkers print: parsed, and compared before and after an edit. Pure.
 
-One parser for ruff, mypy, pyright, tsc, eslint, cargo, go vet, gcc and similar output. It skips
-what it does not know and never fails. Its time is proportional to the text.
+One parser for ruff, mypy, pyright, tsc, eslint, cargo, go vet, gcc and similar output. The parser
+skips unknown lines and never fails. Its time is proportional to the text.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _placed(line: str) -> _At | None:
 
 
 def _said(at: _At, source: str) -> Problem | None:
-    """Parse the part after the place; None if it is a note about another line."""
+    """Parse the part after the place; None for a note about another line."""
     severity, code, rest = "error", "", at.rest
     match = _SEVERITY.match(rest)
     if match is not None:
@@ -161,7 +161,7 @@ def _problem(line: int, severity: str, message: str, source: str, code: str) -> 
 
 
 def _is_path(text: str) -> bool:
-    """Tell whether it looks like a file, and not like a time or a host."""
+    """Tell whether a text looks like a file, and not like a time or a host."""
     name = text.strip().replace("\\", "/").rpartition("/")[2]
     stem, dot, end = name.rpartition(".")
     has_end = bool(dot and end.isalnum() and not end.isdigit() and len(end) <= 10)  # noqa: PLR2004
@@ -199,7 +199,7 @@ class LineMap:
         self._new = [block.new for block in blocks]
 
     def moved(self, line: int) -> tuple[int, bool]:
-        """Return an old line's new number, and whether it survived; else its replacement's."""
+        """Return the new number of an old line or its replacement, and whether it survived."""
         at = bisect_right(self._old, line) - 1
         if at < 0:
             return line, True
@@ -215,7 +215,7 @@ class LineMap:
         return at >= 0 and line - self._new[at] < self.blocks[at].n_new
 
     def is_touched(self, line: int) -> bool:
-        """Like ``is_new``, or the edit removed lines right before or after it."""
+        """Like ``is_new``; also true if the edit removed lines right before or after this line."""
         if self.is_new(line):
             return True
         return any(not block.n_new and line in {block.new - 1, block.new} for block in self.blocks)
@@ -351,14 +351,14 @@ def _paired(
 
 
 def _may_be(line: int, now: int, edits: LineMap, *, stands: bool) -> bool:
-    """Tell whether a problem that was moved to ``line`` may be the one on line ``now``."""
+    """Tell whether a problem that was moved to ``line`` may be the problem on line ``now``."""
     if not edits.is_known:
         return True
     return abs(now - line) <= NEAR if stands else edits.is_new(now)
 
 
 def _key(problem: Problem) -> _Key:
-    """Return what identifies a problem; line numbers in a message are ignored."""
+    """Return the key of a problem; line numbers in a message are ignored."""
     message = _LINE_NUMBER.sub("line", " ".join(problem.message.split()))
     return problem.severity, problem.source, problem.code, message
 
