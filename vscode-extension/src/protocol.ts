@@ -19,7 +19,7 @@ export interface AskParams {
   readonly id: string;
 }
 
-/** The typed text, or the 0-based index of the chosen option; both null if it was closed. */
+/** The typed text, or the 0-based index of the chosen option; both null without an answer. */
 export interface AskResult {
   readonly text?: string | null;
   readonly chosen?: number | null;
@@ -287,7 +287,7 @@ export interface DeleteParams {
   readonly session: string;
 }
 
-/** Whether it is deleted. */
+/** Whether the session was deleted. */
 export interface DeleteResult {
   readonly deleted: boolean;
 }
@@ -297,7 +297,7 @@ export interface DetachParams {
   readonly id: string;
 }
 
-/** What is still attached. */
+/** The remaining attachments. */
 export interface DetachResult {
   readonly attached: readonly AttachedRow[];
 }
@@ -321,7 +321,7 @@ export interface DiagnosticRelatedInformation {
   readonly message: string;
 }
 
-/** Asks for the problems of these documents as they read now. */
+/** Asks for the problems in the present texts of these documents. */
 export interface DiagnosticsParams {
   /** Documents, open or not. */
   readonly uris: readonly string[];
@@ -591,9 +591,9 @@ export interface LoginParams {
 }
 
 /**
- * How a login ended; never holds the key. `models`: none of these was chosen.
+ * The result of a login, never with the key. `models`: none of these was chosen.
  *
- * `origin` is the one for which the client has to store the key; empty if it need not.
+ * `origin` is the origin whose key the client has to store; empty if it need not.
  */
 export interface LoginResult {
   readonly ok: boolean;
@@ -952,7 +952,7 @@ export interface Queued {
   readonly text: string;
 }
 
-/** A prompt that waits; `attached` names what goes with it. */
+/** A waiting prompt; `attached` names its attachments. */
 export interface QueuedResult {
   readonly id: string;
   readonly title: string;
@@ -967,7 +967,7 @@ export interface Range {
   readonly end: Position;
 }
 
-/** A title for a session; an empty one restores its own title. */
+/** A title for a session; an empty title restores the original. */
 export interface RenameParams {
   readonly session: string;
   readonly title: string;
@@ -1055,7 +1055,7 @@ export interface SessionParams {
 }
 
 /**
- * A page of a session's turns, oldest first; `more` if there are turns before it.
+ * A page of a session's turns, oldest first; `more` if earlier turns exist.
  *
  * `todo` is the newest to-do list; empty if the model keeps none. `plan` is the newest plan; null if the model
  * has proposed none.
@@ -1155,7 +1155,7 @@ export interface StartedResult {
 /** No fields. */
 export type StatusParams = Readonly<Record<string, never>>;
 
-/** What a status bar and an empty panel show. */
+/** The contents of a status bar and an empty panel. */
 export interface StatusResult {
   /** The current session; null before the first prompt. */
   readonly session: string | null;
@@ -1219,7 +1219,7 @@ export interface Steered {
   readonly agent: string;
 }
 
-/** One step of a connection test, and what to do about it. */
+/** One step of a connection test, with advice. */
 export interface StepRow {
   readonly name: string;
   readonly state: "ok" | "warn" | "fail" | "skipped";
@@ -1373,7 +1373,7 @@ export interface TurnFinished {
 }
 
 /**
- * How a turn ended; `draft` returns words that never reached the model.
+ * The end of a turn; `draft` returns words that never reached the model.
  *
  * A prompt that was removed from the queue ends as `cancelled`, with turn 0 and no session. `verified` says how
  * the changes are verified; it is empty if missing.
