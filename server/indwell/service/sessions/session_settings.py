@@ -40,7 +40,7 @@ class OwnChoice(NamedTuple):
 class SessionSettings:
     """The settings in force for a session.
 
-    The current session follows the user's choices. A session beside it keeps its mode and model.
+    The current session follows the user's choices. Other sessions keep their mode and model.
     If the user's own settings get another mode, that mode replaces all that were chosen before:
     those of sessions, and those that prompts requested for their turns.
 
