@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from indwell.errors import SettingsError
+from indwell.files.locks import locked
 from indwell.settings.trust_store import LIMIT_B, MOST_LINES, Answers, TrustStore
 from indwell.settings.trusted_files import FolderAnswer, TrustedFile, line_digest, seen
 from support.platforms import posix_only
@@ -119,6 +121,19 @@ def test_tru_08_a_hundred_writers_at_once_lose_no_answer(store) -> None:
     assert {writer.returncode for writer in writers} == {0}
     assert set(store.read().folders) == {str(Path(f"/work/{n}")) for n in range(N_WRITERS)}
     assert json.loads(store.path.read_bytes())["version"] == 1
+
+
+def test_a_reader_that_meets_half_of_a_text_waits_for_the_writer(store) -> None:
+    store.keep(Path("/a"), YES)
+    whole = store.path.read_bytes()
+    with ThreadPoolExecutor(1) as threads:
+        with locked(store.path.parent / "lock", timeout_s=60):
+            store.path.write_bytes(whole[:-9])
+            reader = threads.submit(store.read)
+            with pytest.raises(TimeoutError):
+                reader.result(0.2)
+            store.path.write_bytes(whole)
+        assert reader.result(60) == Answers({A: YES})
 
 
 def test_m2_an_answer_about_endless_lines_is_kept_with_few_of_them(store) -> None:

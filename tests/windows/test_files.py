@@ -23,6 +23,7 @@ from indwell.files.beneath import PathBeneath, open_place, parent_folder
 from indwell.files.listing import file_mark, names_of_file, state_of
 from indwell.files.locks import locked, one_writer
 from indwell.files.private import remove_own, remove_own_tree, replace_durable, write_private
+from indwell.files.reading import read_guarded
 from indwell.files.system import access, calls, windows
 from indwell.files.system.held_files import HeldOpen
 from indwell.files.user_files import delete_exactly, put_back
@@ -150,6 +151,8 @@ def test_a_file_that_another_program_shares_with_nobody_is_refused_soon(tmp_path
             delete_exactly(path, [tmp_path], b"old")
         with pytest.raises(HeldOpen, match="is held open by"):
             replace_durable(path, b"new")
+        with pytest.raises(HeldOpen, match="is held open by"):
+            read_guarded(path, 9)
     assert path.read_bytes() == b"old"
     assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
     write_atomic(path, b"new", [tmp_path])

@@ -19,6 +19,7 @@ from indwell.files.in_place import put_right
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
 from indwell.files.system.access import check_guarded
+from indwell.files.system.held_files import is_shared_out, patiently
 
 _PIECE_B = 1 << 20
 
@@ -119,13 +120,16 @@ _GUARDED_FLAGS = os.O_RDONLY | calls.CLOEXEC | calls.NOFOLLOW | calls.NONBLOCK |
 def read_guarded(path: Path, limit_b: int) -> bytes:
     """Read a file of our own, if only the user can have written the file and its folder.
 
-    Owner and mode are checked on the open file, so it cannot be swapped.
+    Owner and mode are checked on the open file, so it cannot be swapped. On Windows, the call waits
+    a moment for a program that lets no other read the file.
 
     Raises:
         ToolError: It is a link, not a regular file, over ``limit_b``, or others can write it.
         OSError: Missing or not readable.
     """
-    descriptor = calls.open_file(path, _GUARDED_FLAGS)
+    descriptor = patiently(
+        lambda: calls.open_file(path, _GUARDED_FLAGS), is_shared_out, lambda: path
+    )
     try:
         check_guarded(descriptor, path)
         return read_regular(descriptor, path, limit_b)

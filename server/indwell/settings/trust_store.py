@@ -9,6 +9,7 @@ All methods block: call them in a thread.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
@@ -56,11 +57,22 @@ class TrustStore:
         self.path = state / FILE
 
     def read(self) -> Answers:
-        """Read all answers; never raises for an invalid file."""
+        """Read all answers; never raises for an invalid file.
+
+        A file that another program holds open on Windows is overwritten in place, and a reader may
+        meet half of the new text. So a broken file is read again while no writer is at work.
+        """
         try:
             return Answers(self._folders())
         except SettingsError as error:
-            return Answers(problem=str(error))
+            problem = str(error)
+        lock = locked(self.path.parent / "lock", timeout_s=LOCK_S)
+        with contextlib.suppress(OSError), lock:  # there is no lock, or a writer takes long
+            try:
+                return Answers(self._folders())
+            except SettingsError as error:
+                problem = str(error)
+        return Answers(problem=problem)
 
     def keep(self, folder: Path, answer: FolderAnswer) -> None:
         """Store an answer for a folder.
