@@ -20,7 +20,7 @@ NEEDS = {
     "names": "Windows forbids such names of files",
     "openssl": "Windows has no program `openssl`",
     "owners": "Windows has no user numbers",
-    "shell": "the lane's bash lacks programs of a Unix (grep, sed, kill)",
+    "shell": "the lane's bash lacks programs of a Unix (grep, kill, rm, sed, true)",
     "signals": "Windows sends no signals",
     "slow": "Wine takes too long for it",
     "sockets": "Windows' Python has no Unix sockets",

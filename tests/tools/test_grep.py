@@ -212,7 +212,7 @@ async def test_a_name_with_a_line_feed_is_one_line(agent: Agent, root: Path) -> 
 
 async def test_a_spilled_result_can_be_searched(agent: Agent) -> None:
     path = await agent.context.spill("bash", "one\nneedle\n")
-    assert await found(agent, "needle", path=str(path)) == [str(path), "2: needle"]
+    assert await found(agent, "needle", path=str(path)) == [path.as_posix(), "2: needle"]
 
 
 async def test_the_users_ripgrep_settings_do_not_count(
