@@ -125,7 +125,8 @@ def named(simple: Simple) -> Simple:
     found = renamed(simple, name)
     if name in tables().cmdlets or CMDLET_NAME.fullmatch(name) or name in _OWN_TEXTS:
         return found
-    is_exact = name in tables().lists["exact programs"]
+    is_batch = first.text.lower().endswith((".bat", ".cmd"))
+    is_exact = name in tables().lists["exact programs"] and not is_batch
     rest = tuple(_for_program(word, is_exact=is_exact) for word in found.words[1:])
     return msgspec.structs.replace(found, words=(found.words[0], *rest))
 
