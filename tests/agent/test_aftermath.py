@@ -91,7 +91,7 @@ async def test_the_edit_itself_is_not_reported_as_a_change(tmp_path: Path) -> No
     assert await edited_then(tmp_path, "x = 9\ny = 2\n") == []
 
 
-async def test_edt_22_after_a_difference_was_shown_whole_the_next_edit_needs_no_read(
+async def test_edt_22_after_a_complete_diff_was_shown_the_next_edit_needs_no_read(
     tmp_path: Path,
 ) -> None:
     again = asks(call("edit_file", "e2", path="a.py", edits=[{"old": "x  =  9", "new": "x  =  8"}]))
@@ -188,7 +188,9 @@ async def test_a_file_that_cannot_be_read_any_longer_is_not_called_gone(
         ] in words
 
 
-async def test_fs_05_a_link_that_moves_after_it_was_judged_is_not_followed(tmp_path: Path) -> None:
+async def test_fs_05_a_link_changed_after_its_permission_check_is_not_followed(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "work"
     (root / "ok").mkdir(parents=True)
     (root / "ok" / "a.txt").write_bytes(b"open\n")

@@ -50,7 +50,9 @@ def meddle(world: World, happens: Callable[[], None]) -> Meddler:
     return meddler
 
 
-async def test_a_command_is_asked_for_in_the_folder_it_would_run_in(tmp_path: Path) -> None:
+async def test_a_permission_question_names_the_folder_where_the_command_would_run(
+    tmp_path: Path,
+) -> None:
     workspace, root = on_disk(tmp_path)
     script = [
         asks(*(call("bash", command=f"rm -f x; {one}") for one in ("cd evil", "pwd"))),
@@ -81,7 +83,7 @@ async def test_a_rule_for_one_folder_does_not_apply_to_another(tmp_path: Path) -
     assert "did not allow" in world.results[2].text
 
 
-async def test_a_folder_that_becomes_a_link_while_the_user_is_asked_is_not_written_to(
+async def test_a_write_is_refused_if_the_folder_becomes_a_link_during_the_question(
     tmp_path: Path,
 ) -> None:
     workspace, root = on_disk(tmp_path)
@@ -98,7 +100,7 @@ async def test_a_folder_that_becomes_a_link_while_the_user_is_asked_is_not_writt
     assert list((root / ".git" / "hooks").iterdir()) == []
 
 
-async def test_a_yes_does_not_outlive_the_mode_it_was_given_in(tmp_path: Path) -> None:
+async def test_a_permission_ends_when_the_mode_changes(tmp_path: Path) -> None:
     workspace, root = on_disk(tmp_path)
     script = [asks(call("bash", command="touch ran")), says("done")]
     modes = ["auto"]
@@ -124,7 +126,7 @@ async def test_a_flood_of_calls_is_cut_and_each_call_gets_a_result(tmp_path: Pat
 
 
 @pytest.mark.parametrize("effect", ["read", "edit"])
-def test_no_tool_goes_into_the_folders_of_indwell_itself(effect: str) -> None:
+def test_no_tool_may_access_the_folders_of_indwell(effect: str) -> None:
     policy = Policy("auto", own=("/h/.local/state/indwell", "/h/.config/indwell"))
     asked = CallFacts(
         tool="t", effect=effect, paths=("x",), resolved=("/h/.config/Indwell/config.toml",)
@@ -146,7 +148,7 @@ def test_spilled_texts_of_the_session_are_read_only() -> None:
     assert isinstance(decide(log, policy), Deny)
 
 
-def test_a_command_too_long_to_be_looked_at_is_denied() -> None:
+def test_a_command_too_long_to_analyse_is_denied() -> None:
     asked = CallFacts(tool="bash", effect="run", command="true " + "#" * 8_000)
     assert isinstance(decide(asked, Policy("auto")), Deny)
 

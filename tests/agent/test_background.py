@@ -161,7 +161,7 @@ async def test_a_cancelled_turn_ends_only_a_background_command_that_was_still_st
         assert [one.id for one in board.commands] == ["b1"]
 
 
-async def test_more_than_eight_at_once_are_refused_and_the_places_of_others_stay_free(
+async def test_a_ninth_parallel_background_command_is_refused(
     tmp_path: Path,
 ) -> None:
     named = [
@@ -177,7 +177,9 @@ async def test_more_than_eight_at_once_are_refused_and_the_places_of_others_stay
         assert free.startswith("still\n")
 
 
-async def test_a_long_output_is_cut_for_the_model_and_whole_on_disk(tmp_path: Path) -> None:
+async def test_a_long_background_output_is_cut_for_the_model_and_complete_on_disk(
+    tmp_path: Path,
+) -> None:
     script = [starts("seq 1 20000; cat gate"), says("it runs"), looks(id="b1"), says("ok")]
     async with background(tmp_path, script) as project:
         await project.turn()

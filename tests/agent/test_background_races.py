@@ -49,7 +49,7 @@ async def test_a_background_command_with_endless_output_can_be_started_and_read(
         assert results(project)[-1].startswith("b1 runs, ")
 
 
-async def test_changes_of_a_command_are_reviewed_although_another_ended_while_it_began(
+async def test_a_command_is_reviewed_even_if_another_command_ended_during_its_start(
     tmp_path: Path,
 ) -> None:
     second = "echo x > began; cat second; echo more >> a.txt"

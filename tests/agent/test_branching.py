@@ -59,7 +59,7 @@ def reads() -> Callable[[Request], Reply]:
 
 
 @pytest.mark.parametrize("preset", ["default", "regions-d", "auto-b"])
-async def test_every_turn_returns_as_it_was_and_continues_with_its_bytes(
+async def test_a_branch_at_any_turn_restores_the_conversation_and_continues_with_equal_bytes(
     tmp_path: Path, preset: str
 ) -> None:
     registry = ToolTable([a_tool("report", report)])

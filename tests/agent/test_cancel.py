@@ -56,7 +56,7 @@ async def test_before_anything_came_the_draft_is_given_back(tmp_path: Path) -> N
         assert texts(world.messages[0])[1:] == ["again"]
 
 
-async def test_before_it_could_begin_the_draft_is_given_back(tmp_path: Path) -> None:
+async def test_a_turn_cancelled_before_its_start_returns_the_draft(tmp_path: Path) -> None:
     async with a_world(tmp_path, []) as world:
         task = world.begin("my words")
         await asyncio.sleep(0)
@@ -79,7 +79,7 @@ async def test_a_reply_that_had_begun_is_kept_and_marked(tmp_path: Path) -> None
         await world.records()
 
 
-async def test_during_a_tool_what_was_done_stays_and_the_rest_was_interrupted(
+async def test_cancelling_during_a_tool_keeps_finished_results_and_marks_the_rest_interrupted(
     tmp_path: Path,
 ) -> None:
     calls = [
@@ -104,7 +104,7 @@ async def test_during_a_tool_what_was_done_stays_and_the_rest_was_interrupted(
         await world.records()
 
 
-async def test_during_parallel_reads_those_that_ended_keep_their_results(tmp_path: Path) -> None:
+async def test_cancelling_during_parallel_reads_keeps_the_finished_results(tmp_path: Path) -> None:
     calls = [call("stay", "c1"), call("read_file", "c2", path="a.py"), call("stay", "c3")]
     tools = [a_tool("stay", wait_for_ever)]
     async with a_world(tmp_path, [asks(*calls)], files=FILES, tools=tools) as world:

@@ -60,7 +60,7 @@ async def test_a_check_that_may_have_skipped_files_does_not_verify_the_turn(
         assert project.told() == []
 
 
-async def test_errors_that_a_check_named_before_it_died_count(tmp_path: Path) -> None:
+async def test_errors_printed_by_a_check_before_a_kill_count(tmp_path: Path) -> None:
     command = f"{CHECK} || kill -9 $$"
     async with a_project(tmp_path, SCRIPT, check_command=command) as project:
         assert (await project.turn()).verified == "1 new error stays"
@@ -71,7 +71,9 @@ async def test_a_check_without_output_has_only_passed(tmp_path: Path) -> None:
         assert (await project.turn()).verified == "`true` passed"
 
 
-async def test_paths_of_a_package_are_reported_as_they_are_from_the_root(tmp_path: Path) -> None:
+async def test_error_paths_of_a_subpackage_are_reported_relative_to_the_root(
+    tmp_path: Path,
+) -> None:
     said = "src/x.ts(1,1): error TS1: b"
     command = f"cd packages/a && ! grep -q totl src/x.ts || {{ echo '{said}'; exit 2; }}"
     path = "packages/a/src/x.ts"

@@ -65,7 +65,7 @@ async def test_an_error_from_before_the_edit_is_not_new(tmp_path: Path) -> None:
         assert project.told() == []
 
 
-async def test_errors_that_stay_are_reported_and_the_card_of_the_next_turn_has_them(
+async def test_remaining_errors_are_reported_and_listed_on_the_next_task_card(
     tmp_path: Path,
 ) -> None:
     script = [READ, WRONG, says("done"), says("they stay")]
@@ -82,7 +82,7 @@ async def test_an_error_in_a_file_that_was_not_edited_counts(tmp_path: Path) -> 
         assert finished.verified == "1 new error stays"
 
 
-async def test_the_last_run_is_the_next_baseline_unless_somebody_changed_a_file(
+async def test_the_last_check_run_is_the_next_baseline_unless_a_file_changed(
     tmp_path: Path,
 ) -> None:
     again = asks(call("edit_file", "c4", path="a.txt", edits=[{"old": "total", "new": "total2"}]))
@@ -100,7 +100,7 @@ async def test_the_last_run_is_the_next_baseline_unless_somebody_changed_a_file(
         assert finished.verified == f"checked with {NAME} (no new errors)"
 
 
-async def test_a_check_that_fails_without_a_place_is_an_error_if_it_passed_before(
+async def test_a_check_failure_without_a_location_is_an_error_if_the_check_passed_before(
     tmp_path: Path,
 ) -> None:
     command = "! grep -q totl a.txt || { echo 'Error: 1 test failed'; exit 3; }"
@@ -284,7 +284,7 @@ async def test_hostile_output_is_data(tmp_path: Path) -> None:
         assert "all that was printed is in" in told
 
 
-async def test_unsaved_text_of_the_user_is_not_verified_by_what_is_on_disk(tmp_path: Path) -> None:
+async def test_a_check_of_the_disk_does_not_verify_unsaved_text(tmp_path: Path) -> None:
     async with a_project(tmp_path, [READ, WRONG, says()], check_command=CHECK) as project:
         workspace = project.session.parts.workspace
         settled = type("Stale", (), {"saved": (), "stale": (project.folder / "a.txt",)})()

@@ -29,7 +29,7 @@ def names(command: str, *declared: str) -> list[str]:
         *("timeout 60 pytest", "prettier --check .", "dotnet test"),
     ],
 )
-def test_programs_that_say_by_their_exit_status_whether_they_found_faults(command: str) -> None:
+def test_known_checkers_with_a_meaningful_exit_status_count_as_checks(command: str) -> None:
     assert names(command) == [command]
 
 

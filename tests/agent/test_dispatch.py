@@ -67,7 +67,9 @@ async def test_no_more_than_eight_reads_run_at_once(tmp_path: Path) -> None:
         assert (max(running), len(world.results)) == (8, 30)
 
 
-async def test_edits_keep_their_order_and_reads_wait_for_them(tmp_path: Path) -> None:
+async def test_edits_keep_their_order_and_later_reads_wait_for_earlier_edits(
+    tmp_path: Path,
+) -> None:
     done: list[str] = []
     tools = [recorder("look", done, "read"), recorder("change", done, "edit")]
     calls = [
@@ -244,7 +246,7 @@ async def test_a_result_cannot_open_a_tag_and_is_never_blank(tmp_path: Path) -> 
         assert len(world.told(ToolFinished)) == 2
 
 
-async def test_a_path_through_the_spill_folder_is_judged_by_where_it_leads(tmp_path: Path) -> None:
+async def test_a_link_through_the_spill_folder_is_judged_by_its_target(tmp_path: Path) -> None:
     folder = tmp_path / "w"
     (folder / "secrets").mkdir(parents=True)
     (folder / ".vscode").mkdir()

@@ -69,7 +69,7 @@ async def test_the_turn_continues_without_a_feature_that_fails(tmp_path: Path, s
         await world.records()
 
 
-async def test_a_fault_within_a_context_around_the_turn_does_not_hide_how_the_turn_ended(
+async def test_a_failing_feature_context_does_not_hide_the_end_of_the_turn(
     tmp_path: Path,
 ) -> None:
     class Leaving:
@@ -164,7 +164,7 @@ async def test_steering_that_cannot_be_checked_does_not_go_out(tmp_path: Path) -
         assert len(world.provider.requests) == 1
 
 
-async def test_steering_reaches_the_model_although_a_feature_fails_to_hear_it(
+async def test_a_steering_message_reaches_the_model_even_if_a_feature_fails(
     tmp_path: Path,
 ) -> None:
     async def read(_name: str, _context: ToolContext) -> str:

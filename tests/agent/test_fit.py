@@ -171,7 +171,7 @@ async def test_a_small_model_summarises_only_if_its_price_counts_towards_the_use
         assert SUMMARY in repr(world.messages)
 
 
-async def test_a_request_that_the_endpoint_finds_too_long_is_compacted_and_tried_again(
+async def test_a_request_that_the_endpoint_rejects_as_too_long_is_compacted_and_retried(
     tmp_path: Path,
 ) -> None:
     answers = [asks(call("report", "c1")), ContextOverflow("too long"), Reply(SUMMARY), says()]
@@ -183,7 +183,7 @@ async def test_a_request_that_the_endpoint_finds_too_long_is_compacted_and_tried
         assert len(work_of(world)) == 3
 
 
-async def test_a_request_that_stays_too_long_is_not_tried_a_third_time(tmp_path: Path) -> None:
+async def test_a_request_that_stays_too_long_is_retried_only_once(tmp_path: Path) -> None:
     def answer(request: Request) -> Answer:
         if is_summary(request):
             return Reply(SUMMARY)

@@ -92,7 +92,7 @@ def instructions(world: World) -> list[tuple[int, str]]:
     ]
 
 
-async def test_a_folders_instructions_come_when_work_comes_into_it_and_only_once(
+async def test_folder_instructions_are_sent_once_when_the_first_file_there_is_used(
     project: Project, tmp_path: Path
 ) -> None:
     project.write("AGENTS.md", "ROOT\n")
@@ -183,7 +183,7 @@ async def test_an_edit_loads_the_instructions_of_its_folder_like_a_read(
     assert "LIB" in told
 
 
-async def test_changed_instructions_are_ignored_with_a_notice_until_they_are_trusted(
+async def test_changed_instructions_are_ignored_with_a_notice_until_trusted_again(
     project: Project, tmp_path: Path
 ) -> None:
     project.write("web/AGENTS.md", "WEB\n")
@@ -214,7 +214,7 @@ async def test_changed_instructions_are_ignored_with_a_notice_until_they_are_tru
 @pytest.mark.parametrize(
     "name", ["two  blanks", " ", "a\N{ZERO WIDTH JOINER}b", "a\u202eb", "line\nbreak", '"<plan>']
 )
-async def test_a_folder_with_an_odd_name_is_reported_once_and_never_said_to_be_gone(
+async def test_instructions_in_an_oddly_named_folder_are_reported_once_and_never_as_deleted(
     project: Project, tmp_path: Path, name: str
 ) -> None:
     project.write(f"{name}/AGENTS.md", "ODD\n")
@@ -230,7 +230,7 @@ async def test_a_folder_with_an_odd_name_is_reported_once_and_never_said_to_be_g
     assert told == ["ODD", "WEB", "API"]
 
 
-async def test_deleted_instructions_no_longer_apply_and_the_model_learns_it_once(
+async def test_the_model_is_told_once_that_deleted_instructions_no_longer_apply(
     project: Project, tmp_path: Path
 ) -> None:
     path = project.write("web/AGENTS.md", "WEB\n")
@@ -324,7 +324,9 @@ def a_conversation(window: int) -> Conversation:
 
 @pytest.mark.parametrize("window", [8_000, 64_000, 1_000_000])
 @pytest.mark.parametrize("text", ["word " * 5_000, "字" * 30_000])
-def test_all_of_them_together_take_an_eighth_of_the_window_at_most(window: int, text: str) -> None:
+def test_all_folder_instructions_together_take_at_most_an_eighth_of_the_window(
+    window: int, text: str
+) -> None:
     now = a_conversation(window)
     for version in range(12):
         found = FoundInstructions(

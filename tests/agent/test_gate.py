@@ -117,7 +117,9 @@ async def test_a_turn_that_ends_with_new_errors_is_asked_once_and_repairs(tmp_pa
     assert "Problems: 1 gone" in last_result(world).text
 
 
-async def test_a_turn_that_leaves_them_is_not_asked_twice(tmp_path: Path) -> None:
+async def test_a_turn_that_leaves_problems_is_asked_only_once_to_fix_problems(
+    tmp_path: Path,
+) -> None:
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)})
     async with a_world(tmp_path, [READ, EDIT, says(), says("they stay")], files=FILES) as world:
         with_gate(world, source)
@@ -174,7 +176,7 @@ async def test_files_that_the_source_does_not_know_are_not_verified(tmp_path: Pa
     assert finished.verified == "verified by the editor's problems; 1 file not verified"
 
 
-async def test_a_setting_turns_it_off(tmp_path: Path) -> None:
+async def test_a_setting_turns_the_edit_check_off(tmp_path: Path) -> None:
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)})
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
         with_gate(world, source, Settings(check_edits=False))
@@ -232,7 +234,9 @@ class NotThere(ScriptedSource):
         return KnownProblems(silent=dict.fromkeys(paths, ("ruff", "basedpyright")))
 
 
-async def test_a_new_file_that_no_checker_has_looked_at_names_them(tmp_path: Path) -> None:
+async def test_an_unchecked_new_file_is_reported_with_the_names_of_the_checkers(
+    tmp_path: Path,
+) -> None:
     new = asks(call("write_file", path="new.py", content="X = ((\n"))
     async with a_world(tmp_path, [new, says()], files=FILES) as world:
         with_gate(world, NotThere())
@@ -331,7 +335,9 @@ async def test_a_failed_turn_is_not_asked_to_fix_its_problems(tmp_path: Path) ->
     assert (finished.ending, finished.verified) == ("failed", "not verified")
 
 
-async def test_words_given_while_it_looks_keep_the_turn_going(tmp_path: Path) -> None:
+async def test_a_steering_message_during_the_problem_check_continues_the_turn(
+    tmp_path: Path,
+) -> None:
     class Steering(ScriptedSource):
         async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
             if len(self.asked) == 2:

@@ -96,7 +96,7 @@ async def test_a_protected_file_that_comes_into_git_is_named(work: Path, way: st
     assert set(await after(work, text)) == {named.format(old=old[:10])}
 
 
-async def test_a_replacement_waits_until_it_is_taken_out(work: Path) -> None:
+async def test_a_git_replace_ref_is_reported_until_removed(work: Path) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     run(work, f"{REPLACED}; git replace HEAD:a.txt $b")

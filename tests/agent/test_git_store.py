@@ -38,7 +38,7 @@ async def test_a_forged_file_of_gits_store_is_named(work: Path, way: str) -> Non
     assert entries.unchecked, "another command changes nothing"
 
 
-async def test_a_forged_object_waits_until_it_is_taken_out(work: Path) -> None:
+async def test_a_forged_git_object_is_reported_until_removed(work: Path) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     forge(work, "a loose object")
@@ -65,7 +65,7 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("what", HARMLESS)
-async def test_files_that_git_itself_writes_are_not_reported(work: Path, what: str) -> None:
+async def test_files_written_by_git_are_not_reported(work: Path, what: str) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     run(work, HARMLESS[what])

@@ -126,6 +126,6 @@ def test_the_page_names_every_field_of_every_event() -> None:
     assert all(f"`{name}`" in page for name in COMMON)
 
 
-def test_the_events_are_those_of_the_settings() -> None:
+def test_every_hook_event_in_the_settings_has_a_payload() -> None:
     tags = {struct.__struct_config__.tag for struct in Payload.__args__}
     assert tags == set(HookEvent.__args__)

@@ -278,7 +278,7 @@ async def test_a_hook_of_the_users_does_not_run_where_that_is_denied(
         ("bash -c 'touch ran'", "failed"),
     ],
 )
-async def test_tru_01_in_a_folder_that_is_not_trusted_only_what_surely_reads_runs(
+async def test_tru_01_in_an_untrusted_folder_only_read_only_hook_commands_run(
     command: str, ending: str, tmp_path: Path
 ) -> None:
     files = {"hook.sh": "#!/bin/sh\ntouch ran\n", "Makefile": "all:\n\ttouch ran\n"}
@@ -333,7 +333,7 @@ async def test_a_long_hook_output_is_cut_and_kept_whole_in_a_file(tmp_path: Path
         assert "characters left out; all of it is in" in text
 
 
-async def test_stopping_the_turn_ends_a_hook_with_all_that_it_started(tmp_path: Path) -> None:
+async def test_cancelling_the_turn_ends_a_hook_and_its_child_processes(tmp_path: Path) -> None:
     command = "sleep 987853 & echo up > fifo; wait"
     hooks = (Hook("before_tool", command, timeout_s=60),)
     async with a_project(tmp_path, [READ, says()], hooks=hooks) as project:

@@ -113,7 +113,9 @@ async def test_secret_executed_and_trusted_files_need_a_question(
     assert len(world.approver.questions) == 1
 
 
-async def test_calls_with_the_same_id_or_none_do_not_confuse_the_session(tmp_path: Path) -> None:
+async def test_tool_calls_with_duplicate_or_missing_ids_do_not_break_the_session(
+    tmp_path: Path,
+) -> None:
     calls = tuple(
         ToolCall(id_, "read_file", '{"path":"a.py"}') for id_ in ("", "a", "a", "a_1", "", "call_1")
     )

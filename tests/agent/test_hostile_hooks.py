@@ -39,7 +39,7 @@ async def test_text_of_the_model_is_data_for_a_hook_and_never_shell_text(
         assert seen["arguments"] == {"pattern": argument}
 
 
-async def test_inj_what_a_projects_hook_prints_cannot_speak_as_the_user_or_indwell(
+async def test_inj_output_of_a_project_hook_cannot_imitate_the_user_or_indwell(
     tmp_path: Path,
 ) -> None:
     hook = '[[hooks]]\nevent = "{}"\ncommand = "cat forged"\n'

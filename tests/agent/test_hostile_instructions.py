@@ -48,7 +48,7 @@ async def test_inj_07_orders_in_a_folders_file_open_no_tag_and_no_permission(hom
     assert "ran" not in home.files
 
 
-async def test_tru_13_a_model_cannot_write_itself_instructions_that_count(home: Home) -> None:
+async def test_tru_13_instructions_written_by_the_model_are_not_trusted(home: Home) -> None:
     """Neither by a file tool, without a yes, nor in a folder that has none that are trusted."""
     home.write("web/AGENTS.md", "Use tabs.\n")
     environment = {**home.environment(), "INDWELL_TRUSTED": ""}

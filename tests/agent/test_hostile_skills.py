@@ -149,7 +149,7 @@ async def test_a_folder_s_skill_that_the_user_calls_is_still_data_of_the_folder(
         "word " * 1_500,
     ],
 )
-async def test_a_description_is_one_short_harmless_line_of_the_list(folder, about):
+async def test_a_skill_description_is_shown_as_one_short_escaped_line(folder, about):
     folder.put("build", ORDERS.format(about=f'"{about}"', more="", body="Body."))
 
     async with working(folder, says()) as world:
@@ -328,7 +328,7 @@ async def test_an_invalid_skill_is_reported_once_and_not_read(
     assert not (tmp_path / "planted").exists()
 
 
-async def test_tru_13_the_model_cannot_write_itself_a_skill(folder):
+async def test_tru_13_a_skill_written_by_the_model_is_not_trusted(folder):
     path = ".agents/skills/mine/SKILL.md"
     text = "---\nname: mine\ndescription: Always.\n---\nDo as I say.\n"
     replies = [

@@ -65,7 +65,7 @@ def changed(*pairs: tuple[str, str]) -> str:
     return text
 
 
-async def test_pol_22_only_the_hunk_that_was_accepted_is_applied_and_the_model_is_told_precisely(
+async def test_pol_22_only_accepted_hunks_are_applied_and_the_model_is_told_which(
     tmp_path: Path,
 ) -> None:
     workspace = MemoryWorkspace({"a.txt": BEFORE})
@@ -143,7 +143,7 @@ async def test_choosing_no_hunk_is_a_no_and_choosing_all_is_a_yes(
         assert (workspace.files[ROOT / "a.txt"] == BEFORE) == (not numbers)
 
 
-async def test_an_answer_is_for_the_hunks_that_were_shown_wherever_they_have_moved(
+async def test_an_answer_applies_to_the_shown_hunks_even_if_their_lines_moved(
     tmp_path: Path,
 ) -> None:
     workspace = MemoryWorkspace({}, unsaved={"a.txt": BEFORE})

@@ -103,7 +103,7 @@ async def test_several_edits_are_reverted_byte_for_byte(tmp_path: Path, *, is_re
         assert ledger.n_pending == 0
 
 
-async def test_once_somebody_else_has_changed_the_file_it_stays(tmp_path: Path) -> None:
+async def test_a_large_file_changed_by_the_user_is_not_reverted(tmp_path: Path) -> None:
     async with reviewing(tmp_path, MANY, says()) as (world, ledger, path):
         await world.turn()
         theirs = path.read_text(encoding="utf-8").replace("a line of many", "a line of MANY", 1)

@@ -46,7 +46,7 @@ async def test_a_name_that_is_no_tools_does_not_speak_in_a_reminder(tmp_path: Pa
         assert reminders(world.messages) == [repetition_words("", 3)]
 
 
-async def test_a_hint_is_given_again_when_it_happens_again(tmp_path: Path) -> None:
+async def test_each_turn_with_repeated_calls_gets_its_own_hint(tmp_path: Path) -> None:
     script = [*[asks(READ_A)] * 3, says(), *[asks(READ_A)] * 3, asks(READ_B), says()]
     async with a_world(tmp_path, script, files=FILES) as world:
         assert [(await world.turn()).ending for _ in range(2)] == ["done", "done"]

@@ -56,7 +56,7 @@ def recalled(made: World) -> list[str]:
     ]
 
 
-async def test_a_fact_is_kept_when_the_user_has_seen_exactly_it(tmp_path) -> None:
+async def test_a_fact_is_kept_exactly_as_shown_in_the_question(tmp_path) -> None:
     script = [asks(remember()), says()]
     async with world(tmp_path, script, answers=["once"]) as made:
         await made.turn()
@@ -96,7 +96,7 @@ async def test_a_fact_that_the_user_refuses_is_not_kept(tmp_path) -> None:
     assert not (tmp_path / "memory").exists()
 
 
-async def test_a_rule_of_the_users_can_deny_it_unasked(tmp_path) -> None:
+async def test_a_user_rule_can_deny_remembering_without_a_question(tmp_path) -> None:
     policy = Policy("auto", rules=PatternRules(deny=(f"tool: {NAME}",)))
     async with world(tmp_path, [asks(remember()), says()], policy=policy) as made:
         await made.turn()
@@ -104,7 +104,7 @@ async def test_a_rule_of_the_users_can_deny_it_unasked(tmp_path) -> None:
         assert "denies it" in made.results[0].text
 
 
-async def test_a_correction_shows_what_it_takes_the_place_of(tmp_path) -> None:
+async def test_the_question_about_a_corrected_fact_shows_the_old_fact(tmp_path) -> None:
     pages_in(tmp_path).keep(Fact("The project needs Python 3.11 at least."))
     new = "The project needs Python 3.12 at least."
     async with world(tmp_path, [asks(remember(new)), says()], answers=["once"]) as made:
@@ -152,7 +152,7 @@ async def test_a_fact_that_may_not_be_stored_is_refused_without_a_question(
     assert [one.text for one in pages_in(tmp_path).facts("workspace")] == [FACT]
 
 
-async def test_a_fact_of_several_lines_is_one_line(tmp_path) -> None:
+async def test_a_fact_of_several_lines_is_stored_as_one_line(tmp_path) -> None:
     script = [asks(remember("Tests run\n- with a forged\nline")), says()]
     async with world(tmp_path, script, answers=["once"]) as made:
         await made.turn()

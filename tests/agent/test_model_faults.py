@@ -172,7 +172,7 @@ async def test_llm_30_huge_arguments_are_refused_and_do_not_fill_the_next_reques
         ("[1]", "Expected `object`, got `array`"),
     ],
 )
-async def test_llm_31_arguments_that_do_not_fit_return_with_what_the_tool_takes(
+async def test_llm_31_invalid_arguments_are_answered_with_the_tools_parameters(
     tmp_path: Path, arguments: str, words: str
 ) -> None:
     heard = await told(tmp_path, broken_call("read_file", arguments))
@@ -322,7 +322,9 @@ class NobodyAnswers:
 
 
 @pytest.mark.parametrize("point", CANCELS)
-async def test_llm_40_a_turn_can_be_cancelled_wherever_it_waits(tmp_path: Path, point: str) -> None:
+async def test_llm_40_a_turn_can_be_cancelled_at_every_waiting_point(
+    tmp_path: Path, point: str
+) -> None:
     answer, wanted = CANCELS[point]
 
     async def for_ever(*_: object) -> str:
@@ -359,7 +361,7 @@ async def test_llm_40_a_turn_can_be_cancelled_wherever_it_waits(tmp_path: Path, 
         await world.records()
 
 
-def test_the_strict_endpoint_itself_refuses_what_is_out_of_order() -> None:
+def test_the_strict_test_endpoint_refuses_messages_in_a_wrong_order() -> None:
     user = {"role": "user", "content": "go"}
     call = {"id": "a", "type": "function", "function": {"name": "x", "arguments": "{}"}}
     asks = {"role": "assistant", "content": None, "tool_calls": [call]}

@@ -127,7 +127,7 @@ def of_disk(project: Project) -> str:
 
 @needs_bubblewrap  # without a sandbox the command is asked about before
 @pytest.mark.parametrize("changes", [{"mode": "plan"}, {"rules_deny": ("rm",)}])
-async def test_a_command_does_not_start_if_the_rules_deny_it_meanwhile(
+async def test_a_command_denied_by_a_rule_change_before_its_start_does_not_run(
     tmp_path: Path, changes: dict[str, Any]
 ) -> None:
     async with a_project(tmp_path, [BASH, says()], rules_allow=("rm", "echo")) as project:
@@ -138,7 +138,9 @@ async def test_a_command_does_not_start_if_the_rules_deny_it_meanwhile(
 
 
 @needs_bubblewrap
-async def test_a_command_does_not_start_if_it_must_be_asked_about_meanwhile(tmp_path: Path) -> None:
+async def test_a_command_that_needs_permission_after_a_rule_change_does_not_run(
+    tmp_path: Path,
+) -> None:
     async with a_project(tmp_path, [BASH, says()], rules_allow=("rm", "echo")) as project:
         asked = while_asked(project, lambda: None)
         rules = {"rules_ask": ("tool: bash",)}
@@ -158,7 +160,7 @@ async def test_a_yes_still_counts_if_other_settings_change_before_the_start(tmp_
 
 
 @pytest.mark.parametrize("changes", [{"mode": "plan"}, {"rules_deny": ("edit: a.txt",)}])
-async def test_an_edit_does_not_start_if_the_rules_deny_it_meanwhile(
+async def test_an_edit_denied_by_a_rule_change_before_its_start_is_not_made(
     tmp_path: Path, changes: dict[str, Any]
 ) -> None:
     async with a_project(tmp_path, [READ, WRONG, says()]) as project:
@@ -172,7 +174,7 @@ async def test_an_edit_does_not_start_if_the_rules_deny_it_meanwhile(
     ("changes", "written"),
     [({}, "ran\n"), ({"mode": "plan"}, ""), ({"rules_deny": ("./hook.sh",)}, "")],
 )
-async def test_a_hook_does_not_start_if_the_rules_deny_it_meanwhile(
+async def test_a_hook_denied_by_a_rule_change_before_its_start_does_not_run(
     tmp_path: Path, changes: dict[str, Any], written: str
 ) -> None:
     files = {WORKSPACE_FILE: HOOK, "hook.sh": SCRIPT}
@@ -188,7 +190,7 @@ async def test_a_hook_does_not_start_if_the_rules_deny_it_meanwhile(
 @pytest.mark.parametrize(
     ("changes", "runs"), [({}, True), ({"mode": "plan"}, False), ({"rules_deny": ("echo",)}, False)]
 )
-async def test_a_check_does_not_start_if_the_rules_deny_it_meanwhile(
+async def test_a_check_denied_by_a_rule_change_before_its_start_does_not_run(
     tmp_path: Path,
     changes: dict[str, Any],
     runs: bool,  # noqa: FBT001 - a column of the table
@@ -218,7 +220,9 @@ async def test_a_call_denied_after_a_yes_does_not_run_and_the_denial_is_recorded
         assert not any(isinstance(one, Intent) for one in records)
 
 
-async def test_a_rule_that_allows_the_command_meanwhile_does_not_refuse_it(tmp_path: Path) -> None:
+async def test_a_rule_change_that_allows_a_command_does_not_stop_the_permitted_command(
+    tmp_path: Path,
+) -> None:
     """The script is bound to the yes, and it is the same; only the question is no longer needed."""
     run = asks(call("bash", "b1", command="./hook.sh"))
     async with a_project(tmp_path, [run, says()], files={"hook.sh": SCRIPT}, mode="ask") as project:

@@ -26,7 +26,7 @@ async def test_a_flood_of_questions_ends_after_some_refusals(tmp_path: Path) -> 
         assert len(world.approver.questions) == MOST_REFUSED + 1
 
 
-async def test_a_yes_in_between_makes_it_begin_again(tmp_path: Path) -> None:
+async def test_a_yes_resets_the_count_of_refused_permissions(tmp_path: Path) -> None:
     answers = ["no"] * (MOST_REFUSED - 1) + ["once"] + ["no"] * 3
     async with a_world(tmp_path, [asks(*MANY), says()], answers=answers) as world:
         await world.turn()

@@ -273,7 +273,7 @@ async def test_a_hard_link_to_a_secret_file_counts_as_secret(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("said", "reads"), [("no", False), ("once", True)])
-async def test_fs_03_a_link_out_of_the_workspace_is_asked_for_and_never_written_through(
+async def test_fs_03_reading_a_link_out_of_the_workspace_needs_permission_and_writing_is_refused(
     tmp_path: Path,
     said: Said,
     reads: bool,  # noqa: FBT001 - a column of the table
@@ -324,7 +324,9 @@ async def test_pol_21_instructions_in_the_workspace_grant_no_permission(tmp_path
     assert (root / "a.py").exists()
 
 
-async def test_pol_19_a_loop_of_calls_that_nobody_is_asked_about_ends(tmp_path: Path) -> None:
+async def test_pol_19_a_loop_of_calls_without_questions_ends_at_the_round_limit(
+    tmp_path: Path,
+) -> None:
     script = lambda _request: asks(call("read_file", path="a.py", offset=next(numbers)))  # noqa: E731
     numbers = iter(range(1, 100))
     async with a_world(tmp_path, script, files={"a.py": "x\n" * 99}, round_limit=7) as world:
@@ -353,7 +355,9 @@ async def test_pol_18_in_plan_mode_nothing_changes_whatever_was_allowed(
     assert [path.name for path in root.iterdir()] == ["a.py"]
 
 
-async def test_pol_05_calls_at_once_are_asked_for_one_after_the_other(tmp_path: Path) -> None:
+async def test_pol_05_permission_questions_of_parallel_calls_come_one_after_the_other(
+    tmp_path: Path,
+) -> None:
     root = a_root(tmp_path, __env="A=1\n", server__pem="B\n", a__py="x\n")
     names = (".env", "a.py", "server.pem", ".env")
     calls = [call("read_file", f"c{n}", path=name) for n, name in enumerate(names)]
@@ -386,7 +390,7 @@ async def test_pol_05_calls_at_once_are_asked_for_one_after_the_other(tmp_path: 
     assert texts == [REFUSED, "1\tx", "1\tB", REFUSED]
 
 
-async def test_a_question_is_on_record_before_it_is_answered(tmp_path: Path) -> None:
+async def test_a_permission_question_is_logged_before_its_answer(tmp_path: Path) -> None:
     """A process that is killed while it stands leaves that in the audit."""
     root = a_root(tmp_path)
     script = [asks(call("bash", command="rm -f gone")), says("done")]

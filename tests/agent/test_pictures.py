@@ -78,7 +78,7 @@ async def test_a_model_without_picture_support_gets_the_kind_and_size_of_a_pictu
     )
 
 
-async def test_another_model_that_takes_none_reads_a_word_in_its_place(
+async def test_a_model_without_vision_reads_a_placeholder_for_each_picture(
     tmp_path: Path, folder: Path
 ) -> None:
     world = await after_a_look(tmp_path, folder, takes=True)

@@ -94,7 +94,7 @@ async def test_the_model_gets_the_plan_as_the_user_edited_it(tmp_path) -> None:
         assert Path(before).read_text(encoding="utf-8") == f"{STEPS}\n"
 
 
-async def test_a_plan_without_a_document_gets_one_when_it_is_asked_for(tmp_path) -> None:
+async def test_a_plan_without_a_document_gets_a_document_on_request(tmp_path) -> None:
     async with planned(tmp_path, []) as made:
         board = made.board
         board.plan = Plan("proposed", STEPS)  # of an old fork, whose origin has the document
@@ -106,7 +106,7 @@ async def test_a_plan_without_a_document_gets_one_when_it_is_asked_for(tmp_path)
         assert plan_of(await made.world.records()) == board.plan
 
 
-async def test_a_plan_with_open_steps_stays_approved_until_they_are_done(tmp_path) -> None:
+async def test_a_plan_stays_approved_until_all_its_steps_are_done(tmp_path) -> None:
     open_ = asks(call("todo", items=[{"text": "Mend"}, {"text": "Test", "after": [1]}]))
     done = asks(call("todo", "t2", items=[{"text": "Mend", "state": "done"}]))
     script = [PROPOSED, open_, says("half"), done, says("whole")]
@@ -139,7 +139,7 @@ async def test_elsewhere_the_tool_says_that_no_plan_is_needed_and_the_turn_conti
         assert f"the mode is `{mode}`" in made.world.results[0].text
 
 
-async def test_the_model_learns_of_the_mode_once_a_turn_and_when_it_is_over(tmp_path) -> None:
+async def test_the_model_is_told_of_plan_mode_once_a_turn_and_of_its_end(tmp_path) -> None:
     asked: list[str] = []
 
     def hears(step: Any) -> Any:
@@ -179,7 +179,7 @@ async def test_words_that_wait_are_noticed_before_the_plan_ends_the_turn(tmp_pat
         assert made.board.plan.text == "1. Other"
 
 
-async def test_the_plan_is_as_it_was_where_the_conversation_continues_from(tmp_path) -> None:
+async def test_a_rewind_restores_the_plan_of_that_turn(tmp_path) -> None:
     async with planned(tmp_path, [PROPOSED, says("mended")]) as made:
         await made.world.turn("mend it")
         await made.approve()

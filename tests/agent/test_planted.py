@@ -53,7 +53,9 @@ def test_permission_for_a_program_in_the_workspace_is_bound_to_the_programs_cont
     assert planted(of("sh", "-c", "/bin/ls"), [work]) == ()
 
 
-def test_an_environments_python_is_bound_to_where_it_leads(work: Path) -> None:
+def test_permission_for_a_virtual_environments_python_is_bound_to_the_link_target(
+    work: Path,
+) -> None:
     (work / ".venv" / "bin" / "python9").symlink_to("/bin/sh")
     ((_, before),) = planted(of("python9", "-m", "x"), [work])
     (work / ".venv" / "bin" / "python9").unlink()

@@ -37,7 +37,7 @@ def commands(book: HookBook) -> list[tuple[str, bool]]:
     return [(one.hook.command, one.is_own) for one in book.look().hooks]
 
 
-def test_the_users_run_first_and_a_projects_once_it_is_trusted(tmp_path: Path) -> None:
+def test_user_hooks_run_before_hooks_of_a_trusted_project(tmp_path: Path) -> None:
     book, _ = book_of(tmp_path, says_yes=True)
     assert commands(book) == [("own", True), ("theirs", False)]
 
@@ -67,7 +67,7 @@ def theirs(*commands_: str) -> dict[str, str]:
 
 
 @needs_bubblewrap
-async def test_a_projects_hook_may_do_what_a_command_may_do_without_a_question(
+async def test_a_project_hook_runs_unasked_if_its_command_needs_no_permission(
     tmp_path: Path,
 ) -> None:
     async with a_project(tmp_path, [READ, says()], files=theirs("echo mind; pwd")) as project:

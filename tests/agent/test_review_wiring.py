@@ -86,7 +86,7 @@ async def test_changes_wait_in_review_mode_and_their_number_is_reported(tmp_path
         assert len(world.told(EditApplied)) == 1
 
 
-async def test_in_auto_mode_nothing_waits_and_the_turn_can_still_be_taken_back(
+async def test_in_auto_mode_changes_are_accepted_at_once_and_a_turn_can_be_reverted(
     tmp_path: Path,
 ) -> None:
     async with reviewing(tmp_path, [READ, TWO, says()], mode="auto") as (world, ledger):
@@ -235,7 +235,7 @@ async def test_other_changes_of_the_file_are_reported_in_the_same_block(tmp_path
         assert world.session.seen.text(A) == files[A]
 
 
-async def test_a_new_file_that_was_rejected_is_gone_and_the_model_learns_of_it(
+async def test_a_rejected_new_file_is_deleted_and_the_model_is_told(
     tmp_path: Path,
 ) -> None:
     write = asks(call("write_file", "w1", path="new.py", content="x = 1\n"))

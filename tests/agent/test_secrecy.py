@@ -112,7 +112,7 @@ async def test_a_mark_is_never_written_over_a_secret(tmp_path, asked) -> None:
     assert ran == []
 
 
-async def test_a_file_with_a_secret_can_be_edited_around_it(tmp_path) -> None:
+async def test_a_file_that_contains_a_secret_can_be_edited_elsewhere(tmp_path) -> None:
     files = {"config.py": f"{TEXT}x = 1\n"}
     edit = call("edit_file", path="config.py", edits=[{"old": "x = 1", "new": "x = 2"}])
     script = [asks(call("read_file", path="config.py")), asks(edit), says()]
@@ -139,7 +139,7 @@ async def test_sec_05_a_change_by_the_user_is_reported_without_its_secret(tmp_pa
         assert ("changed-file" in last, has_mark(last), SECRET in last) == (True, True, False)
 
 
-async def test_sec_07_a_value_of_a_secret_file_that_goes_out_again_is_pointed_out(tmp_path) -> None:
+async def test_sec_07_a_permission_question_marks_a_value_from_a_secret_file(tmp_path) -> None:
     """It has no form of its own; but the user let the model read it, and is told where it goes."""
     ran: list[str] = []
 
@@ -205,7 +205,7 @@ async def test_no_cut_leaves_half_a_secret_that_nothing_knows(tmp_path, tool, ar
         assert not any(end in result.text for end in ENDS)
 
 
-def test_a_word_at_a_cut_stays_unless_it_could_be_a_secret() -> None:
+def test_a_word_at_a_cut_is_removed_only_if_it_could_be_a_secret() -> None:
     for whole in ("x" * 300, "some words of a text", "a_long_name_without_any", "A1" * 600):
         assert untorn(whole) == whole
     assert untorn(f"token: {SECRET[:20]}") == "token: "

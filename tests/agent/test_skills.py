@@ -87,7 +87,7 @@ async def played(tmp_path: Path, places: MadeUp, *replies, words: str = "go") ->
         return world
 
 
-async def test_the_model_loads_a_skill_and_reads_it_within_its_tag(tmp_path):
+async def test_the_model_loads_a_skill_and_gets_its_text_in_a_skill_tag(tmp_path):
     places = MadeUp(a_skill("fix-it"))
     places.bodies["fix-it"] = "# Fix it\n\nSlowly.\n"
 
@@ -287,7 +287,7 @@ async def test_a_folder_that_has_no_skills_any_longer_says_so_once(tmp_path):
         assert listing(world, 4, "available-skills") == []
 
 
-async def test_the_folders_are_looked_at_once_a_turn_unless_something_changed(tmp_path):
+async def test_skill_folders_are_scanned_once_a_turn_unless_a_file_changed(tmp_path):
     places = MadeUp(a_skill("one"))
     replies = [asks(call("load_skill", name="no")), asks(call("load_skill", name="no")), says()]
     async with a_world(tmp_path, replies) as world:
@@ -324,7 +324,7 @@ async def test_a_skill_for_the_user_alone_is_not_offered_and_can_be_called(tmp_p
 
 
 @pytest.mark.parametrize("name", ["deploy", "ship"])
-async def test_the_model_can_neither_load_it_nor_read_its_name(tmp_path, name):
+async def test_the_model_can_neither_load_nor_see_a_skill_that_is_not_offered(tmp_path, name):
     secret = msgspec.structs.replace(a_skill("deploy"), is_offered=False, tags=("ship",))
     places = MadeUp(secret, a_skill("two"))
     places.bodies["deploy"] = "Ship it."
@@ -412,7 +412,7 @@ async def test_a_long_skill_leaves_room_in_a_small_window(tmp_path, by):
     assert "read_file /skills/user/long/SKILL.md for the rest]" in skill
 
 
-async def test_the_next_request_is_explained_with_the_skills_that_it_will_tell(tmp_path):
+async def test_a_preview_of_the_next_request_shows_the_skill_list(tmp_path):
     places = MadeUp(a_skill("build", origin="workspace"))
     async with a_world(tmp_path, [says()]) as world:
         with_shelf(world, places)

@@ -57,7 +57,7 @@ WHOLE = '<skill name="fix-it" from="user">\nSlowly.\n</skill>'
 POINTER = "The skill 'fix-it' is loaded: its text stands above, unchanged; follow it."
 
 
-async def test_a_skill_loaded_again_is_a_pointer_until_it_has_changed(tmp_path) -> None:
+async def test_loading_an_unchanged_skill_again_returns_a_pointer(tmp_path) -> None:
     async with a_world(
         tmp_path, [loading("a", "b"), loading("c"), says(), loading("d"), says()]
     ) as world:

@@ -20,7 +20,7 @@ FILES = {"a.py": "x = 1\n"}
 READ = call("read_file", path="a.py")
 
 
-async def test_words_come_after_the_results_and_what_waits_in_the_next_request(
+async def test_steering_messages_follow_the_tool_results_in_the_next_request(
     tmp_path: Path,
 ) -> None:
     async def meddle(name: str, context: ToolContext) -> str:
@@ -60,7 +60,7 @@ async def test_a_turn_that_would_end_continues_with_the_words_instead(tmp_path: 
         await world.records()
 
 
-async def test_words_cure_a_turn_that_repeats_itself(tmp_path: Path) -> None:
+async def test_a_steering_message_resets_the_count_of_repeated_calls(tmp_path: Path) -> None:
     def last_time(request: Request) -> Reply:
         world.session.steer("stop reading it")
         return asks(READ)
@@ -71,7 +71,7 @@ async def test_words_cure_a_turn_that_repeats_itself(tmp_path: Path) -> None:
         assert texts(world.messages[-2])[-1] == "stop reading it"
 
 
-async def test_words_are_on_disk_before_they_are_sent(tmp_path: Path) -> None:
+async def test_steering_messages_are_logged_before_the_request(tmp_path: Path) -> None:
     def say_and_hear(request: Request) -> Reply:
         world.session.steer("never lost")
         return says("first")

@@ -131,7 +131,7 @@ async def test_a_turn_begins_so_many_sub_agents_and_no_more(tmp_path: Path) -> N
     assert "this turn has begun 32 sub-agents" in why
 
 
-async def test_words_of_an_earlier_message_are_no_answer_without_a_word_about_it(
+async def test_a_sub_agents_earlier_text_used_as_its_answer_is_marked_as_such(
     tmp_path: Path,
 ) -> None:
     looked = asks(READ.calls[0], text="I looked")
@@ -194,7 +194,7 @@ class Ordered(MemoryLog):
         await self.inner.close()
 
 
-async def test_an_edit_begins_only_after_the_sessions_log_has_it_on_disk(
+async def test_a_sub_agents_edit_starts_only_after_the_session_log_is_on_disk(
     tmp_path: Path,
 ) -> None:
     committed: list[int] = []
@@ -226,7 +226,7 @@ async def test_no_file_can_raise_how_many_rounds_there_may_be(tmp_path: Path) ->
     assert model.sent_children[-1].tool_choice == "none"
 
 
-async def test_a_projects_text_goes_to_a_sub_agent_without_the_secrets_in_it(
+async def test_secrets_in_a_project_sub_agents_instructions_are_hidden(
     tmp_path: Path,
 ) -> None:
     theirs = Definition("theirs", "", f"Use {VALUE}.", "workspace", path="theirs.md")

@@ -72,7 +72,7 @@ def test_the_terminal_shows_a_sub_agents_calls_without_command_output() -> None:
     assert "\x1b" not in shown
 
 
-def test_a_chat_folds_it_into_its_call() -> None:
+def test_the_chat_shows_a_finished_sub_agent_folded_into_its_call() -> None:
     rendering = Rendering(1, lambda _path, _line: "")
     for event in STORY[:-1]:
         rendering.take(event)

@@ -199,7 +199,7 @@ async def test_a_sub_agent_that_only_read_changed_nothing_for_sure(tmp_path: Pat
         assert not [one for one in await world.records() if isinstance(one, Intent)]
 
 
-async def test_stopping_the_turn_ends_all_of_them(tmp_path: Path) -> None:
+async def test_cancelling_the_turn_ends_all_sub_agents(tmp_path: Path) -> None:
     begun, never, ended = asyncio.Event(), asyncio.Event(), list[str]()
 
     async def wait(name: str, _context: ToolContext) -> str:

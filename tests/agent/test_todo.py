@@ -69,7 +69,7 @@ async def test_the_to_do_list_needs_no_permission_in_any_mode(tmp_path) -> None:
         assert made.told(TodoChanged)
 
 
-async def test_no_list_changes_what_is_before_it_in_a_request(tmp_path) -> None:
+async def test_a_changed_todo_list_does_not_change_earlier_parts_of_a_request(tmp_path) -> None:
     asked: list[Request] = []
 
     def seen(step: Any) -> Any:

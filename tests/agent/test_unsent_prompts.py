@@ -144,7 +144,7 @@ def _is_said(kind: str, made: World) -> bool:
 
 
 @pytest.mark.parametrize("kind", [*BESIDE, *OF_THE_MOMENT])
-async def test_with_words_that_are_sent_all_of_it_is_included(tmp_path: Path, kind: str) -> None:
+async def test_a_sent_prompt_includes_every_attached_part(tmp_path: Path, kind: str) -> None:
     words = {"memory": f"Say where the {MARK} is.", "skill": "/mend"}.get(kind, "go")
     async with a_world(tmp_path, [says()]) as made:
         set_up(made, tmp_path, kind)

@@ -40,7 +40,9 @@ async def test_only_the_reverted_part_of_a_hunk_of_two_turns_is_reported(tmp_pat
         assert world.session.seen.text(A) == BEFORE.replace("line 2\n", "two\n")
 
 
-async def test_two_rejections_one_upon_the_other_are_nobody_elses_change(tmp_path: Path) -> None:
+async def test_two_overlapping_rejections_are_not_reported_as_outside_changes(
+    tmp_path: Path,
+) -> None:
     script = [READ, ONE, says(), MORE, says(), says()]
     async with reviewing(tmp_path, script) as (world, ledger):
         await world.turn()

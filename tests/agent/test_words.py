@@ -24,7 +24,7 @@ def test_cleaned_words_can_be_encoded_and_valid_words_stay_unchanged(words) -> N
 
 
 @given(st.text(" \t\n\u2003\u200bx", max_size=6))
-def test_blank_means_what_it_means_to_strip(words) -> None:
+def test_is_blank_agrees_with_str_strip(words) -> None:
     assert is_blank(words) == (not words.strip())
 
 
@@ -32,7 +32,7 @@ def test_a_lone_surrogate_is_replaced_and_a_surrogate_pair_is_joined() -> None:
     assert taken_words("\ud800 hi \ud83d\ude00 \udc00") == "\ufffd hi 😀 \ufffd"
 
 
-def test_too_long_a_text_is_refused_with_what_to_do_instead() -> None:
+def test_a_too_long_text_is_refused_with_advice() -> None:
     assert taken_words("x" * MOST_CHARACTERS) == "x" * MOST_CHARACTERS
     with pytest.raises(UserError) as caught:
         taken_words("x" * (MOST_CHARACTERS + 1))

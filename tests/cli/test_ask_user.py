@@ -48,7 +48,7 @@ def test_a_number_or_words_are_typed(tmp_path, typed, result, words) -> None:
     assert texts_of(sent.body["messages"]).endswith(words)
 
 
-def test_after_a_question_that_nobody_answered_the_next_one_is_shown_and_answered(tmp_path) -> None:
+def test_after_an_unanswered_question_the_next_question_can_be_answered(tmp_path) -> None:
     home = Home(tmp_path)
     home.configure('answer_timeout_s = 1\nmode = "ask"\n')
     written = say(
@@ -68,7 +68,7 @@ def test_after_a_question_that_nobody_answered_the_next_one_is_shown_and_answere
 
 
 @pytest.mark.parametrize("more", [(), ("--allow-commands",), ("--json",)])
-async def test_in_a_script_the_model_decides_itself(tmp_path, more) -> None:
+async def test_without_a_terminal_the_model_decides_a_question_itself(tmp_path, more) -> None:
     home = Home(tmp_path)
     async with LoopbackEndpoint(SCRIPT) as endpoint:
         environment = home.environment(endpoint.base_url)

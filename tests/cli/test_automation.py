@@ -153,7 +153,7 @@ async def test_a_run_stopped_while_waiting_for_input_exits_with_the_signals_code
         assert await process.wait() == code
 
 
-async def test_sigterm_ends_a_turn_in_order_with_all_that_it_runs(home) -> None:
+async def test_sigterm_ends_a_turn_and_its_commands_in_order(home) -> None:
     command = {"command": "echo begun; sleep 1000"}
     calls = [say(calls=[("bash", json.dumps(command))], usage=USAGE)]
     async with LoopbackEndpoint(calls) as endpoint:
@@ -400,7 +400,7 @@ async def test_a_wrong_command_line_ends_with_2(home, arguments) -> None:
     assert ended.code == 2
 
 
-async def test_the_page_on_tools_names_those_that_the_model_is_given(home) -> None:
+async def test_the_documentation_of_tools_lists_exactly_the_offered_tools(home) -> None:
     async with LoopbackEndpoint([say("Well.")]) as endpoint:
         await run(home, "hello", base_url=endpoint.base_url)
         given = [one["function"]["name"] for one in endpoint.seen[0].body["tools"]]
@@ -410,7 +410,7 @@ async def test_the_page_on_tools_names_those_that_the_model_is_given(home) -> No
 
 
 @pytest.mark.parametrize("example", examples("automation.md", "sh"), ids=["jsonl", "ci"])
-async def test_the_examples_of_the_page_do_what_it_says(home, tmp_path, example: Example) -> None:
+async def test_the_documented_automation_examples_work(home, tmp_path, example: Example) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
     program = programs / "indwell"

@@ -115,7 +115,7 @@ def _ids(home: Home) -> tuple[str, ...]:
     return SessionStore(home.state, home.workspace).ids()
 
 
-async def test_an_unknown_turn_is_one_sentence(home) -> None:
+async def test_an_unknown_turn_is_reported_in_one_sentence(home) -> None:
     await run(home, "run", "x", "--scripted")
     (session,) = _ids(home)
     for arguments in (

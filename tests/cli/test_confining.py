@@ -116,7 +116,7 @@ async def test_a_new_repository_is_removed_if_its_config_or_hooks_run_programs(
     assert not (workspace / "hooked" / ".git").exists()
 
 
-async def test_a_folder_that_becomes_a_repository_which_runs_something_is_none_afterwards(
+async def test_a_folder_turned_into_a_repository_that_runs_programs_is_undone(
     workspace: Path,
 ) -> None:
     bare = "mkdir -p objects refs; echo ref: refs/heads/x >HEAD; printf '[core]\\n{}\\n' >config"

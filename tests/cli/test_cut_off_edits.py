@@ -49,7 +49,7 @@ async def test_per_13_the_editors_server_reads_the_old_text(home) -> None:
     assert home.shop.read_text(encoding="utf-8") == SOURCE
 
 
-async def test_a_state_folder_that_is_none_does_not_keep_the_server_from_files(home) -> None:
+async def test_an_invalid_state_folder_does_not_stop_the_server_from_reading_files(home) -> None:
     near = NearEditor(home.workspace)
     made = Composition({**home.environment(), "INDWELL_STATE": "relative"})
     workspace = EditorWorkspace(

@@ -23,7 +23,7 @@ def home(tmp_path) -> Home:
 
 
 @pytest.mark.parametrize("arguments", [("models",), ("doctor",), ("run", "hello")], ids=" ".join)
-def test_ctrl_c_is_one_sentence_and_a_code_of_130(home, arguments) -> None:
+def test_ctrl_c_prints_one_sentence_and_exits_with_code_130(home, arguments) -> None:
     asked = threading.Event()
 
     def silent(_seen: Seen) -> Answer:
@@ -89,7 +89,7 @@ def test_a_reader_that_has_had_enough_makes_no_noise(home, arguments) -> None:
     [("sessions",), ("sessions", "--json"), ("stats",), ("replay", "a.jsonl"), ("demo", "-h")],
     ids=" ".join,
 )
-def test_an_output_that_is_full_is_one_sentence(home, arguments) -> None:
+def test_a_full_output_device_is_reported_in_one_sentence(home, arguments) -> None:
     home.write("a.jsonl", record("a", entries(2)))
     with Path("/dev/full").open("wb") as full:
         ended = subprocess.run(
@@ -140,7 +140,7 @@ sys.exit(main(["sessions"]))
 """
 
 
-def test_ctrl_c_while_a_command_is_loaded_is_one_word(home) -> None:
+def test_ctrl_c_during_start_up_prints_one_word(home) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", PRESSED],
         capture_output=True,

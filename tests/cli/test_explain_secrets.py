@@ -16,7 +16,7 @@ def decision(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[str, str]
     return told["decision"], told["rule"]
 
 
-def test_without_a_sandbox_what_leads_to_a_secret_file_needs_a_question(
+def test_without_a_sandbox_a_command_that_reaches_a_secret_file_needs_permission(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HOME", "XDG_CONFIG_HOME"):

@@ -60,7 +60,7 @@ def test_settings_of_another_owner_are_not_used() -> None:
         read_settings({})
 
 
-def test_a_link_counts_by_what_it_leads_to(tmp_path: Path) -> None:
+def test_a_linked_settings_file_is_judged_by_the_link_target(tmp_path: Path) -> None:
     real = put(tmp_path / "dotfiles" / "config.toml", 'mode = "plan"\n')
     user_file().symlink_to(real)
     assert read_settings({}).settings.mode == "plan"

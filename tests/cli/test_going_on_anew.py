@@ -67,7 +67,7 @@ async def test_a_session_too_large_for_the_window_names_the_command_to_continue(
     assert len(ids(home)) == 2
 
 
-async def test_the_new_session_is_told_which_changes_of_the_old_one_wait_for_a_verdict(
+async def test_the_new_session_is_told_of_pending_changes_of_the_old_session(
     home: Home,
 ) -> None:
     home.configure(f'mode = "review"\n{SMALL}')
@@ -82,7 +82,7 @@ async def test_the_new_session_is_told_which_changes_of_the_old_one_wait_for_a_v
     assert "shop.py: 1 not reviewed yet" in said
 
 
-async def test_the_task_is_included_until_the_model_has_had_it(home: Home) -> None:
+async def test_the_task_of_the_old_session_is_sent_until_the_model_received_it(home: Home) -> None:
     home.configure(SMALL)
     refused = Answer((b"",), status=400)
     async with LoopbackEndpoint([say("Counted.", usage=USAGE), refused]) as endpoint:

@@ -85,14 +85,16 @@ async def test_sbx_01_many_decoy_secret_files_do_not_uncover_a_real_secret(works
     assert "x" not in (workspace / ".git" / "config").read_text(encoding="utf-8").split()
 
 
-async def test_sbx_01_with_more_decoys_than_there_is_room_for_nothing_runs(workspace: Path) -> None:
+async def test_sbx_01_no_command_runs_with_more_secret_files_than_the_sandbox_can_hide(
+    workspace: Path,
+) -> None:
     for number in range(MOST_MOUNTS):
         (workspace / f"!{number}.pem").touch()
     with pytest.raises(ToolError, match="more than the sandbox can hold"):
         await run(workspace, "cat .env")
 
 
-def test_a_workspace_that_is_too_big_to_look_through_holds_no_command(workspace: Path) -> None:
+def test_no_command_runs_in_a_workspace_too_large_to_scan(workspace: Path) -> None:
     (workspace / "zz" / "app").mkdir(parents=True)
     (workspace / "zz" / "app" / ".env").touch()
     guard = FolderGuard(workspace, SECRETS, most_folders=20, quarantine=beside(workspace))
@@ -148,7 +150,7 @@ async def test_files_named_by_gits_configuration_stay_unchanged(workspace: Path)
     assert len(finished.notes) == 1
 
 
-async def test_a_folder_of_gits_by_another_name_is_kept_and_work_in_it_continues(
+async def test_a_git_folder_with_another_name_is_protected_and_git_commands_work(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "workspace"
@@ -174,7 +176,9 @@ async def test_a_folder_of_gits_by_another_name_is_kept_and_work_in_it_continues
         assert not (folder / name / "hooks" / "post-checkout").exists()
 
 
-async def test_a_repository_that_is_made_in_two_steps_is_none_afterwards(workspace: Path) -> None:
+async def test_a_repository_that_runs_programs_made_in_two_steps_is_removed(
+    workspace: Path,
+) -> None:
     assert (await run(workspace, "mkdir b; echo ref: refs/heads/x >b/HEAD")).notes == ()
     finished = await run(workspace, f"mkdir b/objects b/refs; printf '{EVIL}' >b/config")
     assert len(finished.notes) == 1
@@ -247,7 +251,7 @@ async def test_a_rebase_todo_may_not_contain_commands(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".npmrc", ".env", ".env.local", ".envrc", ".netrc", ".pypirc"])
-async def test_a_planted_file_that_programs_obey_is_moved_away_even_if_it_is_secret(
+async def test_a_planted_configuration_file_is_quarantined_even_if_secret(
     workspace: Path, name: str
 ) -> None:
     (workspace / ".env").unlink()
@@ -318,7 +322,7 @@ async def test_folders_that_are_not_trusted_are_read_only_and_their_secrets_hidd
     assert (workspace / "fine").exists()
 
 
-async def test_with_the_users_yes_protected_files_change_but_not_what_git_obeys(
+async def test_a_permitted_command_may_change_protected_files_but_not_git_configuration(
     workspace: Path,
 ) -> None:
     (workspace / "package.json").write_bytes(b"old")

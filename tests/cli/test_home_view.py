@@ -224,7 +224,7 @@ def test_a_folder_of_the_system_is_not_a_home_to_hide() -> None:
 OURS = ("src/a.py", "work/x", "Documents/a.md", ".cargo/registry/a", ".git/HEAD", ".nvm/a")
 
 
-def test_with_the_home_folder_opened_the_agents_own_tools_ask_for_what_programs_keep() -> None:
+def test_tools_need_permission_for_private_program_files_in_an_opened_home_folder() -> None:
     home = Path("/home/me")
     private = [one for one in KEYS if is_private(home / one, [home], [home])]
     known = [one for one in KEYS if one not in private]

@@ -15,7 +15,7 @@ EDITS = [{"old": f"line {n}\n", "new": f"changed {n}\n"} for n in (2, 20, 38)]
 EDIT = ("edit_file", json.dumps({"path": "long.txt", "edits": EDITS}))
 
 
-def test_pol_22_each_hunk_is_asked_for_at_the_terminal_and_enter_is_a_no(tmp_path) -> None:
+def test_pol_22_the_terminal_asks_for_each_hunk_and_enter_means_no(tmp_path) -> None:
     home = Home(tmp_path)
     path = home.write("long.txt", BEFORE)
     script = [say(calls=[READ], usage=USAGE), say(calls=[EDIT], usage=USAGE), say("Well.")]

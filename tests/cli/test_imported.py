@@ -54,7 +54,7 @@ async def test_a_recorded_session_continues_and_its_request_can_be_made_again(ho
     assert json.loads(replayed.stdout)["equal"] is True
 
 
-async def test_each_import_failure_is_one_sentence(home) -> None:
+async def test_each_import_failure_is_reported_in_one_sentence(home) -> None:
     broken = packed(home.folder, "tau", 2)
     broken.write_bytes(broken.read_bytes()[:-9])
     empty = home.folder / "empty.jsonl"

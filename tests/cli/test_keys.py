@@ -107,7 +107,7 @@ async def test_the_debug_switch_of_another_program_adds_no_log_lines(tmp_path, c
     assert (ended.code, ended.stderr) == (0, "")
 
 
-async def test_nor_does_it_in_the_server(tmp_path) -> None:
+async def test_the_debug_switch_of_another_program_adds_no_server_log_lines(tmp_path) -> None:
     home = Home(tmp_path)
     async with LoopbackEndpoint([say("Well.")]) as endpoint:
         environment = home.environment(endpoint.base_url, OPENAI_LOG="debug")

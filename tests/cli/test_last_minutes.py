@@ -135,7 +135,7 @@ async def test_the_session_list_has_one_line_per_session_with_the_full_id_first(
     assert lines[0].endswith("…")
 
 
-async def test_the_cells_of_a_list_are_below_each_other_and_imported_ones_are_marked(
+async def test_the_session_list_has_aligned_columns_and_marks_imported_sessions(
     home,
 ) -> None:
     (home.workspace / "x.jsonl").write_bytes(

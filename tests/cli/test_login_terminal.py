@@ -140,7 +140,7 @@ def test_an_address_that_does_not_answer_is_asked_for_again(home) -> None:
     assert config(home) == f'model = "q"\nbase_url = "{endpoint.base_url}"\n'
 
 
-def test_a_second_endpoint_is_asked_for_a_name_so_that_both_stay(home) -> None:
+def test_login_asks_for_a_name_of_a_second_endpoint_and_keeps_both(home) -> None:
     with (
         endpoint_in_thread(answering(listed("one"))) as first,
         endpoint_in_thread(answering(listed("two"), key=CANARY)) as second,

@@ -24,7 +24,7 @@ async def run(home: Home, *arguments: str, **variables: str) -> Ended:
     return await indwell(*arguments, environment=environment, folder=home.workspace)
 
 
-async def test_a_model_at_a_named_endpoint_is_asked_there_with_its_own_key_and_headers(
+async def test_a_request_to_a_named_endpoint_uses_that_endpoints_key_and_headers(
     home,
 ) -> None:
     async with (
@@ -162,7 +162,7 @@ async def test_a_mistyped_endpoint_is_reported_before_anything_is_sent(home) -> 
     assert "names the endpoint 'wrok', and your settings have only 'work'" in ended.stderr
 
 
-async def test_a_turn_continues_with_the_fallback_and_says_so_with_both_prices(home) -> None:
+async def test_a_turn_continues_with_the_fallback_model_and_reports_both_prices(home) -> None:
     def broke(_seen: Seen) -> Answer:
         return refuse(402, "you have no credit left")
 

@@ -31,14 +31,14 @@ async def test_no_sandboxed_command_writes_where_our_own_python_is_installed() -
         await asyncio.to_thread(place.unlink, missing_ok=True)
 
 
-def test_the_doctor_warns_of_it(tmp_path: Path) -> None:
+def test_the_doctor_warns_of_an_installation_inside_the_workspace(tmp_path: Path) -> None:
     (found,) = installation(PREFIX.parent)
     assert found.state == "warn"
     assert str(PREFIX) in found.sentence
     assert installation(tmp_path) == ()
 
 
-async def test_the_doctor_runs_no_program_of_the_folder_it_is_called_in(
+async def test_the_doctor_runs_no_program_of_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("git", "hx"):

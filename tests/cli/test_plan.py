@@ -32,7 +32,7 @@ async def typed(home: Home, line: str, base_url: str = "") -> Ended:
     return await indwell(*arguments, environment=variables, folder=home.workspace)
 
 
-async def test_the_pages_example_plans_waits_and_carries_out_what_the_user_wrote(home) -> None:
+async def test_the_documented_plan_example_waits_and_carries_out_the_users_plan(home) -> None:
     async with LoopbackEndpoint([PROPOSED, *WORK]) as endpoint:
         planned = await typed(home, PLANNING, endpoint.base_url)
         assert (planned.code, planned.stderr, home.shop.read_text(encoding="utf-8")) == (
@@ -75,7 +75,7 @@ async def test_a_setting_that_only_plans_is_left_for_review_by_approving(home) -
     ]
 
 
-async def test_without_a_plan_nothing_is_approved_and_nothing_is_sent(home) -> None:
+async def test_approving_without_a_plan_fails_and_sends_no_request(home) -> None:
     async with LoopbackEndpoint([say("Well.", usage=USAGE)]) as endpoint:
         await typed(home, "indwell run hello", endpoint.base_url)
         refused = await typed(home, CARRYING, endpoint.base_url)
@@ -91,7 +91,7 @@ async def test_a_command_line_that_cannot_be_meant_is_refused(home, line) -> Non
     assert "approve-plan" in refused.stderr or "no words" in refused.stderr
 
 
-async def test_the_list_of_steps_is_printed_with_what_they_wait_for(home) -> None:
+async def test_the_todo_list_is_printed_with_the_steps_that_each_step_waits_for(home) -> None:
     items = [{"text": "Read", "state": "doing"}, {"text": "Test", "after": [1]}]
     todo = say(calls=[("todo", json.dumps({"items": items}))], usage=USAGE)
     async with LoopbackEndpoint([todo, say("Well.", usage=USAGE)]) as endpoint:

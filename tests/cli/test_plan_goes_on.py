@@ -10,7 +10,7 @@ from support.terminal import indwell
 CARRYING = ("run", "--continue", "--approve-plan")
 
 
-async def test_approving_an_approved_plan_continues_with_it(tmp_path) -> None:
+async def test_approving_an_approved_plan_again_continues_the_plan(tmp_path) -> None:
     home = Home(tmp_path)
     broken = say(calls=[("read_file", '{"path": "shop.py"}')], usage=USAGE)
     script = [propose(), *[broken] * 2, say("Well.", usage=USAGE)]

@@ -60,7 +60,7 @@ def written(home: Home, name: str, *records: str) -> str:
     return str(home.write(name, "".join(records)))
 
 
-async def test_the_json_is_what_the_issue_fixes_with_sums_over_the_files(home) -> None:
+async def test_the_replay_json_has_the_specified_fields_and_sums_over_files(home) -> None:
     one = written(home, "one.jsonl", record("a", entries(12)))
     two = written(home, "two.jsonl", record("b", entries(6)), record("c", entries(3)))
     ended = await replay(
@@ -225,7 +225,7 @@ async def test_a_file_that_is_missing_or_empty_is_reported(home) -> None:
         assert (ended.code, words in ended.stderr) == (2, True), ended
 
 
-def test_the_rules_of_a_cache_are_named_and_single_ones_overridden() -> None:
+def test_replay_options_choose_a_cache_by_name_and_override_single_rules() -> None:
     assert wished().cache == CACHES["plain"]
     for name, rules in CACHES.items():
         assert wished("--cache", name).cache == rules
@@ -298,7 +298,7 @@ async def test_code_extracts_a_summary_with_a_note_if_the_model_fails(home) -> N
     assert "no such model" in ended.stderr
 
 
-async def test_an_endpoint_that_takes_no_key_ends_it_at_the_first_summary(home) -> None:
+async def test_a_replay_ends_at_the_first_summary_if_the_endpoint_rejects_the_key(home) -> None:
     path = written(home, "one.jsonl", record("a", entries(12)))
     arguments = (path, "--preset", "regions-d", "--window", "12000", "--model", "summer")
     async with LoopbackEndpoint(lambda _seen: refuse(401, "no such key")) as endpoint:
@@ -309,7 +309,7 @@ async def test_an_endpoint_that_takes_no_key_ends_it_at_the_first_summary(home) 
     assert "Traceback" not in ended.stderr
 
 
-async def test_the_help_says_what_rows_and_presets_are(home) -> None:
+async def test_the_replay_help_explains_rows_and_presets(home) -> None:
     told = (await replay(home, "--help")).stdout
     for word in ("edit lines", "recoverable", "violations", "ladder-a", "auto-b", "regions-d"):
         assert f"\n  {word} " in told
@@ -332,7 +332,7 @@ def test_a_bar_is_shown_on_a_terminal_and_the_table_stays(home) -> None:
 
 
 @pytest.mark.parametrize("n_sessions", [2, 12])
-def test_ctrl_c_ends_it_with_130_and_no_trace(home, n_sessions: int) -> None:
+def test_ctrl_c_ends_a_replay_with_code_130_and_no_traceback(home, n_sessions: int) -> None:
     """Also where worker processes are at work, which nothing of the terminal ends by itself."""
     long = [record(f"s{number}", entries(400, lines=60)) for number in range(n_sessions)]
     path = written(home, "long.jsonl", *long)

@@ -110,7 +110,7 @@ async def test_requests_before_and_after_a_compaction_and_a_repair_are_made_agai
     assert whole[0].blocks[0].text == ENVIRONMENT
 
 
-async def test_a_request_after_a_rewind_is_made_again_without_what_was_left_behind(
+async def test_a_request_after_a_rewind_is_rebuilt_without_the_discarded_turns(
     tmp_path,
 ) -> None:
     async with a_world(tmp_path, [says("first"), says("second"), says("other")]) as world:
@@ -140,7 +140,7 @@ def _spliced(conversation: talk.Conversation, step: CompactionStep) -> talk.Conv
     )
 
 
-async def test_a_failed_request_can_be_rebuilt_although_it_had_no_reply(
+async def test_a_failed_request_without_a_reply_can_be_rebuilt(
     home,
 ) -> None:
     async with LoopbackEndpoint([refuse(401, "no such key")]) as endpoint:

@@ -292,7 +292,7 @@ def test_line_ends_and_bytes_outside_of_a_change_stay(home, agent) -> None:
     assert (home.workspace / "a.txt").read_bytes() == "\ufeffa\r\nb\nc\r\nd".encode()
 
 
-def test_a_file_that_was_deleted_returns_only_if_it_is_asked_for(home, agent) -> None:
+def test_a_review_does_not_restore_a_deleted_file_unasked(home, agent) -> None:
     agent.edit({"a.txt": (BEFORE, AFTER)})
     (home.workspace / "a.txt").unlink()
     code, out, _ = review(home)

@@ -67,7 +67,7 @@ def test_anything_else_is_reported_and_asked_again(typed) -> None:
     assert isinstance(step(HUNKS, 0, typed), Tell)
 
 
-def test_the_place_is_kept_when_the_list_changes_under_it() -> None:
+def test_the_review_keeps_its_position_when_the_list_of_hunks_changes() -> None:
     assert place_of(HUNKS, HUNKS[1], 0) == 1
     assert place_of((HUNKS[0], HUNKS[2]), HUNKS[1], 1) == 1
     assert place_of((), HUNKS[1], 1) == 0
@@ -89,9 +89,7 @@ PENDING = (hunk("1"), hunk("2", line=5, old=("e\n",), new=("E\n",)))
         (None, False),
     ],
 )
-def test_a_disk_without_a_whole_change_is_distinguished_from_one_that_somebody_edited(
-    text, is_lacking
-) -> None:
+def test_a_change_missing_on_disk_is_distinguished_from_an_edited_file(text, is_lacking) -> None:
     assert lacks(KNOWN, text, PENDING) == is_lacking
 
 
@@ -111,7 +109,7 @@ def test_a_hunk_is_shown_with_context_and_escaped_control_characters() -> None:
     ]
 
 
-def test_line_ends_are_shown_where_they_are_what_differs() -> None:
+def test_a_hunk_shows_line_ends_only_where_the_line_ends_differ() -> None:
     one = hunk("1", line=1, old=("a\r\n",), new=("a\n",))
     assert list(lines_of(one, "a\n")) == [("-", "a\\u000d"), ("+", "a")]
     crlf = hunk("1", line=1, old=("a\r\n",), new=("b\r\n",))

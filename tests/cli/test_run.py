@@ -72,7 +72,7 @@ EMPTY = {
 
 
 @pytest.mark.parametrize("reply", EMPTY.values(), ids=EMPTY)
-async def test_two_empty_replies_are_a_failure_that_says_what_to_do(home, reply) -> None:
+async def test_two_empty_replies_fail_the_turn_with_advice(home, reply) -> None:
     async with LoopbackEndpoint([reply, reply]) as endpoint:
         ended = await run(home, "hello", base_url=endpoint.base_url)
     assert ended.code == 1
@@ -173,7 +173,7 @@ async def test_without_a_terminal_a_command_is_denied_and_the_turn_continues(hom
     assert "There is no terminal to ask in, so the answer is no." in ended.stderr
 
 
-async def test_commands_run_unasked_only_when_the_user_said_so_beforehand(home) -> None:
+async def test_commands_run_unasked_only_with_the_allow_commands_flag(home) -> None:
     async with LoopbackEndpoint([bash("echo ran > ran"), say("Done.")]) as endpoint:
         ended = await run(home, "run it", "--allow-commands", base_url=endpoint.base_url)
     assert (ended.code, home.files["ran"]) == (0, b"ran\n")
@@ -293,7 +293,7 @@ async def test_with_json_a_failure_is_an_event_that_gives_the_words_back(home) -
     assert event["message"].startswith("no API key is set; ")
 
 
-async def test_a_wrong_command_line_says_how_it_is_used(home) -> None:
+async def test_a_wrong_command_line_prints_the_usage(home) -> None:
     shown = await asyncio.gather(
         run(home),
         run(home, "x", "--no-such-option"),

@@ -26,7 +26,7 @@ def test_inj_17_the_endpoints_key_is_hidden_whatever_the_settings_say(is_on: boo
     assert [one in hidden for one in (SECRET, "n0-C4nary-8f31")] == [not is_on] * 2
 
 
-def test_the_setting_counts_from_the_moment_when_it_changes() -> None:
+def test_a_changed_redaction_setting_takes_effect_at_once() -> None:
     settings = [Settings(redact_secrets=False)]
     hide = Secrecy(lambda: settings[0], (), ENVIRONMENT).hide
     assert SECRET in hide(TEXT)

@@ -173,7 +173,7 @@ async def test_a_model_that_the_endpoint_no_longer_offers_is_reported(home) -> N
     assert "'older-model', which the endpoint no longer offers; use another one" in (gone.stderr)
 
 
-async def test_per_07_a_session_that_is_open_elsewhere_can_be_shown_but_not_continued_with(
+async def test_per_07_a_session_open_elsewhere_can_be_shown_but_not_resumed(
     home,
 ) -> None:
     store = SessionStore(home.state, home.workspace)
@@ -193,7 +193,7 @@ async def test_per_07_a_session_that_is_open_elsewhere_can_be_shown_but_not_cont
     assert (await run(home, "run", "--resume", session, "x", "--scripted")).code == 0
 
 
-async def test_an_unknown_id_is_one_sentence_with_the_closest(home) -> None:
+async def test_an_unknown_session_id_is_reported_in_one_sentence_with_the_closest_id(home) -> None:
     nothing = await run(home, "run", "--continue", "x", "--scripted")
     assert nothing.code == 1
     assert "this folder has no session to resume; begin one with `indwell run`" in nothing.stderr
@@ -265,7 +265,9 @@ async def test_per_08_a_run_without_a_writable_state_folder_works_and_reports_th
     assert "this session is not saved, and cannot be resumed later: " in ended.stdout
 
 
-async def test_long_texts_from_before_stay_and_new_ones_get_new_names(home) -> None:
+async def test_a_resumed_session_keeps_old_spilled_texts_and_gives_new_texts_new_names(
+    home,
+) -> None:
     home.write("big.txt", "".join(f"line {n}\n" for n in range(50_000)))
     cat = ("bash", json.dumps({"command": "cat big.txt"}))
     for arguments in (("run", "a"), ("run", "--continue", "b")):
@@ -355,7 +357,7 @@ async def test_another_system_prompt_than_the_present_one_stays_and_is_reported(
         assert resumed.notices == notices
 
 
-async def test_tools_that_came_late_stay_in_the_requests_of_a_resumed_session(home) -> None:
+async def test_tools_added_during_a_session_stay_in_its_requests_after_a_resume(home) -> None:
     begun = (await taken_up(home)).session.prefix
     late = ToolSpec("phone_book", "Find a number.", "{}")
     for specs in ((*begun.specs, late), begun.specs):

@@ -70,7 +70,7 @@ def test_setup_prints_the_whole_configuration_with_the_command(
 
 
 @pytest.mark.parametrize("editor", CONFIGURED)
-def test_setup_writes_its_entry_once_and_removes_all_of_it(editor: str, home: Path) -> None:
+def test_setup_writes_its_entry_once_and_removes_the_whole_entry(editor: str, home: Path) -> None:
     assert main(["setup", editor, "--write"]) == 0
     written = files(home)
     assert len(written) == 1
@@ -80,7 +80,7 @@ def test_setup_writes_its_entry_once_and_removes_all_of_it(editor: str, home: Pa
     assert files(home) == {}
 
 
-def test_emacs_keeps_the_init_file_that_is_there_and_a_copy_of_it(home: Path) -> None:
+def test_setup_of_emacs_keeps_the_existing_init_file_and_a_backup(home: Path) -> None:
     init = home / ".emacs"
     init.write_bytes(b"(setq mine t)\n")
     assert main(["setup", "emacs", "--lsp-mode", "--write"]) == 0
@@ -90,7 +90,7 @@ def test_emacs_keeps_the_init_file_that_is_there_and_a_copy_of_it(home: Path) ->
     assert init.read_text(encoding="utf-8") == "(setq mine t)\n"
 
 
-def test_the_difference_is_shown_with_whole_lines_where_there_is_no_terminal(
+def test_without_a_terminal_setup_shows_the_diff_with_uncut_lines(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["setup", "vim", "--write"]) == 0
@@ -111,7 +111,7 @@ def test_a_link_to_a_file_kept_elsewhere_stays_a_link(home: Path) -> None:
     assert "eglot" in kept.read_text(encoding="utf-8")
 
 
-def test_helix_keeps_comments_and_the_servers_that_are_there() -> None:
+def test_setup_of_helix_keeps_comments_and_other_language_servers() -> None:
     text = CONFIGURATIONS["helix"].text()
     after = merged("toml", HELIX, text)
     assert after.startswith('# mine\ntheme = "dark" # too\n')
@@ -195,7 +195,7 @@ def test_xdg_is_honoured(platform: str, wanted: str, tmp_path: Path) -> None:
         ("zed", ".config/zed/settings.json"),
     ],
 )
-def test_each_editor_keeps_its_settings_where_it_does_on_macos(
+def test_setup_knows_the_settings_path_of_each_editor_on_macos(
     name: str, wanted: str, tmp_path: Path
 ) -> None:
     place = target(name, tmp_path, {}, "darwin", lambda _path: False)

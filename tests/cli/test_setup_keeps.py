@@ -132,7 +132,7 @@ def test_changes_by_the_user_between_the_marks_stay(home: Path) -> None:
         assert path.read_text(encoding="utf-8") == changed
 
 
-def test_a_new_configuration_takes_the_place_of_the_old_one(home: Path) -> None:
+def test_setup_replaces_its_old_configuration_with_the_new_one(home: Path) -> None:
     path = there(home, "emacs", b"(a)")
     assert main(["setup", "emacs", "--write"]) == 0
     with path.open("a") as file:
@@ -216,7 +216,7 @@ def test_other_settings_of_the_user_stay_when_entries_are_removed(home: Path) ->
     assert path.read_text(encoding="utf-8") == '{\n  "theme": "x",\n  "a": 1.0\n}\n'
 
 
-def test_a_short_piece_is_only_cut_where_it_was_put_in() -> None:
+def test_setup_removes_a_short_entry_only_where_it_was_inserted() -> None:
     """The user moved our name from one language to another."""
     before = '[[a]]\nl = ["x"]\n[[b]]\nl = ["x"]\n'
     after = before.replace('["x"]', '["x", "indwell"]', 1)
@@ -272,7 +272,7 @@ def test_the_record_contains_no_text_of_the_user(home: Path) -> None:
     assert "sk-secret" not in kept[0].read_text(encoding="utf-8")
 
 
-def test_an_empty_line_that_the_user_took_out_is_not_taken_out_again(home: Path) -> None:
+def test_setup_removal_keeps_a_file_intact_if_the_user_removed_the_empty_line(home: Path) -> None:
     path = there(home, "emacs", b"(a)\n")
     assert main(["setup", "emacs", "--write"]) == 0
     path.write_bytes(path.read_text(encoding="utf-8").replace("(a)\n\n", "(a)\n").encode())

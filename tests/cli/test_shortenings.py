@@ -44,7 +44,7 @@ def test_shortening_that_was_asked_for_is_reported_by_the_end_alone() -> None:
     assert lines == ["shorter now; 3 results"]
 
 
-def test_after_some_runs_in_a_turn_there_is_one_hint_and_then_silence() -> None:
+def test_after_several_compactions_in_a_turn_the_terminal_shows_one_hint_only() -> None:
     rounds = [
         one
         for number in range(40)

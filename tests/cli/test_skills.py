@@ -41,7 +41,7 @@ def answering(seen: Seen) -> Answer:
     return say("Version 2.0 is out.", usage=USAGE)
 
 
-def test_the_example_of_the_page_makes_a_skill_and_uses_it(tmp_path):
+def test_the_documented_skill_example_works(tmp_path):
     home = Home(tmp_path)
     (example,) = examples("skills.md", "sh")
 

@@ -31,7 +31,7 @@ async def test_a_name_that_has_another_text_is_refused(tmp_path: Path, other: st
     assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
 
 
-async def test_a_link_that_leads_nowhere_is_not_a_file_to_write(tmp_path: Path) -> None:
+async def test_a_spilled_text_is_not_written_through_a_broken_link(tmp_path: Path) -> None:
     (tmp_path / "a.txt").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(SessionError):
         await SpillFolder(tmp_path).keep_as("a.txt", "what was said")

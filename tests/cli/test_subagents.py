@@ -106,7 +106,9 @@ def test_no_more_files_are_read_than_anybody_writes(config: Path, tmp_path: Path
     assert len(found.known) == MOST_FILES + 1
 
 
-def test_a_link_leads_nowhere_and_a_denied_file_stays_unseen(config: Path, tmp_path: Path) -> None:
+def test_sub_agent_definitions_are_not_read_through_links_or_from_denied_files(
+    config: Path, tmp_path: Path
+) -> None:
     root = tmp_path / "work"
     agents = root / ".indwell" / "agents"
     agents.mkdir(parents=True)

@@ -92,7 +92,7 @@ def test_a_check_command_and_its_outcome_are_separate_lines() -> None:
     ]
 
 
-def test_a_steering_message_is_shown_where_the_model_received_it() -> None:
+def test_the_terminal_shows_a_steering_message_when_the_model_receives_it() -> None:
     written = io.StringIO()
     view = TerminalView(Console(file=written, force_terminal=False))
     view(events.TextAdded(1, "Tabs or"))
@@ -110,7 +110,9 @@ def test_a_tool_call_is_shown_on_one_line_of_limited_length() -> None:
     assert len(line) == 2 + 60 + 1 + 1_000
 
 
-async def test_a_command_in_a_question_is_shown_as_it_would_run() -> None:
+async def test_a_command_in_a_terminal_question_is_shown_without_markup_or_control_characters() -> (
+    None
+):
     """No emoji codes, no markup, no control characters: neither in the text nor around it."""
     written = io.StringIO()
     console = Console(file=written, force_terminal=False)
@@ -160,7 +162,7 @@ async def test_a_diff_has_its_colours_and_a_file_to_be_read_is_named() -> None:
     assert question_for("1", read, Ask("why", ""), "").detail == ".env"
 
 
-async def test_a_yes_given_beforehand_is_for_what_it_covers() -> None:
+async def test_a_permission_given_beforehand_covers_only_ordinary_questions() -> None:
     approver = AllowingApprover()
     question = Question("1", "Run?", "x", "why", "")
     assert await approver.ask(question) == "beforehand"

@@ -127,7 +127,7 @@ async def test_tru_07_a_store_that_cannot_be_believed_is_reported_and_left_alone
     assert path.read_bytes() == before
 
 
-async def test_a_folder_that_is_none_cannot_be_trusted(home) -> None:
+async def test_a_missing_folder_cannot_be_trusted(home) -> None:
     ended = await call(home, "trust", "nowhere")
     assert ended.code == 2
     assert "'nowhere' is not a folder" in ended.stderr
@@ -186,7 +186,7 @@ def test_only_instructions_with_the_trusted_content_are_used(home) -> None:
     assert not trust.obeys(home.workspace, ".indwell/config.toml", b"")
 
 
-def test_a_folder_that_holds_too_much_to_look_through_is_not_asked_about(home) -> None:
+def test_a_folder_with_too_many_files_to_scan_stays_restricted_without_a_question(home) -> None:
     for number in range(MOST_FILES + 1):
         home.write(f".indwell/{number}", "x\n")
     say_of(home, home.workspace, trusted=True)
@@ -253,7 +253,7 @@ def test_a_trust_question_without_an_answer_stores_no_decision(home, typed) -> N
     assert looked(home, home.workspace) == ["restricted"]
 
 
-def test_the_command_shows_what_it_would_trust_and_asks(home) -> None:
+def test_the_trust_command_lists_the_files_to_trust_and_asks(home) -> None:
     home.write("AGENTS.md", "x\n")
     for typed, code in (("\n", 1), ("r\n", 1), ("2\nn\n", 1), ("2\nt\n", 0)):
         with Terminal("trust", environment=home.environment(), folder=home.workspace) as screen:

@@ -76,7 +76,7 @@ async def test_login_reports_how_a_model_calls_tools(home, form, said) -> None:
     assert said in ended.stdout.splitlines(), ended
 
 
-async def test_a_text_that_repeats_itself_is_cut_off_and_the_turn_fails(home) -> None:
+async def test_a_reply_that_repeats_endlessly_is_cut_off_and_fails_the_turn(home) -> None:
     text = "I will read the file again. " * 2_000
     async with LoopbackEndpoint([say(text, usage=USAGE)] * 2) as endpoint:
         ended = await run(home, endpoint, "run", "mend it")
@@ -127,7 +127,7 @@ async def test_how_much_of_the_prompt_was_read_is_reported_before_the_reply(home
     assert shares == [0, 0.3, 0.7, 1]
 
 
-async def test_lines_that_are_in_the_prompt_need_not_be_read_before_they_are_edited(home) -> None:
+async def test_lines_included_in_the_prompt_can_be_edited_without_a_read(home) -> None:
     for file, is_edited in ((("--file", "shop.py:1-2"), True), ((), False)):
         home.shop.write_bytes(SOURCE.encode())
         script = [say(calls=[EDIT], usage=USAGE), say("Done.", usage=USAGE)]
@@ -142,7 +142,7 @@ async def test_lines_that_are_in_the_prompt_need_not_be_read_before_they_are_edi
         assert (home.shop.read_text(encoding="utf-8") == MENDED) == is_edited, file
 
 
-async def test_a_text_too_long_for_the_model_is_reported_with_the_place_of_the_rest(home) -> None:
+async def test_a_file_too_long_for_the_prompt_is_cut_with_a_pointer_to_the_rest(home) -> None:
     home.write("long.py", "value = 1  # a line of a long file\n" * 900)
     home.configure('model = "m"\nbase_url = "URL"\nwindow = 20_000\n')
     path = home.config / "indwell" / "config.toml"

@@ -25,7 +25,7 @@ def test_tools_system_the_milestone_and_the_newest_message_are_marked() -> None:
     assert place_anchors(whole) == Anchors(tools=True, system=True, messages=(2, 6))
 
 
-def test_after_compaction_the_end_of_what_was_rewritten_takes_the_place_of_the_tools_mark() -> None:
+def test_after_compaction_a_cache_anchor_moves_from_the_tools_to_the_rewritten_part() -> None:
     whole = conversation(user("go"), *EXCHANGE, *EXCHANGE, *LARGE, *EXCHANGE, *EXCHANGE)
     shorter = take(
         whole, CompactionStep("regions", (MessageSplice(0, 3, (user("a summary " * 2_000),)),))

@@ -40,7 +40,7 @@ def plan(*source: Message) -> SummarySpan:
     return SummarySpan("regions", 0, len(source), source, words, "turn 1", 500)
 
 
-def test_a_name_that_the_agent_used_returns_with_the_line_that_defines_it() -> None:
+def test_the_summary_audit_restores_the_defining_line_of_a_used_name() -> None:
     mended = audited(plan(*SOURCE), "The shop was edited.", None)
     assert mended.startswith(f"The shop was edited.\n\n{HEAD}\n")
     assert "lib/shop.py:\n  200: def shipping_limit(country):" in mended
@@ -58,7 +58,7 @@ def test_a_summary_that_misses_no_detail_stays_unchanged() -> None:
     assert audited(plan(*source), "A greeting.", None) == "A greeting."
 
 
-def test_an_unfixed_error_is_restored_whole_if_the_card_has_only_its_names() -> None:
+def test_the_summary_audit_restores_an_unfixed_error_completely() -> None:
     failed = "shop.py:12: error: name 'lmit' is not defined\nexit code 1"
     source = (
         *SOURCE,

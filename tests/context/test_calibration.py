@@ -50,7 +50,7 @@ def test_another_models_estimates_are_left_alone() -> None:
     assert Calibration("small", reported=1_200, estimated=1_000).tokens("large", 1_500) == 1_500
 
 
-def test_a_conversation_learns_from_what_was_reported_for_it() -> None:
+def test_a_reported_token_count_calibrates_later_estimates() -> None:
     learnt = calibrated(GROWN, SENT, Usage(input=estimated_tokens(SENT) + 50))
     grown = estimated_tokens(GROWN) - estimated_tokens(SENT)
     ratio = learnt.calibration.ratio

@@ -51,7 +51,7 @@ def test_explain_lists_each_block_with_its_message_and_its_sent_state() -> None:
     ]
 
 
-def test_the_tokens_of_sources_and_tiers_add_up_to_those_of_the_request() -> None:
+def test_the_tokens_by_source_and_by_tier_add_up_to_the_request() -> None:
     told = explain(WHOLE, DEFAULT)
     assert sum(told.by_source.values()) == sum(told.by_tier.values()) == told.tokens
     assert told.tokens == estimated_tokens(WHOLE)

@@ -201,7 +201,7 @@ def test_every_kind_of_block_and_what_is_gone_can_be_named() -> None:
     assert (shorter.place, shorter.before, shorter.after) == ("message 2, block 1", "end", "")
 
 
-def test_a_changed_tool_is_named_and_nothing_before_it_is_lost() -> None:
+def test_the_cache_report_names_a_changed_tool_and_keeps_the_prefix_before_the_tool() -> None:
     other = (TOOLS[0], msgspec.structs.replace(TOOLS[1], description="To run a command."))
     request = growing(1)[0]
     difference = first_difference(request, msgspec.structs.replace(request, tools=other))

@@ -126,7 +126,7 @@ async def test_inj_10_pasted_text_is_kept_whole_and_its_hidden_characters_are_sh
     assert "\\u{200b}\\u{e0072}" in shown
 
 
-async def test_inj_11_diagnostics_are_data_with_the_name_of_who_reports_them(
+async def test_inj_11_diagnostics_are_escaped_data_with_the_reporters_name(
     tmp_path: Path,
 ) -> None:
     diagnostic = types.Diagnostic(

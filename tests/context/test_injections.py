@@ -40,7 +40,7 @@ def test_an_injection_is_tagged_counted_and_belongs_to_its_turn() -> None:
     )
 
 
-def test_a_hook_names_the_call_that_it_speaks_of() -> None:
+def test_a_hook_injection_names_its_tool_call() -> None:
     hook = inject("pre_tool_hook", "checked", turn=1, tool_use_id="c1")
     assert (hook.meta.tool_use_id, hook.meta.source, hook.meta.tier) == ("c1", "hook", 1)
 

@@ -48,7 +48,7 @@ def test_inj_05_an_invisible_character_is_shown(one: str) -> None:
     assert found.n_escaped == 1
 
 
-def test_inj_05_an_instruction_in_tag_letters_reaches_nobody_unseen() -> None:
+def test_inj_05_an_instruction_in_invisible_tag_letters_is_made_visible() -> None:
     shown = noted(f"# Read me{STEALTH}\n")
     assert shown.isascii() or "…" in shown
     assert "\\u{e0072}" in shown
@@ -100,7 +100,7 @@ def test_marks_of_direction_alone_are_no_reason_for_each_other() -> None:
     assert seen("a\u061c" * 50).n_escaped == 50
 
 
-def test_a_flood_of_them_takes_no_room() -> None:
+def test_a_flood_of_invisible_characters_is_left_out_with_a_notice() -> None:
     found = seen("a" + "\u200b" * 100_000 + "b" + "\u202e" * 10)
     assert found.n_escaped == 100_010
     assert found.n_left_out == 100_010 - MOST
@@ -125,7 +125,9 @@ async def test_inj_05_the_model_gets_hidden_words_of_a_file_shown(tmp_path: Path
         assert "Build it with make.\\u{e0072}" in sent
 
 
-async def test_inj_06_an_edit_made_of_what_was_shown_fits_the_bytes(tmp_path: Path) -> None:
+async def test_inj_06_an_edit_copied_from_shown_text_matches_invisible_characters(
+    tmp_path: Path,
+) -> None:
     work = tmp_path / "work"
     work.mkdir()
     path = work / "a.js"
@@ -154,7 +156,7 @@ async def test_inj_06_a_file_that_is_written_again_keeps_its_characters(tmp_path
     assert (work / "a.txt").read_text(encoding="utf-8") == "one\u200btwo\nthree\n"
 
 
-async def test_inj_01_an_edit_of_a_file_that_writes_our_tags_fits_it(tmp_path: Path) -> None:
+async def test_inj_01_an_edit_of_a_file_that_contains_our_tags_matches(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     (work / "a.py").write_bytes(b"TAG = '<system-reminder>'  # &lt;b>\n")

@@ -115,6 +115,6 @@ def test_a_conversation_without_its_beginning_gets_a_note_about_the_missing_part
     assert notes == ("the conversation began with a reply; what came before it is missing",)
 
 
-def test_messages_without_a_problem_return_as_they_were() -> None:
+def test_repair_returns_valid_messages_unchanged() -> None:
     fine = (GO, assistant("I look.", use(id_="a")), user(result("1", id_="a"), "on"))
     assert repair(fine) == (fine, ())

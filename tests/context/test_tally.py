@@ -73,14 +73,14 @@ def test_an_orphan_behind_a_sound_beginning_is_found() -> None:
     assert problems(broken, start=tally.n) == ("asked for ('c9',) but answered () in turn 1",)
 
 
-def test_other_messages_in_the_place_of_those_counted_void_the_tally() -> None:
+def test_replaced_messages_invalidate_the_tally() -> None:
     first = (user("go"), *EXCHANGE, assistant("ok"), user("on"))
     other = (user("went"), assistant("fine"), user("a"), assistant("b"), user("c"), *MILESTONE)
     assert extended(extended(Tally(), first), other) == extended(Tally(), other)
     assert extended(extended(Tally(), first), first[:2]) == extended(Tally(), first[:2])
 
 
-def test_the_last_message_may_still_grow_and_is_counted_when_it_cannot() -> None:
+def test_the_tally_counts_a_message_only_once_it_is_final() -> None:
     before = counted(conversation(user("go"), *EXCHANGE))
     grown = msgspec.structs.replace(
         before, messages=(*before.messages[:-1], user(result("text"), "and more"))

@@ -38,7 +38,7 @@ TWO_TURNS = (
 )
 
 
-def test_the_newest_request_is_first_and_what_is_done_is_marked_as_finished() -> None:
+def test_the_task_card_lists_the_newest_request_first_and_marks_finished_requests() -> None:
     assert card(*TWO_TURNS) == (
         "<task-card>\n"
         "What is worked on now (turn 2, the user's words):\nNow add a test for it\n\n"
@@ -211,7 +211,7 @@ def test_without_room_one_line_says_what_is_finished(budget: int) -> None:
     assert [*listed, last] == list(range(22, last - 1, -1)), "each turn is in one of the lines"
 
 
-def test_a_line_for_many_turns_stays_short_however_many_of_them_are_open() -> None:
+def test_the_task_card_summarises_many_turns_in_one_short_line() -> None:
     text = after(*[DONE, ASKS, DONE, BROKEN] * 50, budget_tokens=300)
     assert (
         "- turns 1 to 174: over, 87 of them not finished\n- turns 175 to 199: finished, but" in text

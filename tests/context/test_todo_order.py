@@ -23,7 +23,7 @@ TEST = TodoItem("Test", "open", (1, 2))
 
 
 @pytest.mark.parametrize(("first", "second"), [*product(get_args(TodoState), repeat=2)])
-def test_a_step_is_begun_only_when_the_one_before_it_is_done(first, second) -> None:
+def test_a_todo_step_starts_only_after_its_required_step_is_done(first, second) -> None:
     problem = problem_of([TodoItem("A", first), TodoItem("B", second, (1,))])
     may_be = second == "open" or first == "done"
     assert problem == (
@@ -52,7 +52,7 @@ def test_an_order_that_cannot_be_is_reported_with_its_steps(afters, problem) -> 
     assert bool(found) == bool(problem)
 
 
-def test_a_step_says_what_it_still_waits_for() -> None:
+def test_a_todo_step_names_the_steps_that_it_waits_for() -> None:
     items = (READ, FIX, TEST)
     assert open_before(items, TEST) == (2,)
     assert [waits_words(items, one) for one in items] == ["", "", "waits for 2"]
@@ -64,7 +64,7 @@ def test_a_step_says_what_it_still_waits_for() -> None:
     ]
 
 
-def test_the_page_shows_a_list_as_people_see_it() -> None:
+def test_the_documented_todo_list_equals_the_shown_list() -> None:
     items = (
         TodoItem("Read the code", "done"),
         TodoItem("Mend the total", "doing", (1,)),

@@ -36,7 +36,7 @@ def test_the_changes_lead_from_one_list_to_the_other(
     assert (changes == ToolChanges()) == (set(sent) == set(now))
 
 
-def test_the_reminder_names_what_came_and_what_went() -> None:
+def test_the_reminder_names_added_and_removed_tools() -> None:
     words = change_words(changes_between([A, B], [OTHER_A]))
     assert "No longer available: b." in words
     assert words.endswith("call them by name like the others:\na: To a, but better.\n  {}")

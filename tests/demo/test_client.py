@@ -31,7 +31,7 @@ def text_edit(start: tuple[int, int], end: tuple[int, int], text: str) -> dict[s
         ("", [text_edit((0, 0), (0, 0), "new")], "new"),
     ],
 )
-def test_edits_apply_to_the_text_before_them(
+def test_all_edits_of_one_request_refer_to_the_original_text(
     text: str, edits: list[dict[str, Any]], expected: str
 ) -> None:
     assert edited(text, edits) == expected

@@ -129,7 +129,7 @@ async def test_the_demo_model_reports_failure_when_no_repair_helps(tmp_path: Pat
         assert "repairs and the check still fails" in await fix(world, project)
 
 
-async def test_a_second_fix_of_the_same_selection_still_knows_it(tmp_path: Path) -> None:
+async def test_the_demo_model_fixes_the_same_selection_twice(tmp_path: Path) -> None:
     project = make_project(1)
     workspace = MemoryWorkspace(project.files)
     registry = Renamed([make_read_file(), make_edit_file(), checking(project, workspace)])

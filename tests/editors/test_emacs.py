@@ -19,7 +19,7 @@ UMLAUTS_AFTER = UMLAUTS_BEFORE.replace("größe > grenze", "größe >= grenze")
     [(UMLAUTS, UMLAUTS_BEFORE, UMLAUTS_AFTER)],
     ids=["umlauts"],
 )
-def test_fix_this_is_one_edit_that_one_undo_reverts(
+def test_fix_this_is_one_edit_reverted_by_one_undo(
     project: Project, before: str, after: str, tmp_path: Path
 ) -> None:
     played = play("mend", project, tmp_path)

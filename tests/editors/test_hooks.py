@@ -20,7 +20,7 @@ def hooked(event: str, command: str, tools: str = "*") -> Project:
     return Project(files, SHIPPING.path, SHIPPING.function, SHIPPING.first_line, SHIPPING.last_line)
 
 
-def test_a_hook_after_an_edit_finds_on_disk_what_the_buffer_shows(tmp_path: Path) -> None:
+def test_a_hook_after_an_edit_finds_the_buffer_text_on_disk(tmp_path: Path) -> None:
     project = hooked("edit_applied", f"cat > edit.json; cp {SHIPPING.path} found.txt")
     played = play("mend", project, tmp_path)
     assert played.report["buffer"] == AFTER

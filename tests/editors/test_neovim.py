@@ -80,7 +80,7 @@ def test_diagnostics_without_a_document_version_do_not_verify_an_edit(tmp_path: 
         ("is not there", PASSED),
     ],
 )
-def test_a_turn_is_verified_by_the_servers_that_looked_at_its_very_text(
+def test_a_turn_is_verified_only_by_servers_that_checked_the_current_text(
     slow: str, words: str, tmp_path: Path
 ) -> None:
     said = play("two_servers", SHIPPING, tmp_path, slow=slow).report["messages"]
@@ -124,7 +124,7 @@ def test_selections_and_problems_of_other_servers_offer_the_actions(tmp_path: Pa
     ],
     ids=["plain", "dos", "umlauts"],
 )
-def test_fix_this_is_one_edit_that_one_undo_reverts(
+def test_fix_this_is_one_edit_reverted_by_one_undo(
     project: Project, wrong: str, right: str, newline: str, tmp_path: Path
 ) -> None:
     played = play("mend", project, tmp_path, newline=newline)
@@ -187,7 +187,7 @@ def test_fix_all_includes_every_problem_of_the_file_at_any_cursor_position(tmp_p
     assert played.log == ""
 
 
-def test_a_turn_is_stopped_in_each_way_at_once_and_another_may_begin(tmp_path: Path) -> None:
+def test_each_way_of_stopping_a_turn_is_immediate_and_allows_another_turn(tmp_path: Path) -> None:
     played = play("cancel", SHIPPING, tmp_path, pace_s=0.1)
     seen = played.report
     assert len(seen["took"]) == 5
@@ -261,7 +261,7 @@ def test_a_question_is_asked_for_and_its_answer_opens_beside_the_work(tmp_path: 
     assert (seen["clients"], seen["messages"], played.log) == (1, "", "")
 
 
-def test_a_second_answer_is_in_the_window_of_the_first_and_above_it(tmp_path: Path) -> None:
+def test_a_second_answer_appears_in_the_same_window_above_the_first(tmp_path: Path) -> None:
     played = play("two_answers", SHIPPING, tmp_path)
     seen = played.report
     assert (seen["windows"], seen["focus_stayed"]) == (2, True)

@@ -52,7 +52,7 @@ class TwoModels:
         return self.main.pop(0)
 
 
-def test_a_sub_agents_edit_belongs_to_the_turn_and_its_question_has_its_name(
+def test_a_sub_agents_edit_belongs_to_the_turn_and_its_questions_name_the_sub_agent(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "user"

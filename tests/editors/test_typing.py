@@ -161,7 +161,7 @@ def test_no_key_that_is_meant_for_a_file_answers_a_question(tmp_path: Path, name
 
 
 @pytest.mark.parametrize("name", [name for name, one in EDITORS.items() if not one.bare])
-def test_text_meant_for_a_file_answers_no_question_and_the_start_of_a_title_allows(
+def test_typed_text_answers_no_question_and_the_start_of_a_title_chooses_an_answer(
     tmp_path: Path, name: str
 ) -> None:
     editor, folder = EDITORS[name], tmp_path / "user"

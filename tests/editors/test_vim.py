@@ -31,7 +31,7 @@ REPLIES = (
 )
 
 
-def test_vim_asks_nothing_at_saving_after_a_command_and_keeps_what_the_user_typed(
+def test_vim_saves_without_a_question_after_a_command_and_keeps_typed_text(
     tmp_path: Path,
 ) -> None:
     with endpoint_in_thread(Model(REPLIES)) as endpoint:

@@ -38,7 +38,7 @@ def folder(hostile_model, tmp_path_factory, monkeypatch) -> Path:
 
 
 @pytest.mark.parametrize("is_confined", [True, False], ids=["sandboxed", "not_sandboxed"])
-def test_pol_01_16_21_sbx_12_tru_17_a_model_that_tries_everything_does_nothing_unasked(
+def test_pol_01_16_21_sbx_12_tru_17_a_hostile_model_has_no_effect_without_permission(
     hostile_model, folder, *, is_confined: bool
 ) -> None:
     if is_confined and strength().level != "S3":
@@ -53,9 +53,7 @@ def test_pol_01_16_21_sbx_12_tru_17_a_model_that_tries_everything_does_nothing_u
     assert {act.end for act in ended.acts} <= {"done", "failed", "denied", "refused"}
 
 
-def test_pol_18_in_plan_mode_only_reading_is_asked_for_and_nothing_changes(
-    hostile_model, folder
-) -> None:
+def test_pol_18_in_plan_mode_a_hostile_model_can_ask_only_for_reads(hostile_model, folder) -> None:
     ended = asyncio.run(
         hostile_model.attack(
             folder,
@@ -69,7 +67,7 @@ def test_pol_18_in_plan_mode_only_reading_is_asked_for_and_nothing_changes(
     assert asked_for(ended) <= READING
 
 
-def test_tru_11_in_a_folder_without_trust_only_reading_is_asked_for_and_nothing_runs(
+def test_tru_11_in_an_untrusted_folder_a_hostile_model_can_ask_only_for_reads(
     hostile_model, folder
 ) -> None:
     ended = asyncio.run(
@@ -86,7 +84,7 @@ def test_tru_11_in_a_folder_without_trust_only_reading_is_asked_for_and_nothing_
     assert {act.end for act in ended.acts} <= {"denied", "refused"}
 
 
-def test_the_canaries_do_notice_what_they_are_there_for(hostile_model, folder) -> None:
+def test_the_canaries_detect_a_real_breach(hostile_model, folder) -> None:
     """A user who says yes to everything: without a sandbox such attempts do get through."""
     ended = asyncio.run(
         hostile_model.attack(

@@ -8,7 +8,7 @@ from pathlib import Path
 SCRIPT = Path(__file__).with_name("model_faults.py")
 
 
-async def test_every_kind_of_fault_ends_as_it_must() -> None:
+async def test_every_kind_of_model_fault_ends_as_specified() -> None:
     spec = importlib.util.spec_from_file_location("model_faults", SCRIPT)
     assert spec is not None
     assert spec.loader is not None

@@ -78,7 +78,7 @@ async def test_a_kernel_that_refuses_each_thread_leaves_no_prompt_unanswered(
 
 
 @pytest.mark.parametrize("is_fresh", [True, False], ids=["from the start", "in the middle"])
-async def test_each_prompt_is_answered_in_words_and_the_next_one_after_it_works(
+async def test_without_new_threads_each_prompt_gets_an_error_and_later_prompts_work(
     tmp_path: Path, *, is_fresh: bool
 ) -> None:
     home = Home(tmp_path)

@@ -117,7 +117,7 @@ def _read_or_refused(root: Path) -> bytes:
 
 
 @posix_only("symlinks")
-def test_a_link_to_itself_is_reported(root: Path) -> None:
+def test_reading_a_circular_link_is_an_error(root: Path) -> None:
     (root / "loop").symlink_to("loop")
     with pytest.raises(ToolError, match="leads nowhere"):
         read_bytes(root / "loop", [root], LIMIT_B)

@@ -89,7 +89,7 @@ def test_a_fault_in_the_middle_puts_the_old_text_back(path: Path) -> None:
     assert kept(path) == []
 
 
-def test_old_text_that_cannot_be_put_back_is_kept_and_restored_at_the_next_read(path: Path) -> None:
+def test_old_text_after_a_failed_write_is_kept_and_restored_at_the_next_read(path: Path) -> None:
     done = traced(path, "ftruncate:error=EIO:when=1", "fallocate:error=EIO:when=2")
     (undo,) = kept(path)
     private = path.parent.parent / "undo"
@@ -128,7 +128,7 @@ def test_per_13_a_kill_in_the_middle_is_undone_by_the_next_read(path: Path, call
     assert kept(path) == []
 
 
-def test_per_13_a_kill_before_the_rename_leaves_a_name_that_the_next_write_removes(
+def test_per_13_a_temporary_file_left_by_a_kill_is_removed_by_the_next_write(
     path: Path,
 ) -> None:
     path.with_name("other").unlink()

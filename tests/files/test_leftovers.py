@@ -118,7 +118,7 @@ def test_a_file_that_is_whole_stays_and_its_undo_file_goes(room: Room, stands: b
     "stands",
     [b"what the user wrote since", OLD[:-1] + b"!", b"", NEW[:70_000] + OLD[70_000:] + b"!"],
 )
-def test_the_old_text_of_a_file_that_others_changed_since_is_kept_for_good_and_reported_once(
+def test_the_undo_text_of_a_file_changed_by_others_is_kept_and_reported_once(
     room: Room, stands: bytes, how: str
 ) -> None:
     room.cut_off(stands)
@@ -155,7 +155,9 @@ def test_an_undo_file_never_takes_the_place_of_another(room: Room) -> None:
 
 
 @pytest.mark.parametrize("size_b", [0, 1, 31, 32, 40_000])
-def test_an_undo_file_that_was_never_whole_goes_and_its_file_stays(room: Room, size_b: int) -> None:
+def test_an_incomplete_undo_file_is_removed_and_its_file_stays_unchanged(
+    room: Room, size_b: int
+) -> None:
     room.cut_off(OLD)
     os.truncate(room.undo, size_b)
     assert (room.read() == OLD, room.kept()) == (True, {})
@@ -236,7 +238,9 @@ def own(room: Room, root: Path) -> str:
     return name
 
 
-def test_per_13_a_half_made_file_is_removed_by_the_next_write_into_its_folder(room: Room) -> None:
+def test_per_13_a_partial_temporary_file_is_removed_by_the_next_write_in_its_folder(
+    room: Room,
+) -> None:
     (room.root / own(room, room.root)).write_bytes(b"half")
     room.write("next", b"")
     assert list_names(room.root) == ("next",)

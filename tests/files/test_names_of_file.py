@@ -8,7 +8,7 @@ from pathlib import Path
 from indwell.files.listing import names_of_file
 
 
-def test_twins_are_found_in_the_folders_that_are_named_and_nowhere_else(tmp_path: Path) -> None:
+def test_hard_links_of_a_file_are_searched_only_in_the_given_folders(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / name).mkdir()
     file = tmp_path / "a" / "x"

@@ -82,7 +82,7 @@ def test_earlier_files_and_unwanted_names_are_not_reported(tmp_path: Path) -> No
         assert ear.wait() == {"last.evil"}
 
 
-def test_without_room_for_more_watches_everything_is_looked_at_again_and_again(
+def test_without_free_watches_every_folder_is_polled(
     tmp_path: Path,
 ) -> None:
     for number in range(5):
@@ -136,7 +136,7 @@ def test_a_flood_of_notices_that_the_kernel_drops_makes_us_look_at_everything(
     assert "lost.evil" in heard
 
 
-def test_the_listener_is_warned_if_names_appear_faster_than_they_are_checked(
+def test_the_listener_is_warned_if_new_names_appear_faster_than_checked(
     tmp_path: Path,
 ) -> None:
     def is_wanted(path: str) -> bool:

@@ -132,7 +132,7 @@ def test_the_kernel_refuses_to_climb_and_to_take_magic_links(root: int) -> None:
 
 
 @pytest.mark.skipif(not beneath.works(), reason="this kernel has no openat2")
-def test_renames_elsewhere_do_not_make_it_fail(root: int, tmp_path: Path) -> None:
+def test_renames_of_other_files_do_not_make_openat2_fail(root: int, tmp_path: Path) -> None:
     is_over = threading.Event()
     (tmp_path / "x").mkdir()
 

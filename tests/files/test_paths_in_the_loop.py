@@ -94,7 +94,7 @@ async def test_fs_01_a_sibling_whose_name_begins_like_the_workspace_is_outside(
 
 
 @pytest.mark.parametrize("path", HOSTILE, ids=repr)
-async def test_fs_02_a_hostile_path_is_an_error_in_words_and_reaches_nothing_outside(
+async def test_fs_02_a_hostile_path_is_an_error_and_reaches_no_file_outside(
     folder: Path, path: str
 ) -> None:
     path = path.replace("{w}", str(folder))
@@ -189,7 +189,9 @@ async def test_fs_06_a_path_that_is_no_regular_file_is_refused_at_once(folder: P
 
 
 @posix_only("symlinks")
-async def test_fs_07_a_spilled_text_uses_no_name_that_somebody_else_prepared(folder: Path) -> None:
+async def test_fs_07_a_spilled_text_is_not_written_to_a_file_prepared_by_others(
+    folder: Path,
+) -> None:
     """Scratch files stand in the session's own folder, for the user alone, and never on a link."""
     (folder / "long").write_bytes("".join(f"line {number}\n" for number in range(60_000)).encode())
     results, world = await run(folder, call("bash", "c1", command="cat long"), answers=("once",))
@@ -219,9 +221,7 @@ FORGED = [
 
 @posix_only("names")
 @pytest.mark.parametrize("name", FORGED, ids=ascii)
-async def test_fs_14_a_name_that_forges_something_is_escaped_wherever_it_is_reported(
-    folder: Path, name: str
-) -> None:
+async def test_fs_14_a_forged_file_name_is_escaped_in_every_report(folder: Path, name: str) -> None:
     (folder / "sub" / name).write_bytes(b"needle\n")
     results, world = await run(
         folder,
@@ -265,7 +265,9 @@ async def test_fs_15_an_edit_of_a_deleted_file_is_a_conflict_and_does_not_recrea
     assert list(list_names(folder)) == (["other", "sub"] if is_renamed else ["sub"])
 
 
-async def test_fs_18_a_write_that_cannot_be_is_one_error_and_leaves_no_part(folder: Path) -> None:
+async def test_fs_18_an_impossible_write_is_one_error_and_leaves_no_partial_file(
+    folder: Path,
+) -> None:
     (folder / "file").write_bytes(b"old\n")
     results, _ = await run(
         folder,

@@ -20,7 +20,7 @@ def test_a_private_file_is_for_the_user_alone(tmp_path: Path) -> None:
 
 
 @posix_only("symlinks")
-def test_a_private_file_takes_nobody_elses_name(tmp_path: Path) -> None:
+def test_a_private_file_is_not_written_through_an_existing_link(tmp_path: Path) -> None:
     (tmp_path / "target").write_bytes(b"old")
     (tmp_path / "a").symlink_to("target")
     with pytest.raises(FileExistsError):
@@ -60,7 +60,7 @@ def test_a_failed_private_write_keeps_the_old_file_and_leaves_no_partial_file(
 
 @posix_only("modes")
 @pytest.mark.parametrize("replace", [replace_own, replace_durable])
-def test_a_file_is_replaced_and_only_the_user_may_read_it(tmp_path, replace) -> None:
+def test_a_replaced_private_file_is_readable_only_by_the_user(tmp_path, replace) -> None:
     replace(tmp_path / "kept", b"one")
     replace(tmp_path / "kept", b"two")
     assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("kept", b"two")]

@@ -128,7 +128,7 @@ def test_only_a_regular_file_is_opened(tmp_path: Path) -> None:
 
 
 @posix_only("kernel")
-def test_a_copy_between_file_systems_is_made_by_hand(tmp_path: Path) -> None:
+def test_a_copy_between_file_systems_falls_back_to_read_and_write(tmp_path: Path) -> None:
     shared = Path("/dev/shm")
     if not shared.is_dir() or shared.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("needs a second file system")

@@ -306,13 +306,13 @@ def test_too_many_short_names_in_one_path_count_as_protected() -> None:
     assert matches_any("/".join(["EN1234~1"] * 40), SECRETS)
 
 
-def test_a_chat_is_one_in_every_spelling() -> None:
+def test_a_chat_file_is_recognised_in_every_spelling_of_its_name() -> None:
     assert [is_chat(one) for one in ("a.chat.md", "A.CHAT.MD. ", "a.chat.md:x", "a.md")] == [
         True, True, True, False,
     ]  # fmt: skip
 
 
-def test_an_unknown_dot_name_is_one_in_every_spelling() -> None:
+def test_an_unknown_dot_name_is_recognised_in_every_spelling() -> None:
     names = (".foo", ".FOO::$DATA", ".foo. ", ".gitignore", "foo~1")
     assert [is_unknown(one) for one in names] == [True, True, True, False, False]
 
@@ -338,7 +338,7 @@ def test_a_short_name_is_known_by_its_form(name: str, *, is_one: bool) -> None:
     assert is_short_name(name) == is_one
 
 
-def test_names_fold_as_the_strictest_disk_folds_them() -> None:
+def test_file_names_are_case_folded_by_the_rules_of_the_strictest_disk() -> None:
     assert folded("\u212aelvin \u017f \u0131 \u0130 stra\u00dfe") == "kelvin s i i strasse"
     assert folded("cafe\u0301") == folded("CAF\u00c9") == "caf\u00e9"
     ignorable = "".join(map(chr, (*range(0x200C, 0x2010), *range(0x202A, 0x202F))))

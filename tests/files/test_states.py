@@ -5,7 +5,7 @@ import os
 from indwell.files.listing import RACY_NS, state_of
 
 
-def test_a_file_looks_the_same_until_it_is_changed(tmp_path) -> None:
+def test_the_state_of_a_file_changes_only_with_the_file(tmp_path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"one")
     first = state_of(path)

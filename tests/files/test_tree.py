@@ -27,7 +27,7 @@ def paths(tree: Tree) -> set[str]:
     return {one.path for one in tree.look().found}
 
 
-def test_only_what_is_wanted_is_found_and_shut_folders_are_not_entered_deeply(
+def test_a_tree_finds_only_wanted_files_and_skips_excluded_folders(
     tmp_path: Path,
 ) -> None:
     for name in ("w1", "a/w2", "a/b/w3", "node_modules/w4", "node_modules/x/w5", "a/other"):

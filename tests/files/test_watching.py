@@ -187,7 +187,7 @@ def test_reading_a_watched_file_is_not_a_change(watch: FolderWatch, tmp_path: Pa
     assert heard(watch, bool) == {end}
 
 
-def test_neighbours_and_folders_below_are_not_business_of_it(
+def test_a_file_watch_ignores_other_files_and_subfolders(
     watch: FolderWatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.py"
@@ -237,7 +237,7 @@ def test_sys_05_above_the_limit_of_watched_folders_files_are_polled_instead(
     assert heard(watch, lambda found: paths[-1] in found) == {paths[-1]}
 
 
-def test_sys_05_a_folder_in_a_storm_of_events_is_not_listened_to_any_longer(
+def test_sys_05_a_folder_with_a_storm_of_events_is_no_longer_watched(
     watch: FolderWatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.py"

@@ -141,7 +141,9 @@ def test_fs_08_a_group_that_we_may_give_stays(path: Path) -> None:
 
 
 @posix_only("owners")
-def test_fs_08_a_group_that_we_may_not_give_is_kept_by_writing_in_place(open_path: Path) -> None:
+def test_fs_08_a_file_of_a_foreign_group_is_written_in_place_to_keep_the_group(
+    open_path: Path,
+) -> None:
     open_path.parent.chmod(0o777)
     os.chown(open_path, SELF, OTHER)
     open_path.chmod(0o660)

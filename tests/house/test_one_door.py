@@ -61,7 +61,7 @@ def _is_direct(kind: str, called: ast.expr) -> bool:
     return kind == "disk" and isinstance(called, ast.Name) and called.id == "open"
 
 
-def test_only_the_door_does_it() -> None:
+def test_only_the_allowed_modules_use_processes_network_and_disk() -> None:
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
@@ -73,7 +73,7 @@ def test_only_the_door_does_it() -> None:
     assert found == {}
 
 
-def test_the_search_finds_what_it_looks_for() -> None:
+def test_the_search_for_forbidden_uses_finds_each_kind() -> None:
     bad = ast.parse("import subprocess\nimport httpx2\nPath('x').write_text('y')\nopen('x')\n")
     assert [list(uses(kind, bad)) for kind in ("process", "network", "disk")] == [[1], [2], [3, 4]]
 

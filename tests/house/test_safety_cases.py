@@ -89,7 +89,7 @@ def test_titles_are_read_from_typescript_but_not_of_skipped_tests() -> None:
     assert titles_in(source) == ["UI-01 a", "UI-02: b", "UI-03 ${x}"]
 
 
-def test_every_case_of_these_areas_is_done_or_has_a_reason() -> None:
+def test_every_safety_case_of_these_areas_has_a_test_or_a_reason() -> None:
     wanted = [
         case["id"] for case in shared_cases("safety.json") if case["id"].split("-")[0] in AREAS
     ]

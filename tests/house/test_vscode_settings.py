@@ -52,7 +52,7 @@ def test_a_workspace_can_override_only_harmless_user_settings() -> None:
     }
 
 
-def test_settings_of_the_server_are_not_set_until_the_user_sets_them() -> None:
+def test_vscode_settings_of_the_server_have_no_defaults() -> None:
     unset = (None, [], "", "config")
     assert [name for name, it in for_the_server().items() if it["default"] not in unset] == []
 
@@ -89,7 +89,7 @@ def test_every_vscode_setting_has_a_description() -> None:
     assert [name for name, it in settings().items() if len(it["markdownDescription"]) < 30] == []
 
 
-def test_every_command_of_the_server_is_one_of_the_palette() -> None:
+def test_every_command_of_the_server_is_in_the_command_palette() -> None:
     offered = {entry["command"] for entry in manifest()["contributes"]["commands"]}
     assert set(COMMAND_NAMES) <= offered
 

@@ -193,7 +193,7 @@ async def test_the_task_is_included_though_the_server_was_started_again_and_then
     assert "count the carts. Never touch r1.py" in said
 
 
-async def test_the_new_session_is_told_which_changes_of_the_old_one_wait_for_a_verdict(
+async def test_the_new_session_is_told_of_pending_changes_of_the_old_session(
     home: Home,
 ) -> None:
     home.configure(SMALL)

@@ -77,5 +77,5 @@ def test_no_script_runs_python_without_asserts() -> None:
 
 
 @pytest.mark.parametrize("text", ["ResourceWarning: unclosed <socket>", "Task was destroyed but"])
-def test_the_search_finds_what_it_looks_for(text) -> None:
+def test_the_search_for_forbidden_uses_finds_each_kind(text) -> None:
     assert BAD.search(text)

@@ -19,7 +19,7 @@ WINDOW = 6_000
 
 @pytest.mark.parametrize("preset", sorted(PRESETS.keys() - {"none"}))
 @pytest.mark.parametrize("name", ["sweagent", "tau"])
-def test_any_beginning_of_a_session_gives_the_requests_that_the_whole_gives(
+def test_any_prefix_of_a_session_gives_the_same_requests_as_the_whole_session(
     name: str, preset: str
 ) -> None:
     dice = Random(7)
@@ -54,7 +54,7 @@ def test_the_same_session_gives_the_same_bytes_again(preset: str) -> None:
     assert _bodies(messages, preset) == _bodies(messages, preset)
 
 
-def test_without_compaction_each_request_begins_as_the_one_before_it() -> None:
+def test_without_compaction_each_request_begins_with_the_previous_request() -> None:
     for messages in recorded_sessions("tau"):
         requests = [request for _, request in played(messages, PRESETS["none"], window=200_000)]
         for before, after in pairwise(requests):

@@ -26,7 +26,7 @@ LAYERS = ("digest", "regions", "collapse", "trim")
 
 
 @given(st.lists(st.tuples(st.sampled_from(LAYERS), st.integers(-50, 3_000)), max_size=200))
-def test_there_are_never_more_than_three_actions_of_a_layer_whatever_they_gain(actions) -> None:
+def test_a_compaction_layer_acts_at_most_three_times(actions) -> None:
     climb, tokens, taken = Climb(100_000, force=True), 100_000, list[str]()
     for layer, gain in actions:
         if layer in climb.out:

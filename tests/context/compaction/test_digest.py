@@ -67,7 +67,7 @@ def shown(now: Conversation) -> str:
     )
 
 
-def test_a_line_that_names_what_the_agent_wrote_stays_and_its_neighbours_go():
+def test_a_digest_keeps_a_line_with_a_name_that_the_agent_wrote():
     listing = FILLER + "shop/cart.py:12: def total_price(items)\n" + FILLER
     now = with_call(started(), 1, listing)
     now = with_call(now, 2, "ok", said="I look at total_price in shop/cart.py next.")

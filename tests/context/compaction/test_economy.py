@@ -58,7 +58,7 @@ def test_without_a_cache_whatever_gets_shorter_pays():
     assert not pays(freed=0, rewritten=0, growth=700, facts=facts)
 
 
-def test_growth_is_of_what_came_not_of_what_is_left():
+def test_conversation_growth_counts_new_messages_and_not_compacted_messages():
     def message(role, tokens):
         return Message(role, (Text("x", Meta(tier=1, source="user", tokens=tokens - 4)),), 1)
 

@@ -34,7 +34,7 @@ def test_the_tail_is_the_newest_turns_up_to_a_number_of_tokens() -> None:
     assert tail_start(now.messages, turns=4, tokens=20_000, window=900_000) == 0
 
 
-def test_the_tail_of_a_long_turn_is_counted_in_rounds_up_to_a_quarter_of_the_window() -> None:
+def test_the_kept_tail_of_a_long_turn_takes_at_most_a_quarter_of_the_window() -> None:
     now = turned(empty(), 1, [code(60)] * 20)
     start = tail_start(now.messages, turns=4, tokens=0, window=30_000)
     assert start == len(now.messages) - 8

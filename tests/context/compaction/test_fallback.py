@@ -48,7 +48,7 @@ def test_extraction_is_a_usable_summary_within_its_target() -> None:
     assert "- I look at 1.3." in text
 
 
-def test_a_simulated_summary_has_the_size_that_was_asked_for_and_lines_word_for_word() -> None:
+def test_a_simulated_summary_has_the_requested_size_and_verbatim_lines() -> None:
     plan = plan_of(turned(empty(), 1, [code(300)] * 8))
     seen = f"{code(300)}\n" + "\n".join(f"I look at 1.{n}." for n in range(8))
     for ratio in (0.05, 0.2):

@@ -95,7 +95,7 @@ def test_a_result_of_ten_megabytes_is_cut_and_the_turn_continues(preset: str) ->
 
 
 @pytest.mark.parametrize("preset", ALL)
-def test_words_larger_than_the_window_are_a_clear_error_that_names_them(preset: str) -> None:
+def test_a_prompt_larger_than_the_window_is_an_error_that_names_the_turn(preset: str) -> None:
     now = turned(empty(8_000), preset, 1, "short")
     with pytest.raises(ConversationTooLarge, match="the prompt of turn 2"):
         turned(now, preset, 2, "short", words="word and word " * 10_000)

@@ -50,7 +50,7 @@ def test_a_result_shorter_than_its_placeholder_is_not_replaced() -> None:
     assert wanted(Micro(keep=3), now) is None
 
 
-def test_snip_keeps_the_first_and_last_three_lines_and_says_how_many_it_cut() -> None:
+def test_snip_keeps_three_lines_at_both_ends_and_counts_the_cut_lines() -> None:
     now = turned(empty(), 1, [LONG, "seen last"])
     step = wanted(Snip(), now)
     assert isinstance(step, CompactionStep)

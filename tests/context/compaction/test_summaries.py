@@ -130,7 +130,7 @@ def test_a_kept_tail_that_is_too_large_is_cut_only_as_needed() -> None:
     assert step.spills[0].text == code(2_000)
 
 
-def test_the_users_words_beyond_an_eighth_of_the_window_go_to_a_file_that_is_named() -> None:
+def test_user_words_beyond_an_eighth_of_the_window_go_to_a_named_file() -> None:
     now = empty(16_000)
     for turn in range(1, 9):
         now = turned(now, turn, [LONG], words=f"Turn {turn}: " + "more and more. " * 100)
@@ -180,7 +180,7 @@ def test_a_summary_says_its_range_and_where_the_transcript_is_and_opens_no_tag()
     )
 
 
-def test_a_summary_that_makes_nothing_smaller_is_cut_and_a_card_without_room_left_out() -> None:
+def test_a_too_long_summary_is_cut_and_a_too_large_task_card_is_left_out() -> None:
     now = turned(empty(), 1, [LONG] * 5)
     plan = plan_of(Collapse(), now)
     taken(now, apply_summary(now, plan, "on and on " * 20_000))

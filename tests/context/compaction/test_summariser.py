@@ -50,7 +50,7 @@ def test_a_reply_may_have_the_target_and_200_more() -> None:
     assert output_limit(100) == 1_000
 
 
-def test_a_layer_that_gains_too_little_twice_waits_until_the_conversation_has_grown() -> None:
+def test_a_compaction_layer_with_two_poor_runs_pauses_until_the_conversation_grows() -> None:
     once = after_run(Restraint(), "snip", 10_000, 9_500)
     assert failed(once, 10_000) == frozenset()
     twice = after_run(once, "snip", 10_000, 9_500)
@@ -59,7 +59,7 @@ def test_a_layer_that_gains_too_little_twice_waits_until_the_conversation_has_gr
     assert failed(after_run(twice, "snip", 12_000, 9_000), 10_000) == frozenset()
 
 
-def test_a_good_run_between_two_poor_ones_counts() -> None:
+def test_a_good_compaction_run_between_two_poor_runs_prevents_a_pause() -> None:
     state = Restraint()
     for after in (9_500, 8_000, 9_500):
         state = after_run(state, "snip", 10_000, after)

@@ -48,7 +48,7 @@ def test_transcript_files_of_repeated_summaries_grow_linearly_with_the_conversat
     assert sum(map(len, written.values())) < 1.5 * said
 
 
-def test_a_later_wider_summary_names_the_same_files_and_no_more_than_the_ends_of_many() -> None:
+def test_a_later_wider_summary_names_the_same_transcript_files_and_shortens_a_long_list() -> None:
     now = turned(empty(), 1, [code(1_000, "a"), "b", "c", "d"])
     first = files_of(now)
     now = summarised(now, planned(now))
@@ -65,7 +65,7 @@ def test_a_later_wider_summary_names_the_same_files_and_no_more_than_the_ends_of
     assert [one.name for one in more.spills][: len(names) - 1] == names[:-1]
 
 
-def test_a_part_in_the_middle_names_only_the_files_that_it_is_in() -> None:
+def test_a_summary_of_a_middle_part_names_only_its_own_transcript_files() -> None:
     now = turned(empty(), 1, [code(1_500, f"f{n}") for n in range(6)])
     whole = files_of(now)
     plan = SummarySpan("regions", 5, 7, now.messages[5:7], (), "part of turn 1", 100)

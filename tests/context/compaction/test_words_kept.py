@@ -125,7 +125,7 @@ def test_a_long_prompt_leaves_when_its_turn_is_over() -> None:
         assert [spill.text for spill in plan.spills] == ([] if stays else [f"[turn 1]\n{prompt}"])
 
 
-def test_words_that_join_what_a_summary_became_are_found_with_it() -> None:
+def test_user_words_merged_into_a_summary_message_are_kept() -> None:
     now = turned(empty(60_000), 1, [LONG] * 3, reply="Done 1.")
     summary = (
         Message("user", (words("Do number 1."), words("sum", "compactor")), 1),

@@ -63,7 +63,7 @@ def test_a_fact_goes_to_the_end_and_all_else_stays() -> None:
     assert with_fact(page, KEPT) == f"{page}\r\n{fact_line(KEPT)}\r\n"
 
 
-def test_a_correction_takes_the_place_of_what_it_corrects() -> None:
+def test_a_corrected_fact_replaces_the_old_fact() -> None:
     page = "- one\n- Tests run with `make`. <!-- 2026-01-01 -->\n- three\n"
     changed = with_fact(page, KEPT, "Tests run with `make`.")
     assert changed == f"- one\n{fact_line(KEPT)}\n- three\n"
@@ -74,7 +74,7 @@ def test_a_correction_takes_the_place_of_what_it_corrects() -> None:
     ("page", "why"),
     [("- x\n" * MOST_FACTS, "holds 500 facts"), ("- one\n```sh\nmake\n", "has no end")],
 )
-def test_a_fact_that_nobody_would_find_is_not_taken(page, why) -> None:
+def test_a_fact_without_searchable_words_is_refused(page, why) -> None:
     with pytest.raises(ToolError, match=why):
         with_fact(page, KEPT)
 

@@ -53,7 +53,7 @@ async def test_a_chat_is_written_sent_and_answered_in_every_editor(home, kind) -
         assert draft_of(text) is not None
 
 
-async def test_the_running_turn_is_steered_others_wait_and_it_can_be_stopped(home) -> None:
+async def test_a_chat_steers_its_running_turn_queues_other_prompts_and_stops_the_turn(home) -> None:
     gate = asyncio.Event()
     read = say("Looking.", calls=[("read_file", '{"path": "shop.py"}')])
     script = [held(read, gate), say("Steered."), say("Second answer."), held(say("Third."), None)]
@@ -111,7 +111,7 @@ async def test_text_typed_during_an_answer_in_the_chat_is_kept(home, kind) -> No
         assert stands.count("Wordafterword." * 40) == 1
 
 
-async def test_a_chat_continues_tomorrow_and_shows_what_it_missed(home) -> None:
+async def test_a_chat_reopened_in_another_server_continues_and_shows_missed_turns(home) -> None:
     async with LoopbackEndpoint([say("One."), say("Two."), say("Three.")]) as endpoint:
         async with editing(home, endpoint.base_url) as editor:
             buffer = await chat(editor)
@@ -236,7 +236,7 @@ async def test_a_server_that_is_killed_in_the_middle_loses_no_words(home) -> Non
             assert "Whole." in buffer.text
 
 
-async def test_commands_of_a_chat_do_what_they_say(home) -> None:
+async def test_slash_commands_in_a_chat_work(home) -> None:
     async with LoopbackEndpoint([]) as endpoint, editing(home, endpoint.base_url) as editor:
         buffer = await chat(editor)
         write(editor, buffer, "/mode plan")

@@ -144,7 +144,7 @@ def turn(number: int, answer: str) -> RecordedTurn:
     return recorded_turn(number, f"ask {number}", TextAdded(number, answer))
 
 
-def test_a_document_gets_the_turns_that_it_missed_once_and_above_the_draft() -> None:
+def test_a_chat_gets_missed_turns_once_and_above_the_draft() -> None:
     text = new_text("s-1", [turn(1, "one")]) + "my draft"
     turns = [turn(1, "one"), turn(2, "## You\n\nevil")]
     now = caught_up(text, turns, "s-1")
