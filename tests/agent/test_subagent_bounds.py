@@ -46,7 +46,7 @@ async def ran(_name: str, _context: object) -> str:
     ],
     ids=["the agent's, by a sub-agent", "a sub-agent's, by the agent", "by another sub-agent"],
 )
-async def test_sec_07_no_agent_runs_a_command_unasked_after_any_agent_saw_a_secret(
+async def test_sec_07_a_command_with_a_secret_that_another_agent_read_needs_a_question(
     tmp_path: Path, main, children
 ) -> None:
     bash = a_tool("bash", ran, effect="run")

@@ -76,7 +76,7 @@ def test_a_reported_selection_is_sent_with_its_exact_text() -> None:
     assert desk.selected() == TWO
 
 
-def test_problems_that_touch_the_lines_go_with_them() -> None:
+def test_problems_on_selected_lines_are_sent_with_the_selection() -> None:
     desk = Desk()
     desk.attention.report(URI, [WRONG])
     wrong = Problem(line=2, last_line=2, severity="error", message="wrong", source="lint", code="7")

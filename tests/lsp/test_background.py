@@ -84,7 +84,7 @@ async def test_a_command_that_cannot_be_stopped_is_reported(tmp_path: Path) -> N
         assert running(marker) != []
 
 
-async def test_a_plain_editor_stops_it_by_a_button(tmp_path: Path) -> None:
+async def test_a_button_in_a_plain_editor_stops_a_background_command(tmp_path: Path) -> None:
     async with a_server(tmp_path) as (editor, _, marker):
         offered: list[tuple[str, ...]] = []
 

@@ -96,7 +96,7 @@ async def test_a_model_that_takes_no_tools_is_reported_with_the_way_out(desk) ->
     desk.home.logs()
 
 
-async def test_an_endpoint_out_of_reach_is_reported_while_it_is_tried_again(desk, tmp_path) -> None:
+async def test_an_unreachable_endpoint_is_reported_during_the_retries(desk, tmp_path) -> None:
     home = Home(tmp_path)
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))  # taken, and nobody listens
@@ -183,7 +183,7 @@ async def test_text_typed_during_an_edit_is_kept(desk) -> None:
     assert buffer.text == "# mine\n" + MENDED
 
 
-async def test_an_edit_that_takes_too_long_is_withdrawn_and_can_be_made_again(desk) -> None:
+async def test_a_timed_out_edit_is_withdrawn_and_can_be_repeated(desk) -> None:
     buffer = desk.fresh()
     desk.editor.hold, gate = asyncio.Event(), asyncio.Event()
     turn = asyncio.create_task(
@@ -232,7 +232,7 @@ async def test_a_code_action_on_text_that_moved_reports_the_move(desk) -> None:
     ) in asked
 
 
-async def test_two_empty_replies_end_the_turn_with_what_to_do_and_give_the_words_back(
+async def test_two_empty_replies_fail_the_turn_with_advice_and_return_the_prompt(
     desk: Desk,
 ) -> None:
     desk.fresh()

@@ -113,7 +113,7 @@ async def test_without_a_workspace_folder_a_command_asks_to_open_a_folder(home) 
     ]
 
 
-async def test_commands_say_what_they_lack(home) -> None:
+async def test_commands_report_what_is_missing(home) -> None:
     variables = home.environment(INDWELL_PROVIDER="scripted")
     async with editing(home, environment=variables) as editor:
         await editor.execute("indwell.fix", {"uri": "file:///not/open.py"})

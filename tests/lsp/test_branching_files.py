@@ -100,7 +100,7 @@ async def test_edt_20_a_rewind_asks_before_the_users_edits_are_lost(home) -> Non
 
 
 @pytest.mark.parametrize("typed", ["", "# mine\n"])
-async def test_files_taken_back_reach_the_disk_but_what_the_user_typed_stays_unsaved(
+async def test_files_reverted_by_a_rewind_are_saved_but_typed_text_stays_unsaved(
     home, typed
 ) -> None:
     script = [
@@ -177,7 +177,7 @@ async def test_text_saved_by_the_user_during_a_command_is_not_rewound(home) -> N
     assert "theirs.txt" not in home.files
 
 
-async def test_a_rewind_without_the_record_of_changes_leaves_the_files_and_reports_it(
+async def test_a_rewind_without_recorded_changes_keeps_the_files_and_reports_that(
     home,
 ) -> None:
     script = [

@@ -202,7 +202,7 @@ async def stopped(editor: StubEditor, edits: BufferEdits) -> float:
 
 
 @in_no_time
-async def test_edt_19_a_turn_that_is_stopped_withdraws_its_edit_and_lets_go_in_time() -> None:
+async def test_edt_19_a_cancelled_turn_withdraws_its_edit_and_ends_in_time() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.ignores
     edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
@@ -254,7 +254,7 @@ async def test_an_abandoned_edit_that_cannot_be_applied_any_longer_is_not_report
 
 
 @in_no_time
-async def test_edt_04_an_unanswered_edit_is_in_the_way_of_the_next_until_its_fate_is_seen() -> None:
+async def test_edt_04_an_unanswered_edit_blocks_the_next_edit_until_its_result_is_known() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.ignores
     edits = edits_of(editor)
@@ -342,7 +342,7 @@ async def test_edt_04_a_late_no_lets_the_next_edit_pass() -> None:
 
 
 @in_no_time
-async def test_edt_01_an_editor_that_never_answers_and_applies_leaves_nobody_waiting() -> None:
+async def test_edt_01_an_edit_applied_without_an_answer_leaves_no_waiting_task() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.applies_silently
     before = asyncio.all_tasks()
@@ -396,7 +396,7 @@ async def test_edt_07_typing_while_an_edit_is_computed_wins_over_the_edit(n_line
 
 
 @in_no_time
-async def test_an_annotated_edit_says_who_wants_it_and_why() -> None:
+async def test_an_annotated_edit_names_its_author_and_reason() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.features = ClientFeatures(annotations=True)
     await change(editor)
@@ -429,7 +429,7 @@ async def test_a_crlf_buffer_keeps_its_line_breaks() -> None:
 
 
 @given(texts, texts, st.sampled_from(ENCODINGS))
-def test_the_edits_make_any_text_of_any_other_and_touch_only_what_differs(
+def test_buffer_edits_turn_any_text_into_any_other_and_touch_only_differences(
     before, after, encoding
 ) -> None:
     lines = [f"{number} 😀\r\n" for number in range(3)]

@@ -113,7 +113,7 @@ async def test_stopping_a_turn_is_a_code_action_while_one_runs(desk) -> None:
     assert (await asked).ending == "cancelled"
 
 
-async def test_an_answer_that_had_begun_is_kept_as_far_as_it_came(desk) -> None:
+async def test_a_cancelled_answer_keeps_the_part_already_received(desk) -> None:
     desk.endpoint.gone.clear()
     desk.editor.events.clear()
     desk.playlist.play(stream(chunk({"content": "The beginning"}), HANG), say("Again."))
@@ -142,7 +142,7 @@ async def test_words_that_the_model_never_answered_return(desk) -> None:
     assert "my long prompt" not in desk.endpoint.seen[-1].raw.decode()
 
 
-async def test_with_nothing_running_there_is_nothing_to_cancel(desk) -> None:
+async def test_cancel_without_a_running_turn_returns_false(desk) -> None:
     assert await desk.editor.execute("indwell.cancel") is False
 
 

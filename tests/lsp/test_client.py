@@ -155,7 +155,7 @@ async def test_an_editor_with_progress_is_not_woken() -> None:
     assert line.heard == []
 
 
-async def test_a_question_is_shown_whole_and_its_answer_is_the_title_that_was_meant() -> None:
+async def test_a_question_with_a_long_text_returns_the_original_title_of_the_answer() -> None:
     line = Line()
     long = "x" * (2 * MESSAGE_LIMIT)
     assert await Client(line).choose(f"{EVIL}\n{long}", (f"Use {EVIL}\n", "Not now"), 1.0) == (

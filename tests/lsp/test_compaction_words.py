@@ -50,7 +50,7 @@ def reads(n_rounds: int, *, n_at_once: int = 1, summary: Answer = SUMMARY) -> Ca
     return answer
 
 
-async def test_slash_compact_says_what_came_of_it_in_numbers(home: Home) -> None:
+async def test_the_compact_command_reports_its_effect_in_numbers(home: Home) -> None:
     home.configure(REGIONS)
     async with (
         LoopbackEndpoint(strictly(reads(6))) as endpoint,
@@ -66,7 +66,7 @@ async def test_slash_compact_says_what_came_of_it_in_numbers(home: Home) -> None
         assert "summing up part of turn 1" in [one.get("message") for one in editor.events]
 
 
-async def test_the_command_says_in_a_plain_editor_that_there_is_nothing_to_shorten(
+async def test_the_compact_command_tells_a_plain_editor_if_nothing_can_be_shortened(
     home: Home,
 ) -> None:
     async with (
@@ -224,7 +224,7 @@ async def test_a_plain_editor_keeps_the_warning_that_overhead_leaves_no_room(hom
         assert "leave little of the 2,000 tokens" in told
 
 
-async def test_a_plain_editor_is_offered_the_new_session_and_continues_in_it(home: Home) -> None:
+async def test_a_plain_editor_is_offered_a_new_session_and_continues_there(home: Home) -> None:
     home.configure(SMALL)
     async with (
         LoopbackEndpoint(strictly(reads(1, n_at_once=3))) as endpoint,

@@ -107,7 +107,7 @@ async def test_a_model_that_the_user_does_not_allow_is_not_chosen() -> None:
     assert configuration.settings.model == "a"
 
 
-async def test_by_hand_the_user_picks_whatever_the_endpoint_offers() -> None:
+async def test_the_user_can_choose_any_model_that_the_endpoint_offers() -> None:
     users = Users(model="a")
     configuration = await configured(users)
     with pytest.raises(
@@ -261,7 +261,7 @@ async def test_a_turn_uses_the_folder_settings_without_an_earlier_request_for_se
         ("auto", ["ask"], "ask"),
     ],
 )
-async def test_an_approved_plan_is_carried_out_in_the_mode_that_was_before_it(
+async def test_an_approved_plan_is_carried_out_in_the_mode_before_plan_mode(
     own, chosen, then
 ) -> None:
     configuration = await configured(Users(mode=own))

@@ -137,7 +137,7 @@ def test_an_empty_diagnostics_list_without_a_source_does_not_verify_an_edit() ->
     run(main())
 
 
-def test_a_checker_that_has_not_looked_at_a_new_file_is_named() -> None:
+def test_a_checker_that_has_not_checked_a_new_file_is_named() -> None:
     """No push is there for a file that the editor has not opened; or none names a version yet."""
 
     async def main() -> None:
@@ -155,7 +155,7 @@ def test_a_checker_that_has_not_looked_at_a_new_file_is_named() -> None:
     run(main())
 
 
-def test_a_list_without_a_version_verifies_nothing_and_says_what_was_before() -> None:
+def test_a_diagnostics_list_without_a_version_shows_old_problems_and_does_not_verify() -> None:
     async def main() -> None:
         desk = Desk()
         why = {PATH: ("the editor does not say which text it checked",)}
@@ -168,7 +168,7 @@ def test_a_list_without_a_version_verifies_nothing_and_says_what_was_before() ->
     run(main())
 
 
-def test_each_checker_counts_for_the_version_that_it_looked_at() -> None:
+def test_each_checkers_result_counts_only_for_the_checked_document_version() -> None:
     async def main() -> None:
         desk = Desk()
         desk.say(source("ruff", version=1), source("pyright", WRONG, version=1))
@@ -295,7 +295,7 @@ def test_a_checker_that_stops_reporting_is_waited_for_less_and_less() -> None:
     run(main())
 
 
-def test_a_document_of_which_nothing_ever_came_is_waited_for_shortly() -> None:
+def test_the_gate_waits_only_briefly_for_a_document_without_any_diagnostics() -> None:
     async def main() -> None:
         desk = Desk()
         desk.push(uri=OTHER.as_uri())
@@ -349,7 +349,7 @@ def test_a_closed_file_has_no_version_that_could_be_verified() -> None:
     run(main())
 
 
-def test_an_editor_that_can_is_asked_and_waits_itself() -> None:
+def test_an_editor_with_diagnostics_support_is_asked_and_waits_for_checkers() -> None:
     async def main() -> None:
         desk = Desk("diagnostics")
         ours = types.Diagnostic(range=WRONG.range, message="to review", source="indwell")
@@ -385,7 +385,7 @@ def test_an_editor_that_does_not_answer_a_diagnostics_pull_is_not_asked_for_a_mi
     run(main())
 
 
-def test_the_problems_of_a_code_action_are_some_of_what_was_before() -> None:
+def test_problems_in_a_code_action_request_count_as_old_problems() -> None:
     async def main() -> None:
         desk = Desk()
         desk.source.offer(URI, [WRONG])

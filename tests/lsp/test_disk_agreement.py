@@ -64,7 +64,7 @@ def room(tmp_path) -> Room:
     return Room(tmp_path)
 
 
-async def test_edt_09_unsaved_text_is_read_from_the_buffer_and_is_no_change_on_disk(
+async def test_edt_09_unsaved_text_is_read_from_the_buffer_and_not_reported_as_a_disk_change(
     room,
 ) -> None:
     room.editor.type_text(0, 3, "ONE")
@@ -74,7 +74,7 @@ async def test_edt_09_unsaved_text_is_read_from_the_buffer_and_is_no_change_on_d
 
 
 @pytest.mark.parametrize("dirty", [False, True])
-async def test_edt_10_a_change_on_disk_by_somebody_else_is_reported_once_and_noted_at_each_read(
+async def test_edt_10_an_outside_disk_change_is_reported_once_and_noted_at_each_read(
     room, dirty
 ) -> None:
     if dirty:

@@ -218,7 +218,7 @@ async def test_more_calls_than_a_reply_may_have_are_not_run(tmp_path) -> None:
         assert "toolStarted" not in editor.kinds()
 
 
-async def test_an_editor_that_refuses_the_request_itself_is_reported(tmp_path) -> None:
+async def test_an_editor_that_refuses_a_model_request_is_reported(tmp_path) -> None:
     async def fail(_params: status.CompleteParams) -> status.CompleteResult:
         raise JsonRpcException("the window closes", -32803)
 

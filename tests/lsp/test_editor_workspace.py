@@ -246,7 +246,7 @@ async def test_a_file_that_was_closed_without_saving_is_not_edited_blindly(room)
     assert room.on_disk == BEFORE
 
 
-async def test_with_nothing_unsaved_there_is_nothing_to_settle(room) -> None:
+async def test_without_unsaved_text_settling_does_nothing(room) -> None:
     assert await room.workspace.settle() == Settlement()
 
 
@@ -278,7 +278,7 @@ async def test_the_user_s_unsaved_text_never_goes_to_disk(room, first) -> None:
     assert (room.on_disk, room.editor.text) == (BEFORE, "ONE\n2\n")
 
 
-async def test_a_rich_editor_saves_the_user_s_text_itself(room) -> None:
+async def test_an_editor_with_save_support_saves_unsaved_text_on_request(room) -> None:
     room.editor.features = ClientFeatures(experimental=frozenset({"save"}))
     room.editor.type_text(0, 3, "ONE")
     assert await room.workspace.settle() == Settlement(saved=(room.path,))

@@ -37,7 +37,7 @@ async def test_edt_01_an_edit_that_is_applied_and_never_answered_is_done_at_once
     assert (room.text, room.on_disk) == (MENDED, SOURCE)
 
 
-async def test_edt_01_the_turn_continues_after_an_edit_that_nobody_answered(tmp_path) -> None:
+async def test_edt_01_the_turn_continues_after_an_edit_without_an_answer(tmp_path) -> None:
     (tmp_path / "work").mkdir()
     room = Room(tmp_path / "work", PLAIN.behaving(takes=False, answer="never"))
     room.editor.workspace = type(room.editor.workspace)(
@@ -71,7 +71,7 @@ async def test_edt_01_the_turn_continues_after_an_edit_that_nobody_answered(tmp_
     ids=["reason", "no reason", "error", "null"],
 )
 @in_no_time
-async def test_edt_02_an_edit_that_was_refused_is_reported_and_does_not_go_to_disk(
+async def test_edt_02_an_edit_refused_by_the_editor_is_reported_and_not_written_to_disk(
     tmp_path, changed, words
 ) -> None:
     room = Room(tmp_path, PLAIN.behaving(takes=False, **changed))
@@ -95,7 +95,9 @@ async def test_edt_02_a_user_who_is_asked_and_says_no_is_noticed(tmp_path) -> No
 
 
 @in_no_time
-async def test_edt_03_an_editor_that_says_yes_and_does_nothing_is_found_out(tmp_path) -> None:
+async def test_edt_03_an_editor_that_confirms_an_edit_without_applying_it_is_detected(
+    tmp_path,
+) -> None:
     room = Room(tmp_path, PLAIN.behaving(takes=False, refusal="true"))
     await room.agent.read()
     assert "has told of no change" in await room.agent.refused()
@@ -115,7 +117,7 @@ async def test_edt_03_a_yes_while_the_user_types_is_compared_with_the_text(tmp_p
 
 @pytest.mark.parametrize("types_first", [False, True])
 @in_no_time
-async def test_edt_04_an_edit_that_comes_too_late_is_not_made_twice(tmp_path, types_first) -> None:
+async def test_edt_04_an_edit_applied_late_is_not_applied_twice(tmp_path, types_first) -> None:
     room = Room(tmp_path, PLAIN.behaving(heeds_cancel=False))
     release = asyncio.Event()
 

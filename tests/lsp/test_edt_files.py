@@ -46,9 +46,7 @@ async def test_edt_08_unsaved_text_that_was_thrown_away_returns_by_no_edit(tmp_p
 
 @pytest.mark.parametrize("opens", [True, False], ids=["opens it again", "drops the edit"])
 @in_no_time
-async def test_edt_08_a_file_that_is_closed_while_it_is_edited_is_edited_once(
-    tmp_path, opens
-) -> None:
+async def test_edt_08_a_file_closed_during_an_edit_is_edited_exactly_once(tmp_path, opens) -> None:
     room = Room(tmp_path)
     await room.agent.read()
 
@@ -75,7 +73,9 @@ async def test_edt_08_a_closed_file_that_was_deleted_is_not_made_again(tmp_path)
 
 
 @in_no_time
-async def test_edt_08_a_buffer_whose_file_was_renamed_under_it_stays_the_truth(tmp_path) -> None:
+async def test_edt_08_an_open_buffer_is_edited_even_if_its_file_was_renamed_on_disk(
+    tmp_path,
+) -> None:
     room = Room(tmp_path)
     await room.agent.read()
     room.path.rename(room.path.with_name("renamed.py"))
@@ -216,7 +216,7 @@ async def test_edt_12_the_edits_of_one_call_are_applied_all_together_or_not_at_a
 
 
 @in_no_time
-async def test_edt_12_each_file_of_several_is_reported_and_undone_for_itself(tmp_path) -> None:
+async def test_edt_12_edits_of_several_files_are_reported_and_undone_per_file(tmp_path) -> None:
     room = Room(tmp_path)
     other = room.folder / "other.py"
     other.write_bytes(SOURCE.encode())
@@ -244,7 +244,7 @@ async def test_edt_14_a_file_that_exists_and_was_not_read_is_not_written_over(
 
 @pytest.mark.parametrize("kind", MAKERS, ids=NAMES)
 @in_no_time
-async def test_edt_14_a_file_that_appears_while_it_is_made_is_kept(tmp_path, kind) -> None:
+async def test_edt_14_a_file_that_appears_during_its_creation_is_kept(tmp_path, kind) -> None:
     """Neovim empties a file that exists, unless it is told to ignore that it does."""
     room = Room(tmp_path, kind)
     new = room.folder / "new.py"
@@ -260,9 +260,7 @@ async def test_edt_14_a_file_that_appears_while_it_is_made_is_kept(tmp_path, kin
 
 @pytest.mark.parametrize("kind", [KATE, PLAIN], ids=["kate", "plain"])
 @in_no_time
-async def test_edt_14_a_file_that_is_open_and_not_saved_yet_is_not_made_again(
-    tmp_path, kind
-) -> None:
+async def test_edt_14_an_open_unsaved_file_is_not_created_again(tmp_path, kind) -> None:
     room = Room(tmp_path, kind)
     room.path.unlink()
     with pytest.raises(ToolError):

@@ -150,7 +150,7 @@ def negotiated(capabilities: object) -> str:
         ({}, "utf-16"),
     ],
 )
-def test_enc_09_the_encoding_is_one_that_the_client_offers_and_else_utf_16(offered, chosen) -> None:
+def test_enc_09_the_position_encoding_is_offered_by_the_client_or_utf_16(offered, chosen) -> None:
     assert negotiated(offered) == chosen
 
 

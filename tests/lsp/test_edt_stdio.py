@@ -65,9 +65,7 @@ async def test_edt_01_without_any_answer_the_turn_continues(home) -> None:
 
 
 @pytest.mark.parametrize("kind", [PLAIN, VSCODE], ids=["heeds cancel", "does not"])
-async def test_edt_19_after_a_stop_returns_nothing_is_applied_that_the_editor_lets_go(
-    home, kind
-) -> None:
+async def test_edt_19_a_withdrawn_edit_is_not_applied_after_a_stop(home, kind) -> None:
     came, release = asyncio.Event(), asyncio.Event()
 
     async def wait(_edit: types.WorkspaceEdit) -> None:
@@ -124,7 +122,7 @@ async def test_edt_19_a_window_that_closes_during_an_edit_leaves_the_disk_alone(
     assert home.files == {"shop.py": SOURCE.encode()}
 
 
-async def test_edt_21_a_code_action_of_an_older_text_is_looked_at_again(home) -> None:
+async def test_edt_21_a_code_action_for_an_older_text_is_checked_again(home) -> None:
     diagnostic = types.Diagnostic(
         range=types.Range(
             start=types.Position(line=1, character=4), end=types.Position(line=1, character=26)

@@ -37,9 +37,7 @@ async def test_edt_05_typing_in_the_same_place_between_read_and_edit_loses_no_ke
 
 @pytest.mark.parametrize("kind", VERSIONED, ids=names(VERSIONED))
 @in_no_time
-async def test_edt_05_typing_in_the_same_place_while_the_edit_is_on_its_way_loses_no_keystroke(
-    tmp_path, kind
-) -> None:
+async def test_edt_05_typing_at_the_place_of_a_sent_edit_loses_no_keystroke(tmp_path, kind) -> None:
     room = Room(tmp_path, kind)
     await room.agent.read()
     typed = room.types_before_each_edit(lambda text: text.index("+ 1") + 2)
@@ -72,9 +70,7 @@ async def test_edt_06_typing_elsewhere_moves_the_edit_to_its_right_place(tmp_pat
 
 @pytest.mark.parametrize("kind", VERSIONED, ids=names(VERSIONED))
 @in_no_time
-async def test_edt_07_a_change_that_crosses_the_edit_is_merged_and_the_edit_sent_again(
-    tmp_path, kind
-) -> None:
+async def test_edt_07_a_concurrent_change_is_merged_and_the_edit_sent_again(tmp_path, kind) -> None:
     room = Room(tmp_path, kind)
     await room.agent.read()
     typed = room.types_before_each_edit(len)

@@ -167,7 +167,7 @@ async def test_edt_14_creating_an_existing_file_is_refused_before_the_editor_is_
     assert (room.path.read_text(encoding="utf-8"), room.editor.sent) == ("theirs\n", [])
 
 
-async def test_edt_14_a_new_file_that_somebody_else_fills_is_not_overwritten(tmp_path) -> None:
+async def test_edt_14_a_new_file_filled_by_another_program_is_not_overwritten(tmp_path) -> None:
     room = Room(tmp_path, fills)
     with pytest.raises(EditRefused, match="not empty although it is new"):
         await room.write()

@@ -244,7 +244,7 @@ async def test_a_new_session_takes_the_task_of_one_that_outgrew_its_window_along
     assert "rename the shop to store" in str(endpoint.seen[-1].body["messages"])
 
 
-async def test_two_prompts_at_once_are_two_turns_of_one_session_in_their_order(home) -> None:
+async def test_two_parallel_prompts_become_two_turns_of_one_session_in_order(home) -> None:
     async with (
         LoopbackEndpoint([say("One."), say("Two.")]) as endpoint,
         editing(home, endpoint.base_url, extensions=RICH) as editor,

@@ -173,7 +173,7 @@ async def test_without_word_of_the_new_text_nothing_is_verified(home, pushes: st
         assert "Problems" not in results(endpoint.seen[2])[-1]
 
 
-async def test_the_summary_and_the_progress_of_a_plain_editor_say_it(home) -> None:
+async def test_the_summary_and_progress_in_a_plain_editor_report_the_verification(home) -> None:
     async with (
         LoopbackEndpoint([LOOK, edit(" + 1", ""), DONE]) as endpoint,
         editing(home, endpoint.base_url) as editor,

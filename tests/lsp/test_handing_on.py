@@ -81,7 +81,9 @@ def has_all(session: Session) -> bool:
     )
 
 
-async def test_a_kill_before_the_new_session_begins_loses_no_queued_prompt(tmp_path: Path) -> None:
+async def test_a_kill_before_the_new_session_begins_loses_no_part_of_the_task(
+    tmp_path: Path,
+) -> None:
     server = Server(tmp_path)
     async with outgrown(tmp_path) as old, with_list(tmp_path, says()) as new:
         await server.next.left(old.session)
@@ -103,7 +105,7 @@ async def test_a_kill_before_the_new_session_begins_loses_no_queued_prompt(tmp_p
             assert not has_all(third.session), "it goes along once"
 
 
-async def test_after_a_kill_before_the_first_answer_the_resuming_server_takes_over_the_task(
+async def test_after_a_kill_before_the_first_answer_the_resumed_session_gets_the_task_again(
     tmp_path: Path,
 ) -> None:
     server = Server(tmp_path)

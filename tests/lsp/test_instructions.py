@@ -82,7 +82,7 @@ async def test_a_resumed_session_gets_the_instructions_once(home: Home) -> None:
             assert "does not count any more" not in sent(endpoint)
 
 
-async def test_explaining_the_next_request_shows_where_they_come_from(home: Home) -> None:
+async def test_explaining_the_next_request_shows_the_sources_of_instructions(home: Home) -> None:
     async with (
         LoopbackEndpoint(reading) as endpoint,
         editing(home, endpoint.base_url, extensions=RICH) as editor,
@@ -119,7 +119,7 @@ async def test_a_new_session_inherits_the_task_of_the_one_that_is_named(home: Ho
         assert "<task-card>" not in sent(endpoint), "it goes along once"
 
 
-async def test_a_task_that_could_not_be_read_is_not_given_up_by_the_next_prompt(home: Home) -> None:
+async def test_an_unreadable_task_of_the_old_session_survives_the_next_prompt(home: Home) -> None:
     home.trusted = (home.workspace,)
     async with (
         LoopbackEndpoint(reading) as endpoint,

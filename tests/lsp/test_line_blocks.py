@@ -65,7 +65,9 @@ def test_applying_partial_changes_equals_editing_the_whole_text(
 
 
 @given(texts, sizes, st.sampled_from(ENCODINGS), st.data())
-def test_positions_and_offsets_are_those_of_the_whole_text(text, size, encoding, data) -> None:
+def test_line_blocks_convert_positions_and_offsets_like_the_whole_text(
+    text, size, encoding, data
+) -> None:
     kept, lines = LineBlocks(text, size=size), document_lines(text)
     offset = data.draw(st.integers(0, len(text)))
     expected = to_position(lines, offset, encoding)

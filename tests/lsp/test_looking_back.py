@@ -168,7 +168,7 @@ async def test_a_broken_session_is_listed_with_what_could_be_read(desk) -> None:
         shutil.rmtree(folder)
 
 
-async def test_a_client_that_returns_gets_what_it_missed(desk) -> None:
+async def test_a_reconnected_client_gets_the_missed_events(desk) -> None:
     numbers = [number for _, number, _ in desk.editor.numbered]
     assert numbers == list(range(1, len(numbers) + 1))
     missed = await desk.ask("indwell/events", views.EventsParams(desk.session, after=2))
@@ -186,7 +186,7 @@ async def test_a_client_that_returns_gets_what_it_missed(desk) -> None:
     assert sentence == "no events of session 'never' are kept; indwell/session shows its turns"
 
 
-async def test_the_next_request_laid_open_and_a_piece_taken_out_of_it_once(desk) -> None:
+async def test_a_client_can_inspect_the_next_request_and_remove_one_part_once(desk) -> None:
     buffer = desk.editor.reopen(desk.home.shop, "def fresh():\n    return 1\n")
     desk.editor.select(buffer, lines_range(2, 2))
     context = await desk.ask("indwell/context", next_request.ContextParams())
@@ -251,7 +251,7 @@ async def test_a_login_that_goes_wrong_shows_no_key(desk) -> None:
         assert not file.is_file() or b"canary" not in file.read_bytes()
 
 
-async def test_a_login_without_a_model_names_those_that_can_be_chosen(desk) -> None:
+async def test_a_login_without_a_model_lists_the_available_models(desk) -> None:
     async with LoopbackEndpoint(
         answering(listed("a", "b"), chat=lambda _seen: refuse(400))
     ) as several:

@@ -183,7 +183,7 @@ async def test_a_rich_editor_may_answer_with_the_names_of_hunks() -> None:
     ("said", "reply"),
     [("session", Chosen(("b",))), ("always", Chosen(("b",))), ("no", "no"), ("yes", "no")],
 )
-async def test_hunks_beside_a_lasting_yes_are_a_yes_for_once_to_these_alone(said, reply) -> None:
+async def test_a_lasting_yes_with_chosen_hunks_permits_only_these_hunks_once(said, reply) -> None:
     dialog = Dialog(said, "permission")
     dialog.hunks = ("b",)
     assert await ask(dialog, EDIT) == reply

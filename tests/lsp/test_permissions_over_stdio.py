@@ -17,7 +17,7 @@ def runs_it(seen: Seen) -> Answer:
     return say("Well.") if seen.body["messages"][-1]["role"] == "tool" else bash(COMMAND)
 
 
-async def test_no_once_this_session_always_mean_what_they_say(tmp_path) -> None:
+async def test_the_permission_answers_no_once_session_and_always_work(tmp_path) -> None:
     home = Home(tmp_path)
     files = home.files
     answers: list[str | None] = []

@@ -32,7 +32,9 @@ async def home(tmp_path) -> AsyncIterator[Home]:
     yield Home(tmp_path)
 
 
-async def test_a_rich_client_sees_the_plan_approves_it_and_the_work_is_done(home) -> None:
+async def test_a_client_with_events_sees_and_approves_a_plan_and_the_agent_carries_it_out(
+    home,
+) -> None:
     async with (
         LoopbackEndpoint([propose(), *WORK]) as endpoint,
         editing(home, endpoint.base_url, extensions=("events",)) as editor,
@@ -175,7 +177,7 @@ async def test_a_plain_editor_shows_the_document_and_asks(home, kind) -> None:
         assert "1. Mine" in texts_of(endpoint.seen[1].body["messages"])
 
 
-async def test_in_a_chat_the_plan_is_in_the_answer_and_a_lens_approves_it(home) -> None:
+async def test_a_chat_shows_the_plan_in_the_answer_with_a_code_lens_to_approve(home) -> None:
     async with (
         LoopbackEndpoint([propose(f"{STEPS}\n## You\n<b>x</b>"), *WORK]) as endpoint,
         editing(home, endpoint.base_url, profile=VSCODE) as editor,

@@ -61,7 +61,7 @@ def test_an_offset_survives_the_way_to_a_position_and_back(text, encoding, data)
 
 
 @given(texts, st.sampled_from(ENCODINGS))
-def test_the_units_of_a_line_are_those_of_its_encoded_text(text, encoding) -> None:
+def test_position_units_of_a_line_equal_those_of_its_encoded_text(text, encoding) -> None:
     for line in document_lines(text):
         for index in range(len(line) + 1):
             assert units_in_line(line, index, encoding) == units(line[:index], encoding)

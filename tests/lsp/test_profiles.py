@@ -68,7 +68,7 @@ def test_a_profiles_capabilities_survive_the_wire(kind) -> None:
     assert part(sent, "general.positionEncodings") == (list(kind.encodings) or None)
 
 
-def test_the_encodings_are_those_of_the_clients() -> None:
+def test_the_test_profiles_offer_the_position_encodings_of_real_clients() -> None:
     offered = {kind.name: kind.encodings for kind in CLIENTS if kind.encodings}
     assert offered == {"vscode-1.139.1": ("utf-16",), "nvim-0.11.4": ("utf-8", "utf-16", "utf-32")}
     assert NEOVIM_07.encodings == ()
@@ -127,7 +127,7 @@ async def test_an_edit_of_the_right_version_is_one_step_in_every_client(tmp_path
     assert answer.done() is (kind is not ALE)
 
 
-def test_kate_and_ale_obey_what_they_do_not_declare() -> None:
+def test_kate_and_ale_apply_edits_without_declaring_support() -> None:
     assert "workspace" not in KATE.capabilities
     assert ALE.capabilities["workspace"]["applyEdit"] is False
     assert (KATE.behaviour.takes, ALE.behaviour.takes) == (True, True)

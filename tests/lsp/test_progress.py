@@ -218,7 +218,7 @@ async def test_a_turn_that_ends_before_a_busy_editor_answers_is_shown_with_its_e
     assert screen.shown[-1][1].message == "done"
 
 
-async def test_a_title_is_one_short_harmless_line() -> None:
+async def test_a_progress_title_is_one_short_escaped_line() -> None:
     screen = Screen(takes=True)
     await TurnProgress(screen, "t").begin(EVIL)
     ((_, begin),) = screen.shown

@@ -128,7 +128,7 @@ def test_a_held_queue_continues_at_the_next_prompt_or_on_request() -> None:
     assert line.removed(held, "a") == Queue(3)
 
 
-def test_a_prompt_of_another_session_leaves_those_held_that_wait() -> None:
+def test_a_prompt_of_another_session_keeps_held_prompts_held() -> None:
     at = msgspec.structs.replace
     mine, theirs = at(A, home="s1", is_held=True), at(B, home="s2", is_held=True)
     both = Queue(1, (mine, theirs), "the previous turn was stopped")

@@ -64,7 +64,7 @@ async def desk(tmp_path_factory) -> AsyncIterator[Desk]:
     home.logs()
 
 
-async def test_after_a_stop_what_waits_is_held_until_somebody_says_continue(desk) -> None:
+async def test_after_a_stop_waiting_prompts_are_held_until_a_continue_request(desk) -> None:
     first = await desk.hanging(say("Two."), say("Three."))
     two, three = await desk.asks("two", "three")
     assert await desk.editor.execute("indwell.cancel") is True
@@ -79,7 +79,7 @@ async def test_after_a_stop_what_waits_is_held_until_somebody_says_continue(desk
     assert (await desk.queue()).waiting == ()
 
 
-async def test_the_next_prompt_lets_a_held_queue_continue_before_itself(desk) -> None:
+async def test_a_new_prompt_releases_held_prompts_to_run_first(desk) -> None:
     first = await desk.hanging(say("Two."), say("Three."))
     (two,) = await desk.asks("two")
     await desk.editor.execute("indwell.cancel")
@@ -175,7 +175,7 @@ async def test_a_queued_prompt_goes_with_the_selection_at_the_time_of_typing(des
     assert "# later" not in asked
 
 
-async def test_a_command_that_has_to_wait_answers_at_once_with_its_place(desk) -> None:
+async def test_a_queued_command_answers_at_once_with_its_queue_position(desk) -> None:
     buffer = desk.editor.reopen(desk.home.shop, "def total(items):\n    return 1\n")
     first = await desk.hanging(say("Fixed."))
     started = await desk.editor.fix(buffer)

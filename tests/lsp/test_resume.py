@@ -69,7 +69,7 @@ def newest(home: Home) -> str:
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-async def test_a_turn_that_a_reload_interrupted_is_continued_and_nothing_is_run_again(
+async def test_a_turn_interrupted_by_a_reload_continues_without_repeating_commands(
     home, is_killed
 ) -> None:
     script = [bash("echo begun >> ran.txt; echo started; sleep 2")]
@@ -152,7 +152,7 @@ async def test_per_09_after_a_kill_during_a_command_the_next_server_reports_an_u
 @pytest.mark.parametrize(
     ("stands", "said"), [(MENDED, "so it was done"), (SOURCE, "so it was not done")]
 )
-async def test_per_10_killed_while_an_edit_was_on_its_way_and_the_buffer_is_compared(
+async def test_per_10_after_a_kill_during_an_edit_the_buffer_is_compared(
     home, stands, said
 ) -> None:
     script = [say(calls=[READ], usage=USAGE), say(calls=[EDIT], usage=USAGE)]
@@ -184,7 +184,7 @@ async def test_per_10_killed_while_an_edit_was_on_its_way_and_the_buffer_is_comp
         assert "in the middle of 1 call (edit_file)" in notice
 
 
-async def test_words_that_waited_in_a_killed_server_are_reported_by_the_next_and_only_once(
+async def test_prompts_queued_in_a_killed_server_are_reported_once_by_the_next_server(
     home,
 ) -> None:
     async with LoopbackEndpoint([Answer((HANG,))]) as endpoint:

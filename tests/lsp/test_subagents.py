@@ -144,7 +144,7 @@ async def test_a_sub_agents_log_is_in_the_sessions_folder_and_the_audit_names_it
     ]
 
 
-async def test_an_editor_without_events_shows_it_in_its_progress(tmp_path: Path) -> None:
+async def test_an_editor_without_events_shows_a_sub_agent_in_its_progress(tmp_path: Path) -> None:
     home = Home(tmp_path)
     script = Two([delegate(name="explore"), DONE], [call(*READ), say("Line 2.", usage=USAGE)])
     async with (

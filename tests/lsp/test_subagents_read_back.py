@@ -73,7 +73,7 @@ def test_a_restored_chat_shows_sub_agents_like_the_live_chat() -> None:
     assert "Search total · not ended" in restored([a_turn(*OPEN)], "s")
 
 
-def test_a_transcript_shows_them_in_the_fold_of_their_call() -> None:
+def test_a_transcript_shows_sub_agent_calls_folded_into_the_agent_call() -> None:
     text = transcript_markdown(Overview("s"), (a_turn(*EDIT, *MAKE, *OPEN),))
     assert text[text.index("<details>") :] == snapshot(
         """\

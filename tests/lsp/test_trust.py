@@ -116,7 +116,7 @@ async def test_a_folder_that_is_trusted_works_and_is_not_asked_about_again(home)
     assert "<project-instructions>" in told
 
 
-async def test_settings_of_a_folder_count_from_the_prompt_on_in_which_it_is_trusted(home) -> None:
+async def test_folder_settings_apply_from_the_prompt_where_the_user_trusts_the_folder(home) -> None:
     home.write(".indwell/config.toml", 'mode = "plan"\n')
     async with (
         LoopbackEndpoint(Script()) as endpoint,
@@ -143,7 +143,7 @@ async def test_a_question_that_is_closed_leaves_the_folder_restricted(home, answ
     assert kept.exists() == (answer == STAY)  # asked again only where nobody has answered
 
 
-async def test_tru_05_a_file_that_changes_after_the_answer_is_asked_about_with_its_diff(
+async def test_tru_05_a_file_changed_after_the_trust_answer_needs_a_question_with_its_diff(
     home,
 ) -> None:
     home.write(".git/hooks/pre-commit", "#!/bin/sh\nmake check\n")
@@ -396,7 +396,7 @@ async def test_an_open_question_delays_neither_cancel_nor_shutdown(home) -> None
         assert endpoint.seen == []
 
 
-async def test_the_answer_to_the_first_question_lets_the_prompt_behind_it_continue(home) -> None:
+async def test_the_answer_to_the_trust_question_lets_the_waiting_prompt_continue(home) -> None:
     async with LoopbackEndpoint(Script()) as endpoint:
         variables = home.environment(endpoint.base_url)
         async with raw_client(home, environment=variables, command=HATCHED) as client:

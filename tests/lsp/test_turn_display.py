@@ -131,14 +131,14 @@ async def test_after_a_failed_turn_waiting_prompts_continue_only_if_the_user_agr
         assert screen.offered == [(f"Indwell: {reason}; 1 prompt still waits", titles)]
 
 
-async def test_after_a_stop_nothing_is_asked_and_what_waits_is_reported() -> None:
+async def test_after_a_stop_waiting_prompts_are_reported_without_a_question() -> None:
     screen = Screen()
     await afterwards(screen, Line(ONE, TWO), never_started(ONE.prompt))
     sentence = "Indwell: stopped; 2 prompts still wait, and go on with your next one"
     assert (screen.shown, screen.offered) == ([sentence], [])
 
 
-async def test_an_editor_that_shows_events_itself_is_left_alone() -> None:
+async def test_an_editor_that_shows_events_itself_gets_no_message_or_offer() -> None:
     screen = Screen("Try again", "events")
     assert await afterwards(screen, Line(TWO), OFFLINE) == []
     assert (screen.shown, screen.offered) == ([], [])
@@ -161,7 +161,7 @@ async def test_prompts_that_were_never_sent_are_reported_with_their_folder(tmp_p
     ("ending", "reason"),
     [("done", ""), ("cancelled", "the previous turn was stopped"), ("limit", "m"), ("budget", "m")],
 )
-def test_only_after_a_good_end_the_next_begins_by_itself(ending, reason) -> None:
+def test_the_next_prompt_starts_by_itself_only_after_a_successful_turn(ending, reason) -> None:
     ticket = Ticket(ONE, TurnDisplay(Screen(), Settings).nothing)
     ticket.finished = msgspec.structs.replace(FAILED, ending=ending, message="m")
     assert why_held(ticket) == reason
@@ -212,7 +212,7 @@ async def test_an_answer_is_shown_also_where_a_sentence_says_that_no_file_was_ch
     assert sentence.startswith("Indwell: no file was changed")
 
 
-async def test_why_a_turn_failed_is_one_short_line() -> None:
+async def test_the_reason_of_a_failed_turn_is_shown_on_one_short_line() -> None:
     screen = Screen("Not now")
     evil = msgspec.structs.replace(OFFLINE, message="\x1b[2J\n" + "x" * 10_000)
     await afterwards(screen, Line(), evil)

@@ -87,7 +87,7 @@ async def test_an_editor_that_cannot_receive_events_loses_no_prompt(
     assert logged == ["the editor could not be told what happens; turns go on"]
 
 
-async def test_unlogged_prompts_are_known_at_shutdown_and_no_turn_begins_after_it(
+async def test_shutdown_lists_unlogged_prompts_and_starts_no_further_turn(
     tmp_path,
 ) -> None:
     """A session is being opened, one prompt waits behind it, another comes too late."""
@@ -176,7 +176,7 @@ async def test_a_prompt_sent_on_hearing_that_a_turn_failed_is_not_held(tmp_path)
         await world.records()
 
 
-async def test_a_second_stop_does_not_cut_short_what_the_first_one_began(tmp_path) -> None:
+async def test_a_second_stop_does_not_interrupt_the_clean_up_of_the_first(tmp_path) -> None:
     begun, tidying, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
     tidied: list[str] = []
 

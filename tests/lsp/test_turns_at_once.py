@@ -339,7 +339,7 @@ async def test_edits_of_one_file_by_two_turns_are_both_kept(tmp_path) -> None:
             assert [row.session for row in found.changes] == [session], one
 
 
-async def test_only_so_many_turns_run_at_once_and_the_next_begins_when_there_is_room(
+async def test_parallel_turns_are_limited_and_the_next_turn_starts_when_one_ends(
     tmp_path,
 ) -> None:
     async with a_desk(tmp_path) as desk:

@@ -20,7 +20,7 @@ def applied(text: str, edits: tuple[TextEdit, ...]) -> str:
 
 
 @given(TEXTS, st.lists(st.tuples(st.integers(0, 40), st.text("xé🙂\n", max_size=3)), max_size=6))
-def test_whole_lines_are_the_same_change_and_every_end_is_counted_alike(
+def test_edits_widened_to_whole_lines_make_the_same_change(
     text: str, cuts: list[tuple[int, str]]
 ) -> None:
     places = sorted(min(at, len(text)) for at, _ in cuts)
@@ -46,7 +46,7 @@ def test_text_between_two_edits_of_a_line_stays() -> None:
     assert applied("aé\n", whole_lines("aé\n", edits)) == "éx\n"
 
 
-def test_lines_of_ascii_are_edited_as_they_were() -> None:
+def test_edits_of_ascii_lines_are_not_widened_to_whole_lines() -> None:
     edit = TextEdit(4, 5, "x")
     assert whole_lines("abc defg\n", (edit,)) == (edit,)
     assert whole_lines("🙂\nabc\n", (edit,)) == (edit,)

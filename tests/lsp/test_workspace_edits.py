@@ -29,7 +29,9 @@ def test_the_closest_text_edits_are_joined_first() -> None:
 
 
 @pytest.mark.parametrize(("how", "expected"), [("all", True), ("one line", False), ("half", False)])
-def test_edt_18_a_long_text_of_which_nothing_is_left_is_not_compared(how, expected) -> None:
+def test_edt_18_a_completely_rewritten_long_text_is_not_compared_line_by_line(
+    how, expected
+) -> None:
     random = Random(1)
     lines = [f"{random.random()} old\n" for _ in range(LONG // 20)]
     new = [f"{random.random()} new\n" for _ in lines]

@@ -117,7 +117,7 @@ def test_no_files_name_can_pass_for_several(one: frozenset[str], other: frozense
     assert (first == second) == (one == other)
 
 
-def test_a_path_counts_as_written_and_as_it_resolves() -> None:
+def test_a_path_is_checked_as_written_and_as_resolved() -> None:
     alias = CallFacts("read_file", "read", ("notes.txt", "secrets/key"))
     assert decide(alias, Policy("auto", ("secrets/**",))) == Deny(
         "'secrets/key' matches 'secrets/**', which the user keeps from you; do without it, or ask "

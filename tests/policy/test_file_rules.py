@@ -87,7 +87,7 @@ def test_a_pattern_for_one_part_covers_no_other(mode: str, rule: str, command: s
     assert isinstance(run(command, policy), Ask)
 
 
-def test_a_pattern_for_all_of_it_covers_its_network() -> None:
+def test_an_allow_pattern_for_a_whole_command_covers_its_network_access() -> None:
     policy = msgspec.structs.replace(HELD, rules=PatternRules(allow=("git ls-remote *",)))
     found = run("git ls-remote https://github.com/a/b | head", policy)
     assert isinstance(found, Allow)

@@ -90,7 +90,7 @@ def test_package_files_of_builds_are_not_protected_and_workspace_package_files_a
     assert is_set_aside("dist/.vscode")
 
 
-def test_the_topmost_are_those_that_are_in_no_other() -> None:
+def test_topmost_returns_the_paths_that_are_inside_no_other_path() -> None:
     assert topmost(["a/b", "a", "a.b/c", "b/c/d", "b/c/d/e", "ab"]) == ("a", "a.b/c", "ab", "b/c/d")
 
 
@@ -135,5 +135,5 @@ def test_no_path_of_a_listed_name_is_skipped() -> None:
 
 
 @pytest.mark.parametrize("glob", ["*", "**", "?", "[a-z]*", "x", "*x*", "a\\b"])
-def test_with_a_rule_for_any_name_none_is_ordinary(glob) -> None:
+def test_no_name_is_ordinary_if_a_rule_matches_any_name(glob) -> None:
     assert not any(map(ordinary_of((glob,)), ("main.py", "axa", "x")))

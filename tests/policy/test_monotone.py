@@ -102,7 +102,7 @@ def test_a_missing_sandbox_never_loosens(asked: CallFacts, policy: Policy) -> No
 
 
 @given(calls, policies)
-def test_no_standing_answer_lifts_a_no_or_what_is_asked_each_time(
+def test_no_stored_permission_overrides_a_denial_or_a_question_that_must_be_asked_each_time(
     asked: CallFacts, policy: Policy
 ) -> None:
     before = strictness(decide(asked, policy))

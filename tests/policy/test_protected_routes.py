@@ -106,7 +106,7 @@ def test_pol_02_a_folder_of_protected_files_is_protected_from_within_and_by_its_
     assert is_asked_anew(decided(inside, "auto", confined=True, rules=ALLOWED))
 
 
-def test_pol_18_in_plan_mode_each_of_them_is_denied() -> None:
+def test_pol_18_plan_mode_denies_every_change_of_a_protected_path() -> None:
     for path in PATHS:
         assert isinstance(
             decided(CallFacts("write_file", "edit", (path,)), "plan", confined=True, rules=ALLOWED),

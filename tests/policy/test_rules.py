@@ -51,7 +51,7 @@ def test_deny_wins_over_ask_and_ask_over_allow(rules: PatternRules, expected: st
     assert decided(EDIT, rules) == expected
 
 
-def test_a_rule_that_allows_edits_spares_the_question_of_the_mode_ask_and_of_no_other() -> None:
+def test_an_allow_rule_for_edits_skips_only_the_question_of_ask_mode() -> None:
     rules = PatternRules(allow=("edit: src/**", "edit: .env", "edit: .git/**"))
     assert [decided(EDIT, rules, mode) for mode in MODES] == [
         "deny by plan",
@@ -114,7 +114,7 @@ def test_no_name_and_no_pattern_breaks_the_decision(tool: str, patterns: list[st
     assert isinstance(file_rule("edit", [tool], tuple(patterns)), str)
 
 
-def test_a_command_that_names_a_file_of_a_rule_is_decided_by_it() -> None:
+def test_a_file_rule_applies_to_commands_that_name_the_file() -> None:
     rules = PatternRules(("*",), ("edit: db/**",), ("edit: *.lock", "read: private/**"))
     commands = {
         "rm x.lock": "deny by deny: edit: *.lock",
@@ -145,7 +145,7 @@ def test_a_command_that_names_a_denied_file_or_an_untrusted_folder_is_denied() -
         assert not isinstance(decide(asked, policy), Deny), command
 
 
-def test_rules_for_tools_that_there_are_none_of_are_reported() -> None:
+def test_rules_for_unknown_tools_are_reported() -> None:
     tools = ("read_file", "bash")
     assert aimless(PatternRules(allow=("tool: Read_*",), deny=("tool: bash", "git *")), tools) == ""
     assert aimless(PatternRules(deny=("tool: bassh", "tool: bash")), tools) == (

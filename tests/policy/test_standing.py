@@ -137,7 +137,7 @@ def test_no_answer_is_kept_if_a_file_of_the_command_is_unknown() -> None:
     assert not may_stand(gone, NOTHING_MORE)
 
 
-def test_the_files_that_a_command_names_stand_as_the_workspace_knows_them() -> None:
+def test_files_named_by_a_command_are_resolved_relative_to_the_workspace() -> None:
     parts = [part("cp", "--target-directory=../out", "a/./b"), part("/etc/hosts")]
     assert named_files(parts, "/w/sub", ("/w",)) == (
         "sub/--target-directory=../out", "out", "sub/a/b", "/etc/hosts"

@@ -57,7 +57,7 @@ def test_sbx_25_a_deny_rule_and_an_exact_answer_of_the_user_still_count() -> Non
     assert isinstance(decide(asked, given), Allow)
 
 
-def test_sbx_23_a_command_without_a_question_writes_nowhere_under_landlock() -> None:
+def test_sbx_23_an_unasked_command_cannot_write_under_landlock() -> None:
     policy = Policy("auto", roots=("/w",))
     read = decide(run("cat a.py | head"), policy)
     assert isinstance(read, Allow)
@@ -86,9 +86,7 @@ WRITERS = (
 
 @pytest.mark.parametrize("mode", get_args(Mode))
 @pytest.mark.parametrize("level", get_args(Level))
-def test_no_command_that_writes_runs_unasked_unless_a_sandbox_holds_it(
-    level: Level, mode: Mode
-) -> None:
+def test_no_writing_command_runs_unasked_without_a_full_sandbox(level: Level, mode: Mode) -> None:
     """On every platform: what a level does not hold as a whole, nobody runs without the user."""
     held = Strength(level)
     policy = policy_under(Policy(mode, roots=("/w",)), held)

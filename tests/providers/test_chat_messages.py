@@ -61,7 +61,7 @@ def test_a_whole_request_reads_like_this() -> None:
     }
 
 
-def test_results_come_before_the_one_user_message_wherever_they_stand() -> None:
+def test_tool_results_are_sent_before_the_single_user_message() -> None:
     said = user("<ide>x</ide>", result("a", id_="1"), "why?", result("b", id_="2"))
     assert messages(said) == [
         {"role": "tool", "tool_call_id": "1", "content": "a"},
@@ -108,7 +108,7 @@ def test_lone_surrogates_do_not_stop_a_request() -> None:
     assert messages(user("caf\udce9 é")) == [{"role": "user", "content": "caf? é"}]
 
 
-def test_marks_are_at_the_anchors_and_nowhere_else() -> None:
+def test_cache_marks_are_only_at_the_anchors() -> None:
     whole = request(
         user("one"),
         assistant("two", use()),

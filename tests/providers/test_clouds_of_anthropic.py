@@ -87,7 +87,9 @@ async def test_tokens_that_were_written_for_an_hour_are_counted_apart(told, life
     assert usage.cache_hour == hour
 
 
-async def test_an_endpoint_that_knows_no_hours_gets_marks_without_them_from_then_on() -> None:
+async def test_an_endpoint_that_rejects_the_cache_lifetime_gets_plain_cache_marks_afterwards() -> (
+    None
+):
     words = "messages.0.content.0.cache_control.ephemeral.ttl: Extra inputs are not permitted"
     seen, usage = await sent([refuse(400, words), answer()], LONG, asked())
     assert [marks(one.body) for one in seen] == [[HOUR] * 4, [{"type": "ephemeral"}] * 4]

@@ -136,7 +136,7 @@ def test_an_address_is_called_by_its_title_or_its_host() -> None:
         ("127.0.0.1:port", 11434),
     ],
 )
-def test_ollama_is_looked_for_where_it_listens_on_this_machine(host, port) -> None:
+def test_ollama_is_searched_at_the_local_address_in_ollama_host(host, port) -> None:
     (row,) = [row for row in local_rows({"OLLAMA_HOST": host}) if row.name == "ollama"]
     assert row.base_url == f"http://127.0.0.1:{port}/v1"
 

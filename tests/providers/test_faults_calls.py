@@ -228,7 +228,7 @@ INTERLEAVED = st.lists(st.lists(st.text('ab "é😀', max_size=4), max_size=3), 
     thoughts=st.sets(st.integers(0, 8), max_size=3),
     data=st.data(),
 )
-def test_llm_34_calls_run_in_the_order_of_their_index_whatever_order_their_pieces_came_in(
+def test_llm_34_calls_run_in_index_order_regardless_of_the_order_of_pieces(
     wire: WireName, texts: list[list[str]], thoughts: set[int], data: st.DataObject
 ) -> None:
     """Also when a later call begins first; reasoning keeps its place among them."""

@@ -81,7 +81,7 @@ async def test_llm_39_a_host_that_has_no_address_is_reported() -> None:
 
 
 @posix_only("openssl")
-async def test_llm_39_a_certificate_that_nobody_vouches_for_is_reported(
+async def test_llm_39_an_untrusted_certificate_is_reported(
     self_signed: ssl.SSLContext,
 ) -> None:
     async with FaultEndpoint([SAID], tls=self_signed) as endpoint:

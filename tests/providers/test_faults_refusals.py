@@ -170,7 +170,7 @@ async def test_llm_08_other_refusals_are_not_tried_again() -> None:
         assert len(endpoint.bodies) == 1
 
 
-async def test_llm_08_an_endpoint_that_refuses_both_names_of_a_limit_ends_it() -> None:
+async def test_llm_08_an_endpoint_that_rejects_both_output_limit_names_fails_the_request() -> None:
     no_old = refusal(400, "unsupported parameter max_tokens")
     no_new = refusal(400, "unsupported parameter max_completion_tokens")
     async with connected(*[no_old, no_new] * 3) as (chat, endpoint):
@@ -211,7 +211,7 @@ async def test_llm_11_a_reply_that_breaks_before_any_call_is_restarted() -> None
     assert reply.text == "hello"
 
 
-async def test_llm_40_cancelling_in_a_wait_ends_it_at_once() -> None:
+async def test_llm_40_cancelling_during_a_retry_wait_is_immediate() -> None:
     waiting = asyncio.Event()
 
     def hear(event: StreamEvent) -> None:

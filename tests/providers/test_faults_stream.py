@@ -160,7 +160,9 @@ async def test_llm_11_a_line_that_breaks_before_anything_is_out_of_reach() -> No
 
 
 @each_wire
-async def test_llm_13_a_clean_end_that_nobody_announced_is_a_broken_reply(wire: WireName) -> None:
+async def test_llm_13_a_stream_closed_without_an_end_signal_is_a_broken_reply(
+    wire: WireName,
+) -> None:
     found = await broken_reply(wire, HEAD, HALF[wire], END)
     assert found == ("half", "incomplete", "ADDRESS ended the reply too early")
 
@@ -204,7 +206,9 @@ async def test_llm_16_noise_is_not_progress(wire: WireName, noise: bytes) -> Non
 
 
 @each_wire
-async def test_llm_16_data_that_brings_nothing_is_progress_only_so_long(wire: WireName) -> None:
+async def test_llm_16_empty_events_count_as_progress_only_for_a_limited_time(
+    wire: WireName,
+) -> None:
     pings = [step for _ in range(100) for step in (chunked(EMPTY[wire]), 0.02)]
     found = await broken_reply(wire, HEAD, HALF[wire], *pings, timeout_s=0.05)
     assert found == ("half", "incomplete", "ADDRESS sent nothing for 0.05 s")
@@ -293,7 +297,7 @@ async def test_llm_20_a_bomb_does_not_go_off(status: int) -> None:
 
 
 @in_turn("garbage", [b"not json", b"{not json", b'{"a": \xff}', b"[" * 20_000])
-async def test_llm_21_22_data_that_is_none_is_an_error_and_keeps_the_words(
+async def test_llm_21_22_invalid_event_data_is_an_error_and_keeps_the_received_text(
     wire: WireName, garbage: bytes
 ) -> None:
     event = b"data: " + garbage + b"\n\n"

@@ -136,7 +136,7 @@ def test_reasoning_in_thousands_of_parts_is_cut_short_and_not_refused() -> None:
 
 
 @pytest.mark.parametrize("noise", [b"\n", b": x\n", b"data:\n\n", b"event: ping\n\n"])
-async def test_noise_ends_after_some_bytes_however_small_it_came(noise: bytes) -> None:
+async def test_a_stream_of_noise_is_ended_at_a_byte_limit(noise: bytes) -> None:
     error = await fail(packed(noise * (4_000_000 // len(noise))))
     assert (type(error), str(error)) == (TooLong, "ADDRESS sent 3 MB that are not part of a reply")
 
@@ -186,7 +186,7 @@ async def test_an_endless_tool_name_is_cut_and_refused(wire: WireName) -> None:
 
 
 @pytest.mark.parametrize("arguments", ['{"' + "x" * 100_000 + '": 1}', "x" * 100_000, "[" * 9_000])
-def test_a_complaint_repeats_little_of_what_it_complains_about(arguments: str) -> None:
+def test_an_argument_error_quotes_only_a_short_part_of_the_arguments(arguments: str) -> None:
     for name in ("read_file", "no" * 50_000):
         with pytest.raises(ToolError) as caught:
             TOOLS.bind(name, arguments)
@@ -264,7 +264,7 @@ async def test_impossible_numbers_of_tokens_are_replaced_on_each_wire(
     assert (await ask(script, dialect=Dialect(wire=wire)))[0] == Reply("hi", usage=ESTIMATE)
 
 
-async def test_more_cached_tokens_than_there_are_count_as_all_of_them() -> None:
+async def test_cached_tokens_above_the_input_tokens_count_as_all_input_tokens() -> None:
     usage = {"input_tokens": 20, "input_tokens_details": {"cached_tokens": 900}, "output_tokens": 5}
     end = {"type": "response.completed", "response": {"status": "completed", "usage": usage}}
     script = scripted(words_event("responses", "hi"), data(end))
@@ -308,7 +308,7 @@ def test_a_long_reply_that_ignored_its_limit_is_counted_as_reported() -> None:
     assert reply.whole(ASKED).usage == Usage(input=20, output=80_000)
 
 
-def test_the_estimate_of_a_very_long_reply_is_made_from_pieces_of_it() -> None:
+def test_the_token_estimate_of_a_very_long_reply_is_sampled() -> None:
     reply = ChatReply()
     reply.add(chunk({"content": "some words " * 40_000}, finish="stop"))
     assert abs(reply.whole(ASKED).usage.output - 80_000) < 24_000
@@ -358,7 +358,7 @@ def tls(tmp_path: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
 
 
 @posix_only("openssl")
-async def test_a_connection_with_tls_is_kept_only_if_nothing_came_behind(
+async def test_a_tls_connection_is_reused_only_if_no_bytes_follow_the_reply(
     tls: tuple[ssl.SSLContext, ssl.SSLContext],
 ) -> None:
     showing, trusting = tls

@@ -70,7 +70,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_each_fault_is_one_sentence_without_the_key(fault) -> None:
+async def test_each_model_list_error_is_one_sentence_without_the_key(fault) -> None:
     script, kind, words = FAULTS[fault]
     with pytest.raises(kind, match=words) as caught:
         await offered(script, key=KEY, timeout_s=0.3)

@@ -33,7 +33,7 @@ def bodies_told(told: list[StreamEvent]) -> list[tuple[bytes, str]]:
     return [(body, one.digest) for body, one in zip(bodies, sendings, strict=True)]
 
 
-async def test_a_long_body_arrives_whole_and_its_digest_is_the_reported_one() -> None:
+async def test_a_long_request_body_arrives_complete_with_the_reported_digest() -> None:
     told: list[StreamEvent] = []
     async with connected(SAID) as (provider, endpoint):
         assert (await provider.complete(LONG, told.append)).text == "hello"

@@ -173,7 +173,7 @@ async def test_openais_variables_do_not_reach_other_endpoints(
     assert endpoint.seen[0].headers["authorization"] == "Bearer none"
 
 
-async def test_without_an_address_it_is_openai_whatever_the_variables_say(
+async def test_without_an_address_the_client_uses_openai_and_ignores_environment_variables(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
@@ -366,7 +366,7 @@ async def test_garbage_after_words_leaves_the_words() -> None:
         (Answer((b"{", CUT), status=500), Unreachable),
     ],
 )
-async def test_a_refusal_is_the_error_that_it_means(
+async def test_each_refused_request_raises_the_matching_error(
     answer: Answer, kind: type[ProviderError]
 ) -> None:
     error, _ = await fail(answer)
@@ -397,7 +397,7 @@ async def test_a_rate_limit_knows_how_long(header: dict[str, str], seconds: floa
         ("plain d", ": plain d"),
     ],
 )
-async def test_the_endpoint_s_words_are_found_wherever_they_stand(body: str, words: str) -> None:
+async def test_the_endpoints_error_message_is_found_in_any_field(body: str, words: str) -> None:
     _, said = await fail(raw(400, body))
     assert said == f"ADDRESS refused the request with status 400{words}"
 

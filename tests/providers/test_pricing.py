@@ -57,7 +57,7 @@ def test_without_a_word_of_the_user_prices_stay_as_looked_up() -> None:
     assert overridden(None, OwnRates()) is None
 
 
-def test_a_users_cache_price_is_beside_what_was_looked_up() -> None:
+def test_a_users_cache_price_is_combined_with_known_prices() -> None:
     assert overridden(LOOKED_UP, OwnRates(cached=0.1, cache_write=4.0)) == Prices(
         ModelPrices(3.0, 15.0, 0.1, 4.0)
     )

@@ -249,7 +249,7 @@ def test_a_dialect_may_be_named_and_a_wrong_name_is_reported() -> None:
         dialect_for(None, name="mistrall")
 
 
-def test_a_router_hands_on_what_the_model_behind_it_takes() -> None:
+def test_the_dialect_of_a_router_depends_on_the_routed_model() -> None:
     assert dialect_for("https://openrouter.ai/api/v1", "anthropic/claude").cache_marks
     assert dialect_for("https://openrouter.ai/api/v1", "mistralai/devstral").bridge
 
@@ -333,7 +333,7 @@ def test_the_page_shows_the_table() -> None:
         ("https://acme.openai.azure.com/openai/deployments/prod", "chat"),
     ],
 )
-def test_azure_is_spoken_to_as_openai_where_it_has_the_same_api(url: str, wire: str) -> None:
+def test_azure_addresses_with_the_openai_api_use_the_openai_dialect(url: str, wire: str) -> None:
     dialect = dialect_for(url, "gpt-5.4")
     assert (dialect.wire, dialect.output_limit) == (wire, "max_completion_tokens")
     assert Extras().key_name(url) == "api-key"

@@ -74,7 +74,7 @@ def refused(
         (307, "", "", RequestRejected),
     ],
 )
-def test_a_refusal_becomes_the_error_that_it_means(
+def test_a_refusal_status_and_message_map_to_the_matching_error(
     status: int, words: str, code: str, kind: type[ProviderError]
 ) -> None:
     assert type(refused(status, words, code)) is kind
@@ -127,7 +127,7 @@ def test_tools_are_not_blamed_when_none_were_sent() -> None:
         (EndpointRefusal(500), "http://e/v1 failed with status 500; try again later"),
     ],
 )
-def test_the_sentence_says_what_where_and_what_next(
+def test_a_refusal_error_names_the_cause_the_endpoint_and_a_remedy(
     refusal: EndpointRefusal, sentence: str
 ) -> None:
     said = error_of(refusal, endpoint="http://e/v1", model="m1", has_tools=True)

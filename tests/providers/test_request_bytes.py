@@ -67,7 +67,7 @@ def legal(asked: Request) -> Request:
 
 
 @given(st.lists(st.tuples(requests().map(legal), st.sampled_from(DIALECTS)), min_size=1))
-def test_the_bytes_are_those_of_encoding_everything(
+def test_an_incrementally_encoded_body_equals_a_fully_encoded_body(
     asked: list[tuple[Request, Dialect]],
 ) -> None:
     encoder = RequestEncoder()
@@ -109,7 +109,7 @@ def test_a_long_request_body_is_sent_in_pieces_with_the_digest_of_the_whole(
 
 
 @each_wire
-def test_the_parts_of_a_body_are_those_of_the_one_before(dialect: Dialect) -> None:
+def test_a_request_body_reuses_the_encoded_parts_of_the_previous_body(dialect: Dialect) -> None:
     encoder = RequestEncoder()
     first = encoder.body(request(user("x" * 100_000), *TURNS[1:3]), dialect)
     second = encoder.body(request(user("x" * 100_000), *TURNS[1:5]), dialect)

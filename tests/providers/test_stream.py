@@ -34,7 +34,7 @@ def call(arguments: str) -> Mapping[str, Any]:
     return chunk({"tool_calls": [{"index": 0, "id": "a", "function": function}]})
 
 
-def test_words_reasoning_and_calls_are_reported_as_they_come() -> None:
+def test_text_reasoning_and_calls_are_reported_as_received() -> None:
     reply, told = grow(
         chunk({"role": "assistant", "content": ""}),
         chunk({"reasoning_content": "hm"}),

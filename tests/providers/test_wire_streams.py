@@ -43,7 +43,7 @@ def script_of(stream: dict[str, Any]) -> Script:
     "stream",
     [pytest.param(one, id=one["name"]) for one in STREAMS if "error" not in one],
 )
-async def test_a_documented_stream_becomes_the_reply_that_it_means(stream: dict[str, Any]) -> None:
+async def test_each_documented_stream_gives_the_expected_reply(stream: dict[str, Any]) -> None:
     dialect = Dialect(wire=stream["wire"])
     async with connected(script_of(stream), dialect=dialect) as (provider, endpoint):
         reply = await provider.complete(ASKED, lambda _: None)

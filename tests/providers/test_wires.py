@@ -333,7 +333,7 @@ def body(talk: Conversation, dialect: Dialect, model: str = "claude-opus-4-6") -
     return chat_body(sent, dialect)
 
 
-async def test_responses_get_reasoning_back_in_front_of_what_followed_it() -> None:
+async def test_the_responses_wire_sends_reasoning_before_the_items_that_followed() -> None:
     items = body(await conversation("responses"), Dialect(wire="responses"))["input"]
     kinds = [item["type"] for item in items]
     assert kinds == [
@@ -398,7 +398,7 @@ async def test_a_conversation_changes_wires_in_the_middle(
     assert ("seal==" in raw) == is_readable
 
 
-def test_messages_have_marks_where_they_are_wanted() -> None:
+def test_the_messages_wire_sets_cache_marks_at_the_anchors() -> None:
     sent = chat_body(REQUEST, Dialect(wire="messages", cache_marks=True))
     mark = {"cache_control": {"type": "ephemeral"}}
     assert sent["system"] == [{"type": "text", "text": "be brief", **mark}]
@@ -511,7 +511,9 @@ RESPONSES_ONLY = (
 
 
 @pytest.mark.parametrize("status", [400, 404])
-async def test_an_endpoint_that_wants_responses_gets_them_from_then_on(status: int) -> None:
+async def test_an_endpoint_that_requires_the_responses_wire_gets_responses_requests_afterwards(
+    status: int,
+) -> None:
     stream = played(*STREAMS["responses"](PARTS, ""))
     script = (refusal(status, RESPONSES_ONLY), stream, stream)
     async with connected(*script, dialect=Dialect()) as (provider, endpoint):

@@ -48,7 +48,7 @@ def test_prices_of_a_list_scale_the_cost() -> None:
         (CACHES["none"], 1_200),
     ],
 )
-def test_a_reread_is_one_more_request_and_its_piece(rules: CacheRules, cost: float) -> None:
+def test_the_cost_of_a_reread_is_one_request_plus_the_piece(rules: CacheRules, cost: float) -> None:
     assert reread_cost(1_000, 200, rules, TokenRates()) == pytest.approx(cost)
 
 

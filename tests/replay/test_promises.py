@@ -47,7 +47,7 @@ def test_a_request_that_shows_everything_breaks_no_promise() -> None:
     assert second(FIRST, CLOSING, SECOND) == Broken()
 
 
-def test_words_that_are_nowhere_are_missing() -> None:
+def test_user_words_that_a_request_lacks_count_as_missing() -> None:
     assert second(CLOSING, SECOND) == Broken(words=True)
     assert second(FIRST, CLOSING) == Broken(words=True, task=True)
 

@@ -456,7 +456,7 @@ def test_files_not_read_before_a_command_are_read_beside_it(tmp_path) -> None:
     assert lookout.before().waiting == ("1.txt",)
 
 
-def test_reading_beside_a_command_ends_with_it(tmp_path) -> None:
+def test_reading_files_during_a_command_ends_with_the_command(tmp_path) -> None:
     (tmp_path / "a.txt").write_bytes(b"old")
     later = time.time_ns() + 10_000_000_000
     lookout = Lookout(tmp_path, Bodies(), lambda: (), clock_ns=lambda: later, ahead_s=0)

@@ -56,7 +56,7 @@ def test_a_change_of_the_agent_is_a_hunk(
     check(before, agent, now, hunks, rejected)
 
 
-def test_lines_typed_inside_a_hunk_part_it_and_stay() -> None:
+def test_lines_typed_inside_a_hunk_split_the_hunk_and_are_kept() -> None:
     check("a z", "a p q z", "a p mine q z", "2:>p | 4:>q", "a mine z")
 
 
@@ -70,7 +70,7 @@ def test_an_old_line_stays_with_the_new_one_that_it_became() -> None:
     assert ledger.text == "a\nfirst(1, x)\nmine\nsecond(2)\nz\n"
 
 
-def test_lines_typed_beside_a_hunk_are_no_part_of_it() -> None:
+def test_lines_typed_beside_a_hunk_are_not_part_of_the_hunk() -> None:
     check("a b z", "a B z", "a mine B z", "3:b>B", "a mine b z")
     check("a b z", "a B z", "a B mine z", "2:b>B", "a b mine z")
 
@@ -175,7 +175,7 @@ def test_odd_endings_stay_byte_for_byte(before: str, after: str, now: str) -> No
     assert ledger.text == before
 
 
-def test_an_id_is_the_same_wherever_the_hunk_moves_and_another_when_it_changes() -> None:
+def test_a_hunk_keeps_its_id_when_moved_and_gets_a_new_id_when_changed() -> None:
     ledger = PureLedger("a\nb\nz\n")
     ledger.agent(1, "a\nB\nz\n")
     (first,) = ledger.hunks()

@@ -170,7 +170,7 @@ async def test_long_texts_are_in_files_that_only_the_user_may_read(tmp_path: Pat
     assert (again.base(FILE), again.hunks(FILE)) == (long, ledger.hunks(FILE))
 
 
-async def test_a_log_begins_again_when_nothing_needs_it(tmp_path: Path) -> None:
+async def test_a_review_log_is_cleared_when_no_session_needs_the_log(tmp_path: Path) -> None:
     folder = tmp_path / "_review"
     session = tmp_path / ACTOR.session
     session.mkdir()
@@ -194,7 +194,7 @@ async def test_a_log_begins_again_when_nothing_needs_it(tmp_path: Path) -> None:
     assert ledger.hunks(FILE) == again.hunks(FILE)
 
 
-async def test_a_disk_that_is_full_costs_only_the_memory_of_it(tmp_path: Path) -> None:
+async def test_an_unwritable_review_log_still_keeps_changes_in_memory(tmp_path: Path) -> None:
     folder = tmp_path / "file"
     folder.write_bytes(b"no folder")
     ledger = await ReviewLedger.open(folder, [])

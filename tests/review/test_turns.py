@@ -185,7 +185,7 @@ def test_a_refused_edit_leaves_no_hunk() -> None:
     assert [one.actors for one in ledger.hunks()] == [(ONE,)]
 
 
-def test_an_edit_that_came_late_is_the_agents_if_it_is_exactly_that() -> None:
+def test_a_late_edit_belongs_to_the_agent_only_if_the_text_matches_exactly() -> None:
     ledger = PureLedger("a\nb\n")
     name = ledger.begins(1, "a\nB\n")
     ledger.withdraws(name, may_come=True)

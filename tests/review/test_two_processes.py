@@ -76,6 +76,6 @@ def _changed(random: Random, text: str | None, word: str) -> str:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32))
-def test_two_processes_agree_whatever_happens_in_which_of_them(seed: int) -> None:
+def test_two_processes_agree_on_pending_changes_after_random_events(seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         run(_life(Random(seed), Path(folder)))

@@ -184,7 +184,7 @@ async def test_a_verdict_waits_for_the_agents_own_write(room: Room) -> None:
     assert room.reads() == BEFORE
 
 
-async def test_two_rejects_at_once_do_it_once(room: Room) -> None:
+async def test_two_parallel_rejects_revert_each_hunk_once(room: Room) -> None:
     first, second = await asyncio.gather(
         *(reject(room.ledger, room.workspace, Scope()) for _ in range(2))
     )

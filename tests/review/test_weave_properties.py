@@ -165,7 +165,7 @@ def lives(seed: int, n_steps: int) -> None:
 @example(522)  # words in place of a line that waits, one of the user's and one that was accepted
 @example(1163)
 @given(st.integers(0, 2**32))
-def test_no_life_of_a_file_loses_a_typed_line_or_leaves_one_of_the_agents(seed: int) -> None:
+def test_random_histories_of_a_file_keep_typed_lines_and_revert_agent_lines(seed: int) -> None:
     lives(seed, 25)
 
 

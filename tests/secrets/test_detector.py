@@ -28,7 +28,7 @@ def test_each_form_is_found_in_any_surrounding_text(name: str) -> None:
             assert kinds_in(around)
 
 
-def test_a_private_key_is_found_with_line_numbers_and_when_it_is_cut() -> None:
+def test_a_private_key_is_found_in_numbered_and_in_cut_text() -> None:
     text, _ = made_secrets()["private key"]
     lines = text.splitlines()
     numbered = "\n".join(f"{n:>6}\t{line}" for n, line in enumerate(lines, 1))

@@ -54,7 +54,7 @@ async def service_of(home: Home, *, scripted: bool = False) -> Service:
     return service
 
 
-async def test_a_local_server_is_stored_and_the_next_reading_has_it(home) -> None:
+async def test_a_connected_local_server_is_stored_in_the_settings(home) -> None:
     async with LoopbackEndpoint(answering(listed("q"))) as endpoint:
         service = await service_of(home)
         made = service.endpoint
@@ -102,7 +102,7 @@ async def test_the_users_settings_for_the_current_model_count(home) -> None:
         )
 
 
-async def test_without_any_endpoint_nobody_is_asked_for_models(home) -> None:
+async def test_without_an_endpoint_listing_models_fails_without_a_request(home) -> None:
     with pytest.raises(UserError, match=r"no model is set; run `indwell login`"):
         await (await service_of(home)).endpoint.models()
 
@@ -145,7 +145,7 @@ async def test_only_the_users_own_models_can_be_chosen(home) -> None:
     )
 
 
-async def test_a_new_session_sweeps_old_ones_away(home) -> None:
+async def test_a_new_session_deletes_expired_sessions(home) -> None:
     home.configure("keep_sessions_days = 30\n")
     store = SessionStore(home.state, home.workspace)
     for days in (60, 1):

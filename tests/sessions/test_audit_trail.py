@@ -83,7 +83,7 @@ def test_an_intent_without_a_decision_is_of_an_older_log() -> None:
     )
 
 
-def test_turns_that_were_left_behind_are_audited_too_and_keep_their_own_results() -> None:
+def test_the_audit_includes_rewound_turns_with_their_results() -> None:
     records = (
         TurnStartRecord(1, "go", AT),
         decided(1, "c1"),

@@ -29,7 +29,7 @@ def test_without_a_rewind_all_records_are_the_conversation() -> None:
     assert lived(THREE) is THREE
 
 
-def test_a_rewind_leaves_turns_behind_and_a_later_one_finds_them_again() -> None:
+def test_a_later_rewind_can_return_to_earlier_rewound_turns() -> None:
     once = (*THREE, Rewound(1, "small", AT), *a_turn(4))
     assert words_of(once) == ["words 1", "reply 1", "words 4", "reply 4"]
     twice = (*once, Rewound(3, "small", AT), *a_turn(5))

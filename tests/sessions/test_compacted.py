@@ -89,7 +89,7 @@ def test_an_impossible_compaction_is_skipped_and_reported_once(splices, live, wh
     assert past_of((*broken, Repaired(notice, AT))).notes == ()
 
 
-def test_a_log_that_lost_a_line_passes_the_compactions_over_that_were_made_of_more() -> None:
+def test_a_log_with_a_lost_line_skips_compactions_that_included_the_line() -> None:
     record = compacted(MessageSplice(0, 2, (user("sum"),)), live=5)
     whole = b"".join(map(log_lines.encode, (*SAID, record)))
     cut = whole.replace(log_lines.encode(SAID[1]), log_lines.encode(SAID[1])[:20] + b"\n")
@@ -203,7 +203,7 @@ _texts = st.lists(st.sampled_from("abc"), max_size=6).map(lambda few: tuple(map(
 
 
 @given(_texts, _texts)
-def test_a_rewrite_of_anything_to_anything_is_found_and_makes_it(before, after) -> None:
+def test_splices_between_any_two_message_lists_are_found_and_applied(before, after) -> None:
     splices = rewritten(before, after)
     messages, history = spliced(before, History(), splices)
     assert messages == after

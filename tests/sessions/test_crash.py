@@ -36,7 +36,7 @@ def seed() -> int:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes that it forks")
-def test_per_01_and_per_02_nothing_acknowledged_is_lost_by_a_kill_at_any_moment() -> None:
+def test_per_01_and_per_02_a_kill_at_any_moment_loses_no_acknowledged_record() -> None:
     # In a process of its own: a fork of one with threads is no good place to work in.
     ended = subprocess.run(
         [sys.executable, str(FAULTS / "session_kills.py"), str(N_KILLS), str(seed())],
@@ -49,7 +49,7 @@ def test_per_01_and_per_02_nothing_acknowledged_is_lost_by_a_kill_at_any_moment(
     assert ended.stdout.count(f"{N_KILLS} kills") == 2
 
 
-def test_per_03_every_state_that_a_loss_of_power_may_leave_opens_with_all_that_was_acknowledged(
+def test_per_03_every_disk_state_after_a_power_loss_opens_with_all_acknowledged_records(
     strace,
 ) -> None:
     assert session_crash_states.run(N_STATES, seed()) > 50
@@ -66,7 +66,7 @@ def test_per_04_any_failed_system_call_is_reported_and_loses_no_record(strace) -
     assert session_faults.every_fault({"write": ("EINTR",)}, most=1) == {"write": 1}
 
 
-def test_per_08_on_a_file_system_without_locks_it_works(strace) -> None:
+def test_per_08_sessions_work_on_a_file_system_without_locks(strace) -> None:
     assert session_faults.every_fault({"flock": ("ENOLCK", "EOPNOTSUPP")}, most=1) == {"flock": 4}
 
 

@@ -92,7 +92,9 @@ def test_per_06_an_empty_padded_or_malformed_log_opens_with_its_valid_records(
     assert len(opened(tmp_path, log, data)) == n_read
 
 
-def test_per_15_and_per_06_a_newer_format_can_be_read_but_is_not_written_to(tmp_path, log) -> None:
+def test_per_15_and_per_06_a_session_in_a_newer_format_can_be_read_but_not_written(
+    tmp_path, log
+) -> None:
     newer = encode(SessionStarted(session=SESSION, workspace="/w", model="m", at=AT, format=2))
     data = newer + b"".join(map(encode, WHOLE_TURN[1:]))[:-1]
     log.write_bytes(data)

@@ -204,7 +204,7 @@ async def test_a_turn_that_runs_is_left_out_of_a_fork_and_reported(store) -> Non
     assert past_of(store.open(named.session).records).is_broken_off
 
 
-async def test_a_rewind_only_appends_and_gives_the_words_back_that_it_leaves_behind(store) -> None:
+async def test_a_rewind_only_appends_to_the_log_and_returns_the_discarded_prompt(store) -> None:
     name = await session(store, 1, 2, 3)
     before = log_of(store, name).read_bytes()
     back = await rewind_session(store, name, 1, now=LATER)

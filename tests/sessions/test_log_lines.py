@@ -133,7 +133,7 @@ def test_no_bytes_stop_the_reading(data: bytes) -> None:
 
 
 @given(st.binary(max_size=60), st.integers(0, 10**6))
-def test_damage_anywhere_costs_only_the_lines_it_touches(noise: bytes, at: int) -> None:
+def test_damage_in_a_log_loses_only_the_damaged_lines(noise: bytes, at: int) -> None:
     whole = log(*WHOLE_TURN)
     at %= len(whole)
     hit = whole[:at] + noise + whole[at + len(noise) :]

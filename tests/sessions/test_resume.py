@@ -60,7 +60,7 @@ KILLED_IN_A_CALL: tuple[Record, ...] = (
 )
 
 
-def test_per_09_a_call_that_may_have_run_is_unknown_and_others_had_not_begun() -> None:
+def test_per_09_after_a_kill_a_started_call_is_unknown_and_other_calls_did_not_start() -> None:
     past = past_of(KILLED_IN_A_CALL)
     assert [(one.use.id, one.begun) for one in past.open_calls] == [
         ("c1", True),
@@ -98,7 +98,7 @@ def test_an_intent_of_an_earlier_round_does_not_count_for_a_call_with_the_same_i
     assert past_of(records).open_calls == (OpenCall(ToolUse("c1", "bash", "{}", ITS), begun=False),)
 
 
-def test_totals_continue_where_they_were() -> None:
+def test_a_resumed_session_continues_its_usage_totals() -> None:
     past = past_of(
         (
             *KILLED_IN_A_CALL,
@@ -173,7 +173,7 @@ EDITS = {
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_per_10_a_lost_edit_is_distinguished_from_what_the_file_holds(name) -> None:
+def test_per_10_the_file_text_shows_whether_a_lost_edit_was_made(name) -> None:
     edit, before, after = EDITS[name]
     arguments = EditFile("a.py", (edit,))
     assert (state_of(arguments, before), state_of(arguments, after)) == ("not done", "done")

@@ -44,7 +44,7 @@ async def test_all_sessions_are_listed_newest_first_with_their_folder(tmp_path) 
     assert stored(tmp_path / "nothing") == ()
 
 
-async def test_a_session_is_deleted_with_all_that_lay_in_it(tmp_path) -> None:
+async def test_deleting_a_session_deletes_all_its_files(tmp_path) -> None:
     name, _ = await session(tmp_path, tmp_path / "one")
     kept, _ = await session(tmp_path, tmp_path / "one")
     (folder,) = (tmp_path / "sessions").iterdir()

@@ -81,7 +81,7 @@ def test_parallel_processes_lose_no_spending_record(tmp_path: Path) -> None:
     assert asyncio.run(ledger(tmp_path).today()) == pytest.approx(6.0)
 
 
-def test_processes_that_ask_at_once_hold_no_more_than_the_day_allows(tmp_path: Path) -> None:
+def test_parallel_processes_reserve_no_more_than_the_daily_budget(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(tmp_path), NOON.isoformat()]
     others = [
         subprocess.Popen(
@@ -130,7 +130,7 @@ async def test_a_call_that_lasts_past_midnight_is_released_in_its_own_day(tmp_pa
     await book.close()
 
 
-async def test_a_hold_that_nobody_waited_for_is_released(tmp_path: Path) -> None:
+async def test_a_cancelled_budget_reservation_is_released(tmp_path: Path) -> None:
     book = ledger(tmp_path)
     waiting = asyncio.create_task(book.hold(0.5, 1.0))
     await asyncio.sleep(0)  # it has been asked for
@@ -156,7 +156,7 @@ async def test_an_absurd_line_is_left_out_and_reported(
     await book.close()
 
 
-async def test_a_torn_or_foreign_line_counts_as_nothing_and_harms_no_other(tmp_path: Path) -> None:
+async def test_a_torn_or_invalid_spending_line_is_ignored(tmp_path: Path) -> None:
     book = ledger(tmp_path)
     book.add(0.5)
     await book.today()

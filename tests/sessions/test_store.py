@@ -50,7 +50,7 @@ async def test_a_session_log_begins_with_its_id_workspace_and_model(tmp_path: Pa
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(records, max_size=3).map(tuple), max_size=4))
-def test_a_session_resumed_again_and_again_is_one_conversation(
+def test_a_session_resumed_several_times_is_one_conversation(
     sittings: list[tuple[Record, ...]],
 ) -> None:
     async def run(store: SessionStore) -> LogReading:
@@ -253,7 +253,7 @@ async def test_a_pipe_in_the_place_of_a_log_does_not_hang(tmp_path: Path) -> Non
         store.resume(session, now=NOW)
 
 
-def test_a_state_folder_that_is_a_file_is_one_clear_sentence(tmp_path: Path) -> None:
+def test_a_state_folder_that_is_a_file_is_reported_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "state").touch()
     with pytest.raises(SessionError, match=r"sessions cannot be written in .* set INDWELL_STATE"):
         store_in(tmp_path).create(model="m", now=NOW)

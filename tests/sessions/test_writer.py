@@ -136,7 +136,9 @@ async def test_a_commit_with_nothing_new_does_not_touch_the_disk(tmp_path: Path)
     assert disk.n_syncs == 1
 
 
-async def test_a_cancelled_commit_loses_nothing_and_writes_nothing_twice(tmp_path: Path) -> None:
+async def test_a_cancelled_commit_loses_no_record_and_writes_no_record_twice(
+    tmp_path: Path,
+) -> None:
     disk = SlowDisk(tmp_path / "log.jsonl")
     writer = LogWriter(disk)
     running, waiting = numbered(1, 2)
@@ -214,7 +216,7 @@ asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
 
 @posix_only("kernel")
 @pytest.mark.parametrize("limit", [0, 1, 150, 151, 500, 2_000])
-def test_a_full_disk_is_reported_and_nothing_is_lost_once_there_is_room(
+def test_a_full_disk_is_reported_and_records_are_written_once_space_is_free(
     tmp_path: Path, limit: int
 ) -> None:
     path = tmp_path / "log.jsonl"
@@ -295,7 +297,7 @@ def test_list_names_sorts_names_and_returns_no_names_for_a_missing_folder(tmp_pa
         make_private_folder(tmp_path / "a")
 
 
-async def test_a_commit_that_nobody_waits_for_happens_beside_the_caller(tmp_path: Path) -> None:
+async def test_commit_soon_writes_in_the_background(tmp_path: Path) -> None:
     disk = SlowDisk(tmp_path / "log.jsonl")
     writer = LogWriter(disk)
     writer.append(WHOLE_TURN[0])

@@ -49,7 +49,7 @@ def path(tmp_path) -> Path:
     return tmp_path / "config" / "keys.json"
 
 
-def test_a_key_is_in_the_keyring_and_nowhere_else(path) -> None:
+def test_a_stored_key_is_only_in_the_keyring(path) -> None:
     ring = DictRing()
     store = KeyStore(path, lambda: ring)
     kept = store.put(ONE, KEY)
@@ -92,7 +92,7 @@ def test_an_origin_that_needs_no_key_is_known_without_a_keyring(path) -> None:
     assert (store.get(ONE), store.origins()) == (StoredKey("none", None), {ONE: "none"})
 
 
-def test_a_key_is_forgotten_where_it_lay(path) -> None:
+def test_forgetting_a_key_removes_the_key_from_its_store(path) -> None:
     ring = DictRing()
     store = KeyStore(path, lambda: ring)
     store.put(ONE, KEY)
@@ -101,7 +101,7 @@ def test_a_key_is_forgotten_where_it_lay(path) -> None:
     assert (ring.held, store.origins()) == ({OTHER: "second"}, {OTHER: "keyring"})
 
 
-def test_an_origin_that_needs_no_key_any_longer_leaves_none_behind(path) -> None:
+def test_an_origin_without_a_key_removes_its_stored_key(path) -> None:
     ring = DictRing()
     store = KeyStore(path, lambda: ring)
     store.put(ONE, KEY)
@@ -109,7 +109,7 @@ def test_an_origin_that_needs_no_key_any_longer_leaves_none_behind(path) -> None
     assert (ring.held, store.get(ONE)) == ({}, StoredKey("none", None))
 
 
-def test_a_key_that_the_keyring_lost_is_one_clear_sentence(path) -> None:
+def test_a_key_missing_from_the_keyring_is_reported_in_one_sentence(path) -> None:
     ring = DictRing()
     store = KeyStore(path, lambda: ring)
     store.put(ONE, KEY)
@@ -129,7 +129,7 @@ def test_a_broken_file_of_keys_is_reported_without_its_contents(path, damage) ->
     assert KEY.reveal() not in str(caught.value)
 
 
-def test_a_place_that_no_file_can_have_is_one_clear_sentence(tmp_path) -> None:
+def test_an_impossible_key_file_path_is_reported_in_one_sentence(tmp_path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(SettingsError, match="cannot be (read|stored)"):
         KeyStore(tmp_path / "file" / "keys.json", no_ring).put(ONE, KEY)

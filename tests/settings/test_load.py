@@ -79,7 +79,7 @@ def test_a_read_rule_denies_a_file_like_an_entry_in_deny() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["", " ", "edit:", "read: !.env", "git\u200b push", "a\nb"])
-def test_a_rule_that_says_nothing_stops_everything_until_it_is_repaired(pattern: str) -> None:
+def test_an_empty_permission_rule_is_a_settings_error(pattern: str) -> None:
     with pytest.raises(SettingsError, match="is not a pattern"):
         load({}, f"[rules]\ndeny = [{json.dumps(pattern)}]")
 

@@ -74,7 +74,7 @@ def test_a_corrected_fact_replaces_the_old_fact() -> None:
     ("page", "why"),
     [("- x\n" * MOST_FACTS, "holds 500 facts"), ("- one\n```sh\nmake\n", "has no end")],
 )
-def test_a_fact_without_searchable_words_is_refused(page, why) -> None:
+def test_a_fact_is_refused_if_the_memory_page_is_full_or_broken(page, why) -> None:
     with pytest.raises(ToolError, match=why):
         with_fact(page, KEPT)
 

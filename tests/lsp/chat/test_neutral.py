@@ -67,7 +67,7 @@ def test_neutral_text_appears_unchanged(said, stands) -> None:
         max_size=30,
     )
 )  # fmt: skip
-def test_no_text_of_a_model_becomes_a_heading_in_whole_or_in_pieces(pieces) -> None:
+def test_model_text_never_becomes_a_chat_heading_even_in_pieces(pieces) -> None:
     whole = "".join(pieces)
     stands = streamed(*pieces)
     assert list(headings("\n" + stands)) == []

@@ -24,7 +24,7 @@ def written(name: str = "todo") -> events.ToolFinished:
     return events.ToolFinished(1, "c1", name, "", False, "1 of 3 done", 0.1)  # noqa: FBT003
 
 
-def test_each_to_do_list_is_folded_at_the_place_where_it_was_written() -> None:
+def test_each_todo_list_is_folded_at_its_tool_call() -> None:
     text = rendered(events.TodoChanged(1, STEPS), written(), written("read_file"))
     assert text.count("1. [x] Read\n2. [ ] Fix `x`\n3. [ ] Test (waits for 2)\n") == 1
     assert text.index("<summary>Steps 1 of 3 done") < text.index("1. [x] Read")

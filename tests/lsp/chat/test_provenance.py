@@ -56,7 +56,7 @@ def test_a_piece_of_an_answer_that_the_user_copies_is_the_users() -> None:
     assert not provenance.is_foreign
 
 
-def test_a_turn_that_is_put_in_between_leaves_what_was_typed_the_users() -> None:
+def test_a_turn_inserted_into_a_chat_leaves_typed_text_trusted() -> None:
     provenance = Provenance(EMPTY)
     provenance.changed(f"{EMPTY}Hi. And more")
     provenance.changed("## You\n\nHi.\n\n## Indwell · turn 1\n\nWell.\n\n## You\n\nAnd more")
@@ -81,7 +81,7 @@ def test_text_that_the_editor_reloads_from_disk_is_foreign() -> None:
     assert not provenance.is_foreign
 
 
-def test_a_draft_that_the_user_saved_is_known_when_it_is_opened_again() -> None:
+def test_a_saved_draft_is_trusted_when_the_chat_is_reopened() -> None:
     provenance = Provenance(EMPTY)
     provenance.changed(f"{EMPTY}mine\n")
     assert provenance.digest == draft_digest("## You\r\n\r\nmine\r\n")
@@ -91,7 +91,7 @@ def test_a_draft_that_the_user_saved_is_known_when_it_is_opened_again() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 3), st.sampled_from("xyz \n"))))
-def test_whatever_is_typed_around_it_a_foreign_line_stays_foreign(steps) -> None:
+def test_a_foreign_line_stays_untrusted_whatever_the_user_types_around_the_line(steps) -> None:
     text = EVIL
     provenance = Provenance(text)
     for where, n, typed in steps:

@@ -73,7 +73,7 @@ async def test_text_typed_below_a_streaming_answer_stays_the_draft(tmp_path, kin
 
 
 @in_no_time
-async def test_an_undone_piece_is_not_put_in_again_and_the_rest_comes_once_at_the_end(
+async def test_an_answer_piece_undone_by_the_user_is_not_inserted_again(
     tmp_path,
 ) -> None:
     desk = PaperDesk(tmp_path)
@@ -134,7 +134,7 @@ async def test_a_turn_that_was_taken_out_stays_out_and_that_is_reported_once(tmp
 
 
 @in_no_time
-async def test_an_editor_that_refuses_gets_all_of_it_later_in_one_edit(tmp_path) -> None:
+async def test_an_editor_that_refuses_edits_gets_the_answer_later_in_one_edit(tmp_path) -> None:
     desk = PaperDesk(tmp_path)
     stream = desk.stream()
     going = asyncio.ensure_future(stream.run())
@@ -178,7 +178,7 @@ async def test_an_edit_that_was_given_up_and_comes_late_is_not_sent_again(tmp_pa
 
 
 @in_no_time
-async def test_a_document_that_was_closed_gets_the_end_on_disk_and_a_reopened_one_all(
+async def test_a_closed_chat_gets_the_answer_on_disk_and_a_reopened_chat_in_the_buffer(
     tmp_path,
 ) -> None:
     desk = PaperDesk(tmp_path)
@@ -203,7 +203,7 @@ async def test_a_document_that_was_closed_gets_the_end_on_disk_and_a_reopened_on
 
 
 @in_no_time
-async def test_words_that_the_model_never_got_return_above_what_was_typed_since(
+async def test_a_prompt_that_never_reached_the_model_returns_above_newly_typed_text(
     tmp_path,
 ) -> None:
     desk = PaperDesk(tmp_path)
@@ -221,7 +221,7 @@ async def test_words_that_the_model_never_got_return_above_what_was_typed_since(
 
 
 @in_no_time
-async def test_steered_words_leave_the_draft_when_the_model_has_them(tmp_path) -> None:
+async def test_a_steering_message_leaves_the_draft_when_the_model_received_it(tmp_path) -> None:
     desk = PaperDesk(tmp_path)
     stream = desk.stream()
     going = asyncio.ensure_future(stream.run())
@@ -238,7 +238,7 @@ async def test_steered_words_leave_the_draft_when_the_model_has_them(tmp_path) -
     assert "One.\n\n> **You, meanwhile:**\n> Faster!\n\nTwo." in desk.text
 
 
-def test_a_document_with_carriage_returns_keeps_them(tmp_path) -> None:
+def test_a_streamed_answer_keeps_the_line_ends_of_the_document(tmp_path) -> None:
     async def work() -> str:
         desk = PaperDesk(tmp_path, text=in_breaks(START, "\r\n"))
         stream = desk.stream()
@@ -267,7 +267,7 @@ STEPS = st.lists(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(STEPS, st.sampled_from([PLAIN, NEOVIM_11, ALE]))
-def test_whatever_is_typed_while_it_streams_is_in_the_document_once(steps, kind) -> None:
+def test_text_typed_during_streaming_is_in_the_document_exactly_once(steps, kind) -> None:
     with tempfile.TemporaryDirectory() as folder:
         run(_typed_and_streamed(Path(folder), steps, kind))
 

@@ -211,7 +211,7 @@ def test_a_range_ends_in_code_units_of_the_encoding_with_its_last_line(encoding,
     assert range_of(one, None, encoding)["end"] == {"line": 3, "character": units}
 
 
-def test_a_selection_that_ends_at_the_start_of_a_line_does_not_touch_it() -> None:
+def test_a_selection_that_ends_at_a_line_start_excludes_that_line() -> None:
     at = shown(hunk("a", 3))
     found = offer(
         at,
@@ -239,7 +239,7 @@ def test_a_selection_that_ends_at_the_start_of_a_line_does_not_touch_it() -> Non
         (hunk("a", 1, is_touched=True), "turn 4, +1 −0, edited since"),
     ],
 )
-def test_a_hint_says_whose_change_it_is_and_how_large(one, words) -> None:
+def test_a_review_hint_names_the_author_and_size_of_the_change(one, words) -> None:
     message = f"Change by Indwell, {words}; accept or reject it by code action"
     assert hint_of(one, shown(one))["message"] == message
 

@@ -40,7 +40,7 @@ async def changes(editor, **wanted) -> protocol_review.ChangesResult:
     return await editor.client.protocol.send_request_async("indwell/changes", params)
 
 
-async def test_a_client_that_draws_changes_itself_gets_rows_and_an_event(home) -> None:
+async def test_a_client_that_draws_changes_itself_gets_line_ranges_and_an_event(home) -> None:
     async with (
         LoopbackEndpoint([*turn(), *turn("work.txt", (20,))]) as endpoint,
         editing(home, endpoint.base_url, extensions=("events",)) as editor,
@@ -78,7 +78,7 @@ async def test_a_client_that_draws_changes_itself_gets_rows_and_an_event(home) -
         assert (await changes(editor)).pending == 3
 
 
-async def test_lenses_are_asked_for_again_and_do_what_they_say(home) -> None:
+async def test_review_code_lenses_are_refreshed_and_their_commands_work(home) -> None:
     async with (
         LoopbackEndpoint(turn()) as endpoint,
         editing(home, endpoint.base_url, profile=VSCODE) as editor,
@@ -197,7 +197,7 @@ async def test_lines_deleted_at_the_end_and_whole_texts_can_be_reached(home, kin
         await until_marked(editor, buffer)
 
 
-async def test_hints_are_off_where_the_editor_says_so_and_gone_when_the_server_ends(home) -> None:
+async def test_review_hints_can_be_turned_off_and_disappear_with_the_server(home) -> None:
     options = {"review_hints": False}
     async with (
         LoopbackEndpoint([*turn(), *turn()]) as endpoint,

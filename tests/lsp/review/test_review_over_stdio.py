@@ -116,7 +116,7 @@ async def test_each_client_reviews_pending_changes_before_and_after_a_restart(ho
         assert await titles(editor, buffer, 1) == []
 
 
-async def test_a_reject_reaches_the_disk_but_what_the_user_typed_stays_unsaved(home) -> None:
+async def test_a_reject_is_saved_to_disk_but_text_typed_by_the_user_stays_unsaved(home) -> None:
     other = home.write("other.txt", BEFORE)
     script = [*turn(), *turn("other.txt", (2, 20))]
     async with (

@@ -274,7 +274,7 @@ async def test_a_long_verdict_shows_its_progress_and_can_be_stopped_between_file
     assert not court.verdicts.cancel("indwell-verdict-1")
 
 
-async def test_while_the_agent_writes_a_verdict_waits_for_it(court) -> None:
+async def test_a_verdict_waits_for_a_running_edit_of_the_agent(court) -> None:
     path = await court.changed("a.txt", 3)
     (hunk,) = court.ledger.hunks(path)
     after = new(9, text=path.read_text(encoding="utf-8"))

@@ -47,7 +47,7 @@ async def test_hints_follow_the_text_and_go_with_the_verdict(desk) -> None:
     assert desk.ledger.find(second.id) is None
 
 
-async def test_closed_files_are_marked_too_and_a_gone_one_at_its_first_line(desk) -> None:
+async def test_review_hints_mark_closed_files_and_the_first_line_of_deleted_files(desk) -> None:
     path, gone = desk.path("a.txt", new(3)), desk.path("gone.txt")
     await change(desk.ledger, path, BEFORE, new(3))
     await desk.ledger.made(ME, "call", gone, "a\nb\n", None, accepted=False)

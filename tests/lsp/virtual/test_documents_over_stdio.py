@@ -63,7 +63,7 @@ def listening(editor) -> list[str]:
     return refreshed
 
 
-def test_the_schemes_are_offered_to_those_who_ask_for_texts() -> None:
+def test_virtual_document_schemes_are_offered_only_to_clients_that_support_them() -> None:
     for profile, offered in ((TEXTS, VIRTUAL_SCHEMES), (VSCODE, VIRTUAL_SCHEMES), (PLAIN, None)):
         opening = Opening(Framer())
         params = {"processId": None, "capabilities": dict(profile.capabilities)}
