@@ -322,3 +322,17 @@ async def test_a_session_beside_does_not_follow_a_choice_after_the_settings_chan
     await configuration.read_again()
     configuration.choose_mode("auto")  # for the current session
     assert beside.now.mode == "plan"
+
+
+async def test_a_session_beside_leaves_plan_for_its_own_earlier_mode() -> None:
+    configuration = await configured(Users(mode="review"))
+    beside, put_aside = SessionSettings(configuration), SessionSettings(configuration)
+    beside.keep(mode="plan")
+    configuration.choose_mode("ask")
+    configuration.choose_mode("plan")
+    put_aside.keep()
+    configuration.choose_mode("auto")
+    configuration.choose_mode("plan")  # the current session would return to auto
+    beside.leave_plan()
+    put_aside.leave_plan()
+    assert (beside.now.mode, put_aside.now.mode) == ("review", "ask")

@@ -211,9 +211,9 @@ class Configuration:
         self._effort = effort if effort is not None else self._effort
         self._update()
 
-    def choose_mode(self, mode: Mode) -> None:
-        """Use this mode from now on."""
-        before = self.settings.mode
+    def choose_mode(self, mode: Mode, *, before_plan: Mode | None = None) -> None:
+        """Use this mode from now on; ``before_plan`` follows ``plan``, by default the last one."""
+        before = before_plan or self.settings.mode
         if mode == "plan" and before != "plan":
             self._before_plan = before
         self._mode = mode

@@ -397,9 +397,10 @@ class OpenSessions:
     def _follow(self, settings: SessionSettings) -> None:
         """Put the mode, the model and the effort of the new current session in force."""
         own, now = settings.between_turns, self._configuration.settings
+        before_plan = settings.mode_before_plan
         settings.follow()
-        if own.mode != now.mode:
-            self._configuration.choose_mode(own.mode)
+        if own.mode != now.mode or own.mode == "plan":
+            self._configuration.choose_mode(own.mode, before_plan=before_plan)
         if own.model != now.model:
             self._configuration.choose_model(own.model)
         if own.effort != now.effort:

@@ -176,8 +176,7 @@ class PlanCommands:
             return
         settings = self._sessions.settings_of(session)
         assert settings is not None, "the session was taken up"
-        if settings.between_turns.mode == "plan":
-            settings.keep(mode=self._configuration.mode_before_plan)
+        settings.leave_plan()
 
     async def _taken_up(self, wanted: str | None, happens: PlanInput) -> Session:
         """The named session, open and idle, in a state that allows the change of its plan.

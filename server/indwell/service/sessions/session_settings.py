@@ -30,11 +30,13 @@ class OwnChoice(NamedTuple):
         mode: The session's mode.
         model: The session's model.
         effort: The session's effort.
+        before_plan: The mode in force before ``plan``.
     """
 
     mode: Mode
     model: str
     effort: Effort
+    before_plan: Mode
 
 
 class SessionSettings:
@@ -86,8 +88,22 @@ class SessionSettings:
         """
         now = self.between_turns
         own_effort = now.effort if effort is None else effort
-        self._own = OwnChoice(mode or now.mode, model or now.model, own_effort)
+        before = self.mode_before_plan
+        self._own = OwnChoice(mode or now.mode, model or now.model, own_effort, before)
         self.update()
+
+    @property
+    def mode_before_plan(self) -> Mode:
+        """The session's mode, or if that is ``plan``, the one before it."""
+        if self.between_turns.mode != "plan":
+            return self.between_turns.mode
+        own = self._own
+        return self._configuration.mode_before_plan if own is None else own.before_plan
+
+    def leave_plan(self) -> None:
+        """Return from ``plan`` to the session's own mode before it."""
+        if self.between_turns.mode == "plan":
+            self.keep(mode=self.mode_before_plan)
 
     def follow(self) -> None:
         """Make the session the current one: it follows the user's choices."""
@@ -99,7 +115,7 @@ class SessionSettings:
         configured = self._configuration.configured_mode
         if configured != self._configured:
             self._configured, self._turn_mode = configured, None
-            self._own = self._own and self._own._replace(mode=configured)
+            self._own = self._own and self._own._replace(mode=configured, before_plan="review")
         settings, own = self._configuration.settings, self._own
         if own is not None:
             settings = msgspec.structs.replace(
