@@ -120,7 +120,7 @@ def open_before(items: Sequence[TodoItem], item: TodoItem) -> tuple[int, ...]:
 
 
 def waits_words(items: Sequence[TodoItem], item: TodoItem) -> str:
-    """Say what an item waits for, such as ``waits for 1, 2``; empty if it could begin."""
+    """Name the items that an item waits for (``waits for 1, 2``); empty if it could begin."""
     numbers = open_before(items, item)
     return f"waits for {', '.join(map(str, numbers))}" if numbers else ""
 

@@ -53,7 +53,7 @@ _SCRIPTS = (
     _Script(range(0xE4, 0xEA), 1.06),  # Han: 0.72 in Simplified prose, 1.05 in Traditional
     _Script(range(0xEA, 0xEF), 0.83),  # Hangul
     _Script((0xEF,), 0.5),  # full-width forms
-    _Script(range(0xF0, 0xF8), 2.6),  # emoji and what else lies beyond the first plane
+    _Script(range(0xF0, 0xF8), 2.6),  # emoji and other signs beyond the first plane
 )
 
 _A = ord("a")

@@ -121,7 +121,7 @@ class AppendLog:
 
     @property
     def stands(self) -> bool:
-        """Tell whether the open file is still the one at the log's path. Takes a few microseconds.
+        """Tell whether the log's path still names the open file. Takes a few microseconds.
 
         Raises:
             OSError: Another file has this path (``ESTALE``), or the path cannot be checked.
@@ -184,7 +184,7 @@ class AppendLog:
     def let_move(self) -> None:
         """Let the log's folder be renamed: where an open file prevents that, close the log.
 
-        The rename then fails if anybody else has the log open, so nobody writes to it meanwhile.
+        The rename fails if another process has the log open, so no process writes to it meanwhile.
         """
         if calls.OPEN_FILES_HOLD_FOLDERS:
             self.close()

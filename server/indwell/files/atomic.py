@@ -89,7 +89,7 @@ def replace_with(
     unchanged: os.stat_result,
     private: Path | None = None,
 ) -> Path:
-    """Replace an existing file by what ``write`` writes to a descriptor; returns its path.
+    """Replace an existing file by the output of ``write`` to a descriptor; returns its path.
 
     For files too large for memory: unchanged parts are copied between descriptors (``copy_range``).
     If ``write`` raises, the file keeps its old content.

@@ -108,7 +108,7 @@ def _named(roots: Sequence[Path]) -> str:
 
 
 def _beneath(base: Path, parts: tuple[str, ...]) -> PathBeneath:
-    """Return a place with names as the disk spells them."""
+    """Return a place with names in the disk's spelling."""
     folder = str(base)
     if parts and HERE != "win32" and folds_case(folder):
         parts = as_on_disk(folder, parts)
@@ -116,7 +116,7 @@ def _beneath(base: Path, parts: tuple[str, ...]) -> PathBeneath:
 
 
 def is_on_other_share(path: PurePath, roots: Sequence[PurePath]) -> bool:
-    """Is it on a network share without a root?
+    """Is the path on a network share without a root?
 
     Windows would send the user's password hash to the share's host as soon as it looks there.
     """

@@ -1,8 +1,9 @@
-"""Names as a disk spells them, where it ignores case or the form of accents. Blocks.
+"""The spelling of names on a disk that ignores case or the form of accents. Blocks.
 
-The rest of the program compares paths as they are. So a path that was written in another case gets
-the disk's own names once, where it comes in: else an open document, or a file that the model has
-read, would not be recognised. Whether names fold is asked of each folder, not of the platform.
+The rest of the program compares paths without such rules. So a path that was written in another
+case gets the disk's own names once, where it comes in: else an open document, or a file that the
+model has read, would not be recognised. Whether names fold is asked of each folder, not of the
+platform.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def _folds_case(folder: str) -> bool:
 
 
 def _folds(folder: str, name: str) -> bool | None:
-    """Is an existing name found in another case? None if the name cannot tell."""
+    """Does the disk find an existing name in another case? None if the name has no letters."""
     other = name.swapcase()
     if other == name or len(other) != len(name):
         return None
@@ -79,7 +80,7 @@ def as_on_disk(folder: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _own_name(folder: str, name: str) -> str | None:
-    """Return the name of an entry as its folder lists it; None if missing."""
+    """Return the name of an entry from its folder's listing; None if missing."""
     try:
         os.lstat(f"{folder}/{name}")
         listed = _listed(folder)
@@ -98,7 +99,7 @@ def real_path(path: str | os.PathLike[str]) -> str:
 
 
 def true_path(path: str) -> str:
-    """Return an absolute path without links, as the disk spells it."""
+    """Return an absolute path without links, in the disk's spelling."""
     real = real_path(path)
     if HERE == "win32" or not folds_case(os.path.split(real)[0]):
         return real  # Windows' own call already spells names as the disk does

@@ -314,10 +314,10 @@ def free_name(folder: int, private: Path | None) -> str | None:
 
 
 def put_right(place: PathBeneath, private: Path | None) -> None:
-    """Before a read: wait for a running write in place, or undo one that was left half done.
+    """Before a read: wait for a running write in place, or undo an unfinished write.
 
     Usually this only checks the private folder. If the system refuses the restore, the file is read
-    as it is, and the undo file is tried again the next time.
+    unchanged, and the next read tries the undo file again.
 
     Raises:
         ToolError: Others changed the half-written file; reported once, see ``settle``.
@@ -358,7 +358,7 @@ def settle(path: Path, name: str, folder: int, private: Path, *, wait_s: float =
             return
         with _opened(name, folder) as target:
             if target is not None:
-                wait_locked(target, path, wait_s=wait_s)  # a hard link of it may be in use
+                wait_locked(target, path, wait_s=wait_s)  # a hard link of the file may be in use
                 if _is_settled(target, journal, told):
                     journal.discard()
                     return

@@ -272,7 +272,7 @@ class FileState(msgspec.Struct, frozen=True):
 
 
 def state_of(path: Path, clock: Callable[[], int] = time.time_ns) -> FileState | None:
-    """Return the state of the file at ``path``, links followed; None if it cannot be read.
+    """Return the state of the file at ``path``, links followed; None if unreadable.
 
     Args:
         path: The file.

@@ -305,7 +305,7 @@ def _carried(folder: int, name: str, target: int, new: str) -> tuple[str, str] |
 
     The original is renamed to a harmless name first, so that tools stop loading it at once.
     """
-    safe = name  # an earlier attempt may have left it under this name
+    safe = name  # an earlier attempt may have left the file under this name
     if not _SAFE.fullmatch(name):
         safe = f"quarantined-{secrets.token_hex(_RANDOM_B)}.txt"
         _rename(folder, name, folder, safe)
@@ -354,7 +354,7 @@ class _Copying:
             if self._size_b > MOST_B:
                 raise OSError(errno.EFBIG, "it is too large to be copied elsewhere")
             self._file(source, name, target, new)
-        # Pipes, sockets and devices hold no data; the note beside them names them.
+        # Pipes, sockets and devices hold no data; the note beside the others names them.
 
     def _file(self, source: int, name: str, target: int, new: str) -> None:
         try:

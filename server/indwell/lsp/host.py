@@ -169,7 +169,7 @@ class Host:
         session.parts.features.door(CheckGate).source = self.problems
 
     def _offer(self, ticket: Ticket) -> None:
-        """After a turn, offer what the user can do about its failure or held prompts."""
+        """After a turn, offer the user's options for its failure or held prompts."""
         service = self.service
         self.chores.begin(
             self.turn_display.afterwards(ticket, self.turns, service.again, service.anew)

@@ -1,8 +1,8 @@
 """Questions about permission to a person, and the answers: once, always, no, or given in advance.
 
-``run --allow-commands`` is an answer in advance. It covers commands, and what a yes lets a command
-do. It never covers what a person must have seen: other changes of files, secrets, protected files,
-what would leave a sandbox, and what the user wants to be asked about.
+``run --allow-commands`` is an answer in advance. An approval covers commands, and the access that a
+yes gives to a command. It never covers what a person must have seen: other changes of files,
+secrets, protected files, what would leave a sandbox, and what the user wants to be asked about.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Question(msgspec.Struct, frozen=True):
     @property
     def notes(self) -> tuple[str, ...]:
         """Return further notes for a person, a line each, for plain-text front doors."""
-        once = "" if self.rule else ", for this one call"  # else as long as the answer stands
+        once = "" if self.rule else ", for this one call"  # else as long as the answer is valid
         told = [f"Because of: {one}" for one in self.risky]
         told += [f"The model requests more: {self.more}, for this one call"] if self.wanted else []
         told += [f"The model says: {self.why}"] if self.wanted and self.why else []
@@ -206,7 +206,7 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
 
 
 def chosen_of(question: Question, reply: Reply) -> Reply:
-    """Reduce an answer by hunks to a plain yes or no, if it amounts to one.
+    """Reduce an answer by hunks to yes or no, if all hunks have the same answer.
 
     Names that the question does not have are ignored.
     """
@@ -291,7 +291,7 @@ _GUARDED = frozenset({"protected", "secret"})
 
 
 def why_uncovered(asked: CallFacts, ask: Ask, *, is_held: bool) -> str:
-    """Say in half a sentence why a yes given beforehand does not cover this; empty if it does.
+    """Give the reason why an earlier yes does not cover this call, as a clause; empty if it does.
 
     Args:
         asked: The call.

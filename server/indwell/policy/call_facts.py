@@ -22,7 +22,7 @@ Effect: TypeAlias = Literal["read", "edit", "run"]
 
 
 class CallFacts(msgspec.Struct, frozen=True):
-    """One tool call, as the policy sees it.
+    """The facts of one tool call for the policy.
 
     Attributes:
         tool: Name of the tool.

@@ -1,7 +1,7 @@
 """Decides whether a tool call is allowed, denied, or needs the user's approval.
 
-Deny wins over ask, and ask over allow; an error is a denial. This module does no I/O. It checks
-each path twice: as the model wrote it, and as it resolves.
+Deny wins over ask, and ask over allow; an error is a denial. This module does no I/O. The policy
+checks each path twice: the model's path, and the resolved path.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def is_own(asked: CallFacts, policy: Policy) -> bool:
 
 
 def _denied(asked: CallFacts, policy: Policy) -> Deny | None:
-    """Return the denial that applies whatever the mode and effect, or None."""
+    """Return the denial that applies in each mode and to each effect, or None."""
     for path in asked.paths:
         glob = matching_glob(path, own_globs(policy.deny))
         if glob:
@@ -168,7 +168,7 @@ def _decide_edit(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def _why_protected(asked: CallFacts, policy: Policy) -> str:
-    """Explain how the edit affects trust or programs that run; empty if it does not."""
+    """Explain the edit's effect on trust or programs that run; empty without an effect."""
     if any(is_beneath(path, policy.obeyed) for path in asked.resolved):
         return f"git runs or obeys {quoted(asked.paths[0])}"
     protected = next((path for path in asked.paths if is_guarded(path, policy.harmless)), None)
@@ -260,7 +260,7 @@ def decide_command(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def _danger(command: str, language: ShellLanguage) -> str:
-    """Say what the command would destroy; empty if nothing is known."""
+    """Name the data that the command would destroy; empty if none is known."""
     if language == "bash":
         return why_dangerous(command)
     from indwell.policy.commands.powershell.dangerous import (  # noqa: PLC0415 - for Windows
@@ -282,7 +282,7 @@ def _may_send(verdict: CommandVerdict, widening: Widening, policy: Policy) -> bo
 
 
 def _decide_long(asked: CallFacts, policy: Policy, text: str) -> Decision:
-    """Decide on a command that is long because of the text it writes; never allow it unasked."""
+    """Decide on a command that is long because it writes a text; deny it or ask."""
     decision = decide_command(msgspec.structs.replace(asked, command=text), policy)
     reason = f"it is {len(asked.command):,} characters long, most of them a text that it writes"
     match decision:
@@ -309,7 +309,7 @@ def judged(asked: CallFacts, policy: Policy) -> CommandVerdict:
     return _judged(asked.command, _situation(asked, policy))
 
 
-@lru_cache(maxsize=32)  # answering or explaining a call judges it again
+@lru_cache(maxsize=32)  # an answer or explanation judges the call again
 def _judged(command: str, situation: Situation) -> CommandVerdict:
     from indwell.policy.commands.judge import judge  # noqa: PLC0415 - keeps startup fast
 
@@ -358,7 +358,7 @@ def _runs_unasked(asked: CallFacts, verdict: CommandVerdict) -> bool:
 
 
 def _planned(verdict: CommandVerdict, widening: Widening, *, is_held: bool) -> Decision:
-    """Decide in `plan` mode: allow only what is read-only, or what a sandbox confines.
+    """Decide in `plan` mode: allow only read-only commands, and commands in a sandbox.
 
     The sandbox then blocks all its writes, even if the mode changes before the command starts.
     """

@@ -22,7 +22,7 @@ from indwell.settings.model import SECRETS
 MOST_SCRIPTS = 8  # per command; nobody would read a longer list
 MOST_CANDIDATES = 2_000  # candidate names per command; checking them takes 5 ms
 
-_UNKNOWN = frozenset((STAR, UNKNOWN))  # marks of what only running the command can tell
+_UNKNOWN = frozenset((STAR, UNKNOWN))  # marks of text that is known only at run time
 _IS_WORD = lazy_pattern(r"[^\s;&|<>()\"'$=`]*")
 
 
@@ -73,7 +73,7 @@ def bound_files(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) ->
     """
     acting = [
         part for part in parts if part.rule != "removes"
-    ]  # a command does not run what it removes
+    ]  # a command does not run files that it removes
     names = dict.fromkeys(name for part in acting for name in _inside(part, cwd, roots))
     is_known = all(map(_is_known, acting))
     return Bound(tuple(names)[:MOST_CANDIDATES], is_known and len(names) <= MOST_CANDIDATES)
@@ -84,7 +84,7 @@ def _is_known(part: CommandPart) -> bool:
 
 
 def _candidates(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the texts in a command's words that may name a file it runs or obeys."""
+    """Return the texts in a command's words that may name a file that it runs or obeys."""
     texts = [text for word in words for text in (*_paths_in(word), *_attached(word))]
     inner = (word for word in words if not _IS_WORD.fullmatch(word))
     texts += [token for word in inner for token in _TOKEN.findall(word)]
@@ -174,7 +174,7 @@ def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> 
 def _acts_in_restricted(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> bool:
     """Return whether a command names an untrusted folder and does more than read there.
 
-    Any git command counts: even a read-only one runs what the repository's settings name.
+    Any git command counts: even a read-only command runs programs from the repository's settings.
     """
     if not policy.restricted:
         return False

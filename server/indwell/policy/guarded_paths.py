@@ -138,7 +138,7 @@ def _telling(glob: str) -> str:
 
 
 def is_guarded(path: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Is it protected, an unlisted dot name, or a name that makes a folder a repository?
+    """Is the path protected, an unlisted dot name, or a name that makes a folder a repository?
 
     The path is relative to the workspace's folder; an absolute one is judged by its names alone.
     ``harmless`` holds dot names that the user knows.
@@ -148,7 +148,7 @@ def is_guarded(path: str, harmless: tuple[str, ...] = ()) -> bool:
 
 
 def is_bare(name: str, system: System = HERE) -> bool:
-    """Is it the file that makes a folder a bare repository, as the system's disks compare names?"""
+    """Is it the file that makes a folder a bare repository, by the system's comparison of names?"""
     return name == BARE or (system != "linux" and name.upper() == BARE)
 
 
@@ -160,7 +160,7 @@ HOLD_PROGRAMS = frozenset([".venv", "venv", ".virtualenv"])
 
 
 def is_posing(path: str) -> bool:
-    """Is it one of the folders from which editors start programs?
+    """Is the path a folder from which editors start programs?
 
     As a link or a file it would lead them elsewhere, so it is then guarded like the programs.
     """
@@ -201,7 +201,7 @@ def _prefilter(deny: tuple[str, ...]) -> Callable[[str], bool]:
 
 
 def _is_plain(path: str) -> bool:
-    """Has it only names that are compared unchanged, except for case?"""
+    """Does the path have only names that are compared unchanged, except for case?"""
     whole = f"{path}/"
     return path.isascii() and not any(one in whole for one in ("//", "./", " /"))
 
@@ -222,7 +222,7 @@ def is_set_aside(path: str) -> bool:
 
 
 def is_minor(path: str) -> bool:
-    """Is it guarded only while there is room, such as deep names and packages' names?"""
+    """Is the path guarded only if the limit has room, such as deep names and packages' names?"""
     return not is_set_aside(path) or (is_installed(path) and path.count("/") > 1)
 
 

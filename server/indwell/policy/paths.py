@@ -121,7 +121,7 @@ CHATS = ".chat.md"
 
 
 def is_protected(path: str) -> bool:
-    """Does a change of this file affect what runs or is trusted? By its name, at any place."""
+    """Does a change of this file, judged by name, affect trust or programs that run?"""
     if LISTED.have(components(path)):
         return True
     return (":" in path or "~" in path) and LISTED.may_have(path)  # as in has_more_readings
@@ -133,7 +133,7 @@ def is_listed_protected(path: str) -> bool:
 
 
 def is_unknown(name: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Tell whether it is a dot name that no list explains.
+    """Tell whether the path has a dot name that is on no list.
 
     Tools look for such names at the root of a repository, where they are protected with all
     contents.
@@ -151,24 +151,24 @@ def is_unknown(name: str, harmless: tuple[str, ...] = ()) -> bool:
 
 
 def is_at_root_unknown(path: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Is it, or is it in, such a file or folder at the root? The path begins at the root."""
+    """Is the path such a file or folder at the root, or inside one? The path begins at the root."""
     if path.startswith(("/", "\\")):
         return False
     return is_unknown((*components(path), "")[0], harmless)
 
 
 def is_installed(path: str) -> bool:
-    """Is it a program that a package manager installs and may change with the user's yes?"""
+    """Is the file a program that a package manager installs and may change with the user's yes?"""
     return INSTALLED.hold(path)
 
 
 def is_program(path: str) -> bool:
-    """Is it a program of the workspace, which a command may name in order to run it?"""
+    """Is the file a program of the workspace, which a command may run by name?"""
     return _PROGRAMS.hold(path)
 
 
 def loader_of(path: str) -> str:
-    """Return what loads a protected file, for people; empty if no list has it."""
+    """Return the program that loads a protected file, for people; empty if unknown."""
     return next((who for who, names in _loaders() if names.hold(path)), "")
 
 
@@ -180,7 +180,7 @@ def _loaders() -> tuple[tuple[str, _Names], ...]:
 
 
 def is_chat(path: str) -> bool:
-    """Does it name a chat document?"""
+    """Does the path name a chat document?"""
     return any(names[-1].endswith(CHATS) for names in readings(path) if names)
 
 
@@ -239,7 +239,7 @@ def matching_glob(path: str, globs: tuple[str, ...]) -> str:
 
 
 def listed_matching_glob(path: str, globs: tuple[str, ...]) -> str:
-    """Like ``matching_glob``, but by the names as they are.
+    """Like ``matching_glob``, but compares the names unchanged.
 
     For rules that allow something, and for names that a disk listed.
     """

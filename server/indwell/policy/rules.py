@@ -1,4 +1,4 @@
-"""The user's rules (``deny`` wins over ``ask`` over ``allow``), and what a permit widens."""
+"""The user's rules (``deny`` wins over ``ask`` over ``allow``), and a permit's added access."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class CacheRules(msgspec.Struct, frozen=True):
 
 
 CACHES: Mapping[str, CacheRules] = {
-    # The study's model: the longest common prefix; whatever no cache has is written to one.
+    # The study's model: the longest common prefix; uncached tokens are written to a cache.
     "plain": CacheRules(),
     # 1,024 tokens and steps of 128; gone after 5 to 10 minutes, so 5 are assumed.
     "openai": CacheRules(block=128, life_s=300.0, charges_writes=False),

@@ -110,7 +110,7 @@ def in_force(settings: Settings, model: str = "") -> Settings:
 
 
 def _at(settings: Settings, own: Mapping[str, Any]) -> Settings:
-    """Return the settings with those of a named endpoint in the place of another's."""
+    """Return the settings with a named endpoint's values in place of the present endpoint's."""
     usual = Settings()
     bound = {name: getattr(usual, name) for name in ADDRESS_BOUND}
     same_place = origin_of(settings.base_url) == origin_of(own.get("base_url"))

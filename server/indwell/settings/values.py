@@ -289,7 +289,7 @@ _HEADER = lazy_pattern(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")  # RFC 9110, a toke
 _VARIABLE = lazy_pattern(r"[A-Za-z_]\w*", re.ASCII)
 _KEY_NAME = lazy_pattern(
     r"(?!.*KEY(RING|LOG|CHAIN|BOARD|MAP|TIMEOUT)).*(KEY|TOKEN|SECRET)", re.IGNORECASE
-)  # what secrets.is_secret takes for a secret
+)  # text that secrets.is_secret takes for a secret
 _OURS = frozenset(
     {"connection", "content-length", "content-type", "host", "transfer-encoding", "accept-encoding"}
 )

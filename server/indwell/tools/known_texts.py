@@ -107,7 +107,7 @@ def _all_lines(text: str) -> tuple[range, ...]:
 
 
 def _without(lines: range, page: range) -> tuple[range, range]:
-    """Return what remains of ``lines`` before and behind the page."""
+    """Return the remaining ``lines`` before and after the page."""
     return (
         range(lines.start, min(lines.stop, page.start)),
         range(max(lines.start, page.stop), lines.stop),

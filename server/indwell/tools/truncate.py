@@ -1,4 +1,4 @@
-"""Cuts a text for the model: keeps both ends, and counts what is left out."""
+"""Cuts a text for the model: keeps both ends, and counts the omitted part."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OUTPUT_TAIL = 3_000
 DIFF_LIMIT = 3_000  # characters; H47
 DIFF_HEAD = 2_500
 
-_MOST_WORD = 1_000  # characters; what is longer is no secret, as a picture in base64
+_MOST_WORD = 1_000  # characters; a longer text is no secret, such as a picture in base64
 _LONG_WORD = lazy_pattern(r"[\w+/=.~:@%!-]{12,}")
 _ESCAPE = lazy_pattern(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system command: titles, links

@@ -20,7 +20,7 @@ FOLDER = "memory"  # in the state folder
 
 
 class Companion(NamedTuple):
-    """The user's side of a session: questions, the memory pages, and the tools of both.
+    """Two features that need the user: questions and memory pages, each with its tools.
 
     ``remember`` is empty if the memory is off.
     """

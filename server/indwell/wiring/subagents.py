@@ -99,7 +99,7 @@ def lines_of(subagents: Subagents) -> Callable[[], Awaitable[tuple[str, ...]]]:
 def find_agents(
     roots: Sequence[Path] = (), trust: FolderTrust | None = None, deny: tuple[str, ...] = ()
 ) -> FoundSubagents:
-    """Read all definitions; those of a workspace only as they were trusted. Blocks.
+    """Read all definitions; those of a workspace only in their trusted text. Blocks.
 
     Args:
         roots: The workspace's folders; none for the user's own and shipped definitions.
@@ -159,7 +159,7 @@ def _of_user() -> Iterator[_SubagentFile]:
 
 
 def _of_workspace(root: Path, trust: FolderTrust, deny: tuple[str, ...]) -> Iterator[_SubagentFile]:
-    """Return the definitions of a trusted folder, as they were trusted; links must stay inside."""
+    """Return a trusted folder's definitions in their trusted text; links must stay inside."""
     for place in WORKSPACE_FOLDERS:
         for name in _names(root / place):
             shown = f"{place}/{name}"

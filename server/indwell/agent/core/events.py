@@ -106,7 +106,7 @@ class Attached(OfAgent, frozen=True):
 
 
 class TextAdded(OfAgent, frozen=True, tag="text"):
-    """More of the answer; ``restart`` says to forget what this round has shown so far."""
+    """More of the answer; with ``restart`` forget the shown text of this round."""
 
     text: str
     restart: bool = False
@@ -216,7 +216,7 @@ class PermissionAnswered(OfAgent, frozen=True):
 
 
 class QuestionAsked(OfAgent, frozen=True):
-    """The model asks the user a question of its own, which is never a permission.
+    """The model asks the user a question, which is never about a permission.
 
     Attributes:
         id: The id of the call that asks.

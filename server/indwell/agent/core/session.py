@@ -281,7 +281,7 @@ class Session(msgspec.Struct):
         )
 
     def compact(self, step: CompactionStep, shorter: Conversation) -> None:
-        """Continue with the conversation as ``step`` shortened it; the log keeps what it replaced.
+        """Continue with the conversation after ``step``; the log keeps the replaced messages.
 
         The spilled texts of the step are already on disk.
         """
@@ -318,7 +318,7 @@ class Session(msgspec.Struct):
     def remember(
         self, health: Health, calibration: Calibration, answered_at: datetime | None
     ) -> None:
-        """Take over what an earlier process learned of the endpoint (see ``restore.recalled``)."""
+        """Use an earlier process's knowledge of the endpoint (see ``restore.recalled``)."""
         self.health, self.spending.answered_at = health, answered_at
         self.conversation = msgspec.structs.replace(self.conversation, calibration=calibration)
 

@@ -49,7 +49,7 @@ class Features(Generic[SessionT]):
     """The features of one session.
 
     Slots are called in the order of the features. ``remind``, ``after_tool``, ``on_stop``, ``end``
-    and ``close`` run backward: what a turn begins with first, it ends with last.
+    and ``close`` run backward: the first feature at a turn's beginning is the last at its end.
 
     Attributes:
         muted: Names of features that failed, so that only their guards are called.
@@ -98,7 +98,7 @@ class Features(Generic[SessionT]):
 
     @contextmanager
     def _muting(self, one: Feature[SessionT]) -> Iterator[None]:
-        """Mute the feature if it fails in here by a fault of its own.
+        """Mute the feature if a fault of the feature raises an error in this context.
 
         Expected errors propagate, and so do errors of the machine or the installation: the turn
         reports these in its own words.
@@ -228,14 +228,14 @@ class Features(Generic[SessionT]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        """Leave a feature's context around the rounds; a fault of its own only mutes it."""
+        """Leave a feature's context around the rounds; a fault of the feature only mutes it."""
         try:
             return await context.__aexit__(kind, error, trace)
         except Exception as fault:
             if fault is error or _travels(fault):
                 raise
             self._mute(one, fault)
-            return None  # what ended the rounds travels on
+            return None  # the error that ended the rounds is raised again
 
     def steered(self, words: str, *, numbered: bool) -> bool:
         """Offer the user's words for the running turn to each feature; True if one takes them."""
@@ -261,10 +261,10 @@ class Features(Generic[SessionT]):
         return Checked(blocks=tuple(blocks))
 
     async def check_steering(self, moment: Moment[SessionT]) -> None:
-        """Return if what the user said to the running turn may go to the model.
+        """Return if the user's words to the running turn may go to the model.
 
         Raises:
-            UserError: It may not, which ends the turn.
+            UserError: The words may not, which ends the turn.
         """
         for one in self._features:
             if one.check_steering is not None:
@@ -360,7 +360,7 @@ class Features(Generic[SessionT]):
         return self._each(lambda one: one.state.read if one.state else None, branch, records)
 
     def now(self) -> Mapping[str, Any]:
-        """The state of each feature as it is, by the feature's name."""
+        """The present state of each feature, by the feature's name."""
         return self._each(lambda one: one.state.now if one.state else None)
 
     def restore(self, states: Mapping[str, Any]) -> None:

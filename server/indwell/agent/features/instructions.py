@@ -217,7 +217,7 @@ def _marked(session: Session) -> tuple[Path, ...]:
 
 
 def ignored_words(names: Sequence[str]) -> str:
-    """Tell the user which files differ from what was trusted."""
+    """Tell the user which files differ from their trusted text."""
     shown = ", ".join(repr(one_line(name)) for name in names[:MOST_NAMED])
     more = len(names) - MOST_NAMED
     listed = f"{shown} and {more} more" if more > 0 else shown
@@ -283,7 +283,7 @@ class ProjectInstructions:
         return FoundInstructions(tuple(texts), tuple(ignored))
 
     async def _text(self, root: Path, path: Path) -> str | None:
-        """Return the text as the editor shows it or as it was trusted; None if it may not count."""
+        """Return the editor's text or the trusted text; None if the file may not count."""
         workspace, trust = self._workspace, self._trust
         if not trust.is_trusted(root):
             return None

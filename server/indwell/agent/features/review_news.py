@@ -76,7 +76,7 @@ class Aftermath:
         hide: Callable[[str], str],
         others: Mapping[Path, str],
     ) -> Reminder:
-        """A block for each file whose content differs from what the model knows, by path.
+        """A block for each file whose content differs from the model's knowledge, by path.
 
         Once a diff is told in full, its file counts as read again. Files that a newer
         deny rule hides (``hidden``) are left out, and ``hide`` removes secrets from the others.
@@ -158,7 +158,7 @@ def mark_of(now: Snapshot | str) -> str:
 
 
 async def stands_there(workspace: Workspace, path: Path) -> Snapshot | str:
-    """Return a file's content; why it cannot be read; or "" if there is no file."""
+    """Return a file's content, or the reason why it cannot be read, or "" without a file."""
     try:
         return await workspace.read(path)
     except ToolError as error:

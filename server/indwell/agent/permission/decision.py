@@ -2,8 +2,8 @@
 
 Facts, a snapshot of the rules, the policy's answer, a question to the user where one is needed, a
 second evaluation with a new snapshot after that question, and a record of each step. A caller
-describes what asks for permission as a ``Requester``. An error anywhere in an evaluation is a
-denial with a reason.
+describes the source of a request as a ``Requester``. An error anywhere in an evaluation is a denial
+with a reason.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Requester(Protocol):
         ...
 
     def settled(self, evaluated: EvaluatedPolicy) -> Decision:
-        """Return the policy's decision, or another one because of who wrote the request."""
+        """Return the policy's decision, or a stricter one because of the request's author."""
         ...
 
     def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
@@ -193,7 +193,7 @@ async def still_allowed(session: Session, permit: Permit) -> Permitted:
 
     Returns:
         The permit for the call, with the bounds of the current rules, or the refusal.
-        Nobody is asked: what needs a new question is refused.
+        The user is not asked: a request that needs a new question is refused.
     """
     before, requester = permit.evaluated, permit.requester
     if _same_rules(session, before.rules):
@@ -276,7 +276,7 @@ def how_sandboxed(evaluated: EvaluatedPolicy) -> str:
 async def _by_question(
     session: Session, requester: Requester, before: EvaluatedPolicy, ask: Ask
 ) -> Permitted:
-    """Ask the user; a yes holds for exactly what was shown, under the rules after the question."""
+    """Ask the user; a yes covers exactly the shown request, under the rules after the question."""
     answer = await requester.ask(before, ask)
     if isinstance(answer, RefusedPermission):
         return answer

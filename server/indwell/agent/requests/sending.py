@@ -240,7 +240,7 @@ def idle_s(session: Session) -> float | None:
 
 
 def has_cache(session: Session) -> bool:
-    """Does the endpoint have a prompt cache, by its prices or by what it has reported?"""
+    """Does the endpoint have a prompt cache, by its prices or by its reports?"""
     return session.health.has_cache or _is_cache_priced(session)
 
 

@@ -261,7 +261,7 @@ def _ground(path: Path) -> Path:
 
 
 def _record_of(state: Path, path: Path) -> Record | None:
-    """The record of what setup wrote to ``path``; None without a readable one."""
+    """The record of setup's text in ``path``; None without a readable record."""
     try:
         record = msgspec.json.decode(read_bytes_private(_record_file(state, path)), type=Record)
     except (OSError, msgspec.DecodeError):  # without a record nothing is removed

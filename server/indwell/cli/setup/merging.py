@@ -324,7 +324,7 @@ def _add(value: dict[str, Any], ours: Mapping[str, Any], within: tuple[str, ...]
 
 
 class Record(msgspec.Struct, frozen=True):
-    """The record of what setup added to one file.
+    """The record of setup's additions to one file.
 
     Attributes:
         path: The file.

@@ -4,8 +4,8 @@ The conversation is cut from its beginning, always at the same messages, and a f
 text. So all summaries of a conversation name the same files. Each file is written once, and all
 files together are hardly longer than the conversation.
 
-A note names what was removed without a trace, and the files that hold it. The note is data of the
-lowest trust, because it repeats what calls were about.
+A note names the content that was removed without a trace, and the files that hold it. The note is
+data of the lowest trust, because it repeats what calls were about.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ if sys.platform == "darwin":
 
 
 elif sys.platform == "linux":
-    _ACCESS = "system.posix_acl_access"  # who else may read the file
+    _ACCESS = "system.posix_acl_access"  # the access of other people
 
     def _copy_attributes(source: int, fresh: int) -> bool:
         given = []

@@ -18,7 +18,7 @@ _MODE = 0o1755  # sticky: without effect here, and rare for a folder; the user m
 
 
 def make_stub(path: Path) -> bool:
-    """Create a stub; True if there is one now, even one that a killed process left.
+    """Create a stub; True if the stub exists now, even from a killed process.
 
     Always False on Windows, which has neither such mounts nor modes.
     """
@@ -81,7 +81,7 @@ else:
             )
         except OSError:
             return None
-        with contextlib.suppress(OSError):  # without locks it is removed as before
+        with contextlib.suppress(OSError):  # without locks the stub may be removed
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         try:
             is_there = os.path.samestat(calls.fstat(descriptor), calls.lstat(path))

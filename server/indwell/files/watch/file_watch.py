@@ -61,7 +61,7 @@ class FolderWatch:
         self._system = system
         self._lock = threading.Lock()
         self._files: set[Path] = set()
-        self._spelled: dict[Path, set[Path]] = {}  # the files by the spelling that counts
+        self._spelled: dict[Path, set[Path]] = {}  # the files by the spelling of the disk
         self._whole: set[Path] = set()  # folders in which any entry matters
         self._folders: dict[Path, _WatchedFolder] = {}
         self._polled: dict[Path, _Mark] = {}

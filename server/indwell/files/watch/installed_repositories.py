@@ -20,7 +20,7 @@ from indwell.files.system import calls
 
 MOST_FOLDERS = 300_000
 _MOST_B_A_CHARACTER = 4
-_TIMES_AFTER = 10  # a command can create any number of folders around what it plants
+_TIMES_AFTER = 10  # a command can create any number of folders around a planted file
 FRESH_NS = 50_000_000
 """A folder listed so soon after its change may change again with the same time: file system clocks
 tick up to every 10 ms. Such a listing counts for this scan only.
@@ -141,7 +141,7 @@ class Installed:
 
     def _read(self, at: str) -> _InstalledFolder:
         path = f"{self._root}/{at}"
-        # Not the modification time, which a program can set freely.
+        # Not the modification time, because a program can set it freely.
         changed_ns = calls.stat(path, follow_symlinks=False).st_ctime_ns
         before = self._known.get(at)
         if before is not None and before.changed_ns == changed_ns:

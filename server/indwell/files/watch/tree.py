@@ -346,7 +346,7 @@ def found_at(root: str, at: str) -> FoundChanges | None:
         return None
     if stat.S_ISDIR(now.st_mode):
         return FoundChanges(at, is_folder=True, stamp=FileStamp(now.st_ino, 0, 0))
-    # Not the modification time, which a program can set freely.
+    # Not the modification time, because a program can set it freely.
     stamp = FileStamp(now.st_ino, now.st_size, now.st_ctime_ns)
     return FoundChanges(at, is_folder=False, stamp=stamp, leads_to=leads_to, n_names=now.st_nlink)
 

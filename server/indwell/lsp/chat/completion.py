@@ -219,7 +219,7 @@ _PROMPTS = frozenset({"compact"})  # sent as prompts, because the session handle
 
 
 class ChatCommand(NamedTuple):
-    """A command; ``mode`` only for ``/mode``, ``effort`` only for ``/effort`` with a value."""
+    """A chat command; ``/mode`` sets ``mode``, ``/effort`` with a value sets ``effort``."""
 
     name: Name
     mode: Mode | None = None

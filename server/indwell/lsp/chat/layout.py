@@ -164,7 +164,7 @@ def line_break(text: str) -> str:
 
 
 def edited(text: str, splices: Sequence[TextSplice]) -> str:
-    """Return the text with new pieces in its own line breaks."""
+    """Return the text with new pieces, in the line breaks of the text."""
     end = line_break(text)
     if end == "\n":
         return spliced(text, splices)

@@ -7,8 +7,8 @@ import re
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import short_line
 
-_MOST_SPAN = 400  # characters of a code span that are waited for
-_MOST_TARGET = 200  # characters of a target, up to what tells its kind
+_MOST_SPAN = 400  # most characters of an unfinished code span
+_MOST_TARGET = 200  # most characters of an unfinished link target
 
 _SIGN = lazy_pattern(r"[\\<!\]`$]")
 _TAG = lazy_pattern(r"<(?=[A-Za-z/!?])")

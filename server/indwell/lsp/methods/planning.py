@@ -152,7 +152,7 @@ class Planning:
     async def _ask(self, session: str | None, plan: Plan, *, is_shown: bool) -> None:
         """Approve, edit, or nothing for now.
 
-        The question shows what would otherwise be invisible.
+        The question shows characters that would otherwise be invisible.
         """
         words = "Indwell: Plan ready. Carry it out?"
         if not is_shown:

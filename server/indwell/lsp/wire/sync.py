@@ -34,7 +34,7 @@ class TextChange(msgspec.Struct, frozen=True):
 
 
 class OpenedDocument(msgspec.Struct, frozen=True, rename="camel"):
-    """A document as it is opened."""
+    """A document at its opening."""
 
     uri: str
     language_id: str

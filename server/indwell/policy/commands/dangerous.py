@@ -1,6 +1,6 @@
 """Recognises destructive commands, which no answer and no mode permits: the last defence (H49).
 
-It is not a gate: anybody can spell such a command so that no parser sees it. Permissions and
+This module is not a gate: a command can be spelled so that no parser recognises it. Permissions and
 sandbox come before it. It catches the mistake of a model or a person, in any readable
     spelling: quotes, wrappers such as ``sudo``, lists, pipes, functions, substitutions, ``bash
     -c``.
@@ -63,7 +63,7 @@ def why_dangerous(command: str) -> str:
 
 
 def _has_hint(command: str) -> bool:
-    """Could the text be dangerous? Most texts, long scripts among them, need no parsing."""
+    """Could the text be dangerous? Most texts, even long scripts, need no parsing."""
     text = _QUOTES.sub("", command)
     return (
         "$'" in command
@@ -104,8 +104,8 @@ class _DangerReader:
         self._survey()
 
     def judge(self) -> str:
-        """Say why the text is dangerous; empty if it is not."""
-        pending: list[Node | str] = [self._root]  # a text stands for the folder to return to
+        """Give the reason why the text is dangerous; empty if it is safe."""
+        pending: list[Node | str] = [self._root]  # a text is the folder to return to
         while pending:
             node = pending.pop()
             if isinstance(node, str):
@@ -119,7 +119,7 @@ class _DangerReader:
         return ""
 
     def _survey(self) -> None:
-        """Note for each node what is expensive to look up: its owner, and what runs beneath it."""
+        """Note facts of each node that are slow to look up: its owner, and the commands beneath."""
         order = [(self._root, self._root)]
         for node, _ in order:  # parents before their children
             order.extend((child, node) for child in node.named_children)
@@ -268,7 +268,7 @@ class _DangerReader:
 
 
 def _beneath(node: Node, no_deeper: frozenset[str]) -> Iterator[Node]:
-    """Return a node and all beneath it in source order, but nothing within some kinds."""
+    """Return a node and its descendants in source order, but none inside some kinds."""
     pending = [node]
     while pending:
         one = pending.pop()
@@ -278,12 +278,12 @@ def _beneath(node: Node, no_deeper: frozenset[str]) -> Iterator[Node]:
 
 
 def _takes_text(option: str) -> bool:
-    """Is it the option of a shell that precedes its program: ``-c``, ``-lc``, ``-ec``?"""
+    """Is the word a shell's option before its program: ``-c``, ``-lc``, ``-ec``?"""
     return bool(re.fullmatch(r"-[a-zA-Z]*c|--command", option))
 
 
 def _reads_script(words: list[str]) -> bool:
-    """Is it a shell that runs its input?"""
+    """Is the command a shell that runs its input?"""
     if not words or words[0] not in _SHELLS:
         return False
     if "-s" in words[1:] or not words[1:]:
@@ -326,12 +326,12 @@ _FILTERS_NOTHING = lazy_pattern(
 
 
 def is_device(path: str) -> bool:
-    """Is it a disk or a partition?"""
+    """Is the path a disk or a partition?"""
     return _DEVICE.match(path) is not None
 
 
 def destroys(words: list[str], cwd: str) -> str:
-    """Say why a simple command destroys a system; empty if it does not.
+    """Give the reason why a simple command destroys a system; empty if it is safe.
 
     Args:
         words: The program's name and its words.
@@ -392,7 +392,7 @@ def _removes(options: list[str], operands: list[str], cwd: str) -> str:
 
 
 def _finds(words: list[str], cwd: str) -> str:
-    """Does ``find`` remove files without a condition on what it finds?"""
+    """Does ``find`` remove files without a condition on the files?"""
     at = next((at for at, word in enumerate(words) if word[:1] in {"-", "(", "!"}), len(words))
     starts, tests = words[:at], [word for word in words[at:] if re.match(r"-[a-z]", word)]
     runs = [
@@ -420,7 +420,7 @@ def _opens(options: list[str], operands: list[str], cwd: str) -> str:
 
 
 def is_top(place: str) -> bool:
-    """Is it a folder of the system, or one of all work of a user?"""
+    """Is the path a folder of the system, or a user's home folder?"""
     if HERE != "linux":  # the disk ignores case
         place = next((f"/{one}" for one in _TOP if place.lower() == f"/{one}".lower()), place)
     return UNKNOWN not in place and (place[1:] in _TOP or bool(_SECOND.fullmatch(place)))

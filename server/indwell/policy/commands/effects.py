@@ -44,7 +44,7 @@ def base_name(word: Word) -> str:
 
 
 def unwrapped(words: Sequence[Word]) -> tuple[Word, ...] | None:
-    """Return the command of a wrapper; None if it is no wrapper, empty if it runs nothing.
+    """Return the command inside a wrapper; None without a wrapper, empty if there is no command.
 
     Raises:
         UnknownOption: The wrapper has an unknown option.
@@ -66,7 +66,7 @@ def unwrapped(words: Sequence[Word]) -> tuple[Word, ...] | None:
 
 
 def sets_variables(words: Sequence[Word]) -> bool:
-    """Does ``env`` set variables for what it runs?"""
+    """Does ``env`` set variables for its command?"""
     return base_name(words[0]) == "env" and any(_ASSIGNED.match(word.text) for word in words[1:])
 
 
@@ -91,7 +91,7 @@ def _with_marks(text: str, places: Sequence[str]) -> str:
 
 
 def loosely_unwrapped(words: Sequence[Word]) -> list[tuple[Word, ...]]:
-    """Return all commands that a wrapper's words may mean, to look for what is denied."""
+    """Return all commands that a wrapper's words may mean, to look for denied ones."""
     name = base_name(words[0]) if words else ""
     if name not in _WRAPPERS and not words[0].could_be_option:
         return []
@@ -161,7 +161,7 @@ def _wrapped(name: str, words: tuple[Word, ...], inner: tuple[Word, ...]) -> Use
         return Use("reads" if quiet else "unknown", f"{name!r} runs nothing that can be seen")
     if name in {"sudo", "doas"}:
         return Use("privileged", f"{name!r} runs it with all rights", inner=(inner,))
-    if name == "npx":  # it runs a package of any name
+    if name == "npx":  # the command runs a package of any name
         return Use("network", "'npx' may load a program from the network", hosts=(ANY_HOST,))
     if name == "xargs":
         files = tuple(Word(one, (one,)) for one in _given_to_xargs(words).values("-a"))
@@ -173,7 +173,7 @@ def _wrapped(name: str, words: tuple[Word, ...], inner: tuple[Word, ...]) -> Use
 
 
 def _of_folder(words: tuple[Word, ...], grounds: Grounds) -> Use:
-    """Return the effect of a program that is named by its path or only known when it runs."""
+    """Return the effect of a program that has a path, or a name that only a run can tell."""
     first = words[0]
     if not first.is_literal or not first.text:
         return Use("unknown", "only a run can tell which program that is")

@@ -69,7 +69,7 @@ def git(words: Sequence[Word]) -> Use:
 
 
 def _configured(words: Sequence[Word], at: int) -> Use:
-    """Return the effect of a command with settings on its line: they may name programs."""
+    """Return the effect of a command with settings on its line, which may name programs."""
     while at < len(words) and words[at].could_be_option:
         takes_word = words[at].text in {"-c", "--git-dir", "--work-tree", "--namespace", "-C"}
         at += 2 if takes_word else 1
@@ -88,7 +88,7 @@ def _by_name(name: str, words: Sequence[Word]) -> Use:
 
 
 def _looking(name: str, words: Sequence[Word]) -> Use | None:
-    """Return the effect of a command that only reads; None if it may do more."""
+    """Return the effect of a command that only reads; None if the command may do more."""
     second = words[0].text if words and words[0].is_literal else ""
     if len(words) == 1 and words[0].source in {"--help", "-h"} and name in _CHANGES | _NETWORK:
         return Use("reads")
@@ -229,7 +229,7 @@ def takes_up(name: str, words: Sequence[Word]) -> bool:
 
 
 def _only_names(texts: Sequence[str], flags: Sequence[str], letters: str) -> bool:
-    """Does it create a branch without switching to another commit?"""
+    """Does the command create a branch without switching to another commit?"""
     return len(texts) == 2 and any(flags[:1] == [f"-{letter}"] for letter in letters)  # noqa: PLR2004 - `-b NAME`
 
 
@@ -240,7 +240,7 @@ def _has_option(flags: Sequence[str], letter: str, *beginnings: str) -> bool:
 
 
 def destroys(name: str, words: Sequence[Word]) -> str:
-    """Describe the user's work that a command may discard; empty if it discards none."""
+    """Describe the user's work that a command may discard; empty if the work is safe."""
     texts = [word.text for word in words]
     flags = [text for text in texts if text.startswith("-")]
     second = texts[0] if texts else ""

@@ -34,7 +34,7 @@ _TOKEN = lazy_pattern(r"[^\s;&|<>()`\"'$]+")
 
 
 def judge(command: str, situation: Situation) -> CommandVerdict:
-    """Judge a command; never raises, whatever the command holds."""
+    """Judge a command; never raises for any command text."""
     if len(command) > LONGEST or any(command.count(one) > most for one, most in _MOST.items()):
         return _too_long(situation, "is too long to be judged")
     return _judge(command, situation, _DEEPEST)
@@ -98,7 +98,7 @@ def _as_written(
 def _unseen(
     command: str, reading: ShellReading | PowerShellReading, judging: Judging
 ) -> Iterator[PartFinding]:
-    """Return objections to a whole text because of what is invisible or unparsed in it."""
+    """Return objections to a whole text because of its invisible or unparsed parts."""
     hidden = _hidden(command)
     if hidden:
         yield PartFinding("ask", "hidden", hidden)
@@ -118,7 +118,7 @@ def _patterns_reach(
     found: list[tuple[CommandPart, PartFinding]],
     nested: list[PartFinding],
 ) -> Iterator[PartFinding]:
-    """Return findings for what no pattern covers: it applies to one line, no substitutions."""
+    """Return findings for further lines and substitutions, which no user's pattern covers."""
     if not _is_any(found):
         return
     if _has_lines(reading):
@@ -130,16 +130,16 @@ def _patterns_reach(
 def _expands(situation: Situation) -> Iterator[PartFinding]:
     """Without a sandbox, ask about words from commands, arithmetic or braces (CMD-13).
 
-    In ``plan`` nobody is asked; there it suffices that the command only reads.
+    In ``plan`` mode the user is not asked; a command that only reads is allowed.
     """
     if not (situation.writes_confined or situation.reads_only):
         yield PartFinding("ask", "substitution", "fills in words that only a run can tell")
 
 
 def _two_agree(reading: ShellReading | PowerShellReading, situation: Situation) -> bool:
-    """Does a second reader find the same words? In a sandbox nothing depends on it.
+    """Does a second parser find the same words? In a sandbox the answer does not matter.
 
-    PowerShell has one reader, which refuses whatever is not in its part of the language.
+    PowerShell has one parser, which refuses unsupported parts of the language.
     """
     if situation.writes_confined or not isinstance(reading, ShellReading):
         return True
@@ -197,8 +197,8 @@ def _combined(
     worst = min(findings, key=_strictness)
     rule = worst.rule
     if worst.decision == "allow":
-        # Parts covered by a pattern of the user are not named, because it applies to its own part
-        # alone.
+        # Parts covered by a pattern of the user are not named, because each pattern applies to one
+        # part.
         known = sorted(findings, key=lambda one: one.by_user)
         rule = next((one.rule for one in known if one.rule != READ_ONLY), READ_ONLY)
     return CommandVerdict(

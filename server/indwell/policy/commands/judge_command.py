@@ -1,4 +1,4 @@
-"""Judges one simple command: by the user's rules first, then by what is known of its program."""
+"""Judges one simple command: by the user's rules first, then by the known facts of its program."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Judging:
     def _judged(
         self, words: tuple[Word, ...], use: Use, one: Simple, inner: Sequence[PartFinding]
     ) -> PartFinding:
-        """Judge the inner command first: neither a pattern nor a wrapper makes it harmless."""
+        """Judge the inner command first: no pattern and no wrapper makes this command harmless."""
         hardest = worst(inner)
         if hardest is not None and hardest.decision != "allow":
             return hardest
@@ -174,7 +174,7 @@ class Judging:
         )
 
     def _used(self, words: tuple[Word, ...], use: Use, one: Simple) -> PartFinding:
-        """Judge by what is known of the program."""
+        """Judge by the known facts of the program."""
         match use.kind:
             case "unknown":
                 return ask("unknown", use.reason)
@@ -305,7 +305,7 @@ class Judging:
 def _knowledge(
     language: ShellLanguage,
 ) -> tuple[Callable[[tuple[Word, ...], Simple, Situation], Use], Callable[[Simple], Simple]]:
-    """Return what tells the effects of a command, and what gives it its full name."""
+    """Return the function that judges a command, and the function that gives its full name."""
     if language == "bash":
         return use_of, lambda simple: simple
     from indwell.policy.commands.powershell import arguments, programs  # noqa: PLC0415 - for Windows
@@ -392,7 +392,7 @@ _HARMLESS_VALUE = lazy_pattern(r"[\w.@+-]*")
 
 
 def is_harmless(one: Assignment, of: Simple) -> bool:
-    """Does it set language, time or colour for one command?"""
+    """Does the assignment set language, time or colour for one command?"""
     if not (of.words and _HARMLESS_NAMES.fullmatch(one.name) and one.value):
         return False
     if not one.value.is_literal:

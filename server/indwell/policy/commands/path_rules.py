@@ -123,7 +123,7 @@ class PathRules:
         return ""
 
     def is_scratch(self, word: Word, folders: tuple[str, ...]) -> bool:
-        """Is it certain that a word names no file, or one of the sandbox's own beneath ``/tmp``?"""
+        """Is it certain that a word names no file, or a sandbox's file beneath ``/tmp``?"""
         paths = [
             path
             for text in _path_texts(word)
@@ -215,7 +215,7 @@ class Grounds(msgspec.Struct, frozen=True):
         return is_inside(path, roots, self.system)
 
     def is_open(self, path: str) -> bool:
-        """May anybody read it without a question, although it is outside the workspace?"""
+        """May commands read this path without a question, although it is outside the workspace?"""
         return bool(_HARMLESS.fullmatch(path)) or (
             STAR not in path.partition("/")[0] and is_beneath(path, SYSTEM)
         )
@@ -269,13 +269,13 @@ class Grounds(msgspec.Struct, frozen=True):
         )
 
     def _is_unknown(self, path: str, plain: str) -> bool:
-        """Is it beneath an unlisted dot name at the root of a repository?"""
+        """Is the path beneath an unlisted dot name at the root of a repository?"""
         found = (relative(path, root, self.system) for root in self.repository_roots)
         beneath = (one for one in found if one not in {None, "."})
         return any(is_at_root_unknown(one, self.harmless) for one in (plain, *beneath) if one)
 
     def is_protected(self, path: str) -> bool:
-        """Does a change of it affect what runs or is trusted?"""
+        """Does a change of the path affect trust or programs that run?"""
         inner = self.inner(path)
         if could_be_beneath(path, self.obeyed) or self._is_one(path, self.obeyed):
             return True

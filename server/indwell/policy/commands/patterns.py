@@ -1,4 +1,4 @@
-"""The user's command patterns, such as ``git push *``: how they match, and which rule wins.
+"""The user's command patterns, such as ``git push *``: the matching, and the order of rules.
 
 A pattern is matched against the words of one simple command, joined by one blank: ``*`` is any
 text, ``?`` one character. A name alone matches the program with any words, and `` *`` at the end
@@ -89,7 +89,7 @@ class UserPatterns:
         return self.forbidding_anywhere(rest) if any(map(self._could_speak_of, rest)) else None
 
     def hints(self, words: tuple[Word, ...]) -> tuple[str, ...]:
-        """Return texts among such words that may also name a denied command."""
+        """Return the quoted texts in ``words`` that may also name a denied command."""
         texts = [word for word in words[1:] if " " in word.text and self._could_speak_of(word)]
         return tuple(word.text for word in texts[:_MOST_HINTS])
 
@@ -124,7 +124,7 @@ class Pattern(msgspec.Struct, frozen=True, gc=False):
 
 
 class Patterns(msgspec.Struct, frozen=True):
-    """Patterns by the program that they are for.
+    """Patterns by the name of their program.
 
     Attributes:
         named: Patterns that begin with a name, by that name.
@@ -268,7 +268,7 @@ def _name(path: str) -> str:
 
 
 def _lines(words: Sequence[Word]) -> list[str]:
-    """Return all spellings of a command that matter for what is denied."""
+    """Return all spellings of a command that matter for deny rules."""
     texts = [_plain(word) for word in words]
     name = _name(texts[0])
     lines = [" ".join([name, *texts[1:]]), " ".join(texts)]
@@ -280,7 +280,7 @@ def _lines(words: Sequence[Word]) -> list[str]:
 
 
 def _could_match(words: Sequence[Word], pattern: Pattern) -> bool:
-    """Could words that only a run can tell make a command match?"""
+    """Could unknown words, such as variables, make a command match?"""
     for at, wanted in enumerate(pattern.words):
         if at >= len(words):
             return False

@@ -1,4 +1,4 @@
-"""Programs that only read, and the options with which they do."""
+"""Programs that only read, and the options that keep them read-only."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def jq(words: Sequence[Word]) -> Use:
     reads: list[Word] = []
     at = 0
     while at < len(words):
-        if words[at].source == "--":  # no options behind it
+        if words[at].source == "--":  # no options after this word
             rest += words[at:]
             break
         n_values = _JQ_VALUES.get(words[at].source, 0)
@@ -267,7 +267,7 @@ def _grep(words: Words) -> Use:
             continue
         if not (
             word.is_literal or re.match(r"--[a-z-]+=", word.text)
-        ):  # it may be an option with or without a value, or the pattern
+        ):  # the word may be an option with or without a value, or the pattern
             reads += [word, *rest] if has_pattern else rest
             break
         name, value = _grep_option(word.text, rest)
@@ -421,7 +421,7 @@ _SPECIAL: Mapping[str, Callable[[Words], Use | None]] = {
     "find": find,
     "xxd": _xxd,
     "getconf": _getconf,
-    "arch": lambda words: None if words else Use("reads"),  # on macOS it runs its words
+    "arch": lambda words: None if words else Use("reads"),  # on macOS the program runs its words
     "jq": jq,
     "cd": lambda words: Use("reads", reads=tuple(w for w in words if w.text not in {"-P", "-L"})),
 }

@@ -197,7 +197,7 @@ def with_port(scheme: str, host: str) -> str:
 
 
 def hosts_of(name: str, words: Sequence[Word]) -> tuple[str, ...]:
-    """Return the hosts that a program's words name; any host if they name none."""
+    """Return the hosts that a program's words name; any host if the words name none."""
     if name in _HOSTS and not any(word.text.startswith("--hostname") for word in words):
         return _HOSTS[name]
     found = []

@@ -388,7 +388,7 @@ class Unsent:
         self.want = self._keeping.want
 
     async def tell(self) -> None:
-        """Tell the user once where earlier servers left unsent words."""
+        """Tell the user once about files with unsent words of earlier servers."""
         for path in await self._stored.untold_drafts():
             self._door.warn(f"prompts that waited when the editor was closed are in {path}")
 

@@ -157,7 +157,7 @@ def _unread(path: str, unshown: Sequence[range], *, has_changed: bool) -> EditRe
 
 
 def _changed(snapshot: Snapshot, known: str, path: str, seen: KnownTexts) -> EditRefused:
-    """Say why a whole new text would remove what the model never saw, and show it."""
+    """Explain that a whole new text would remove unread text, and show that text."""
     words = f"{quoted(path)} {CHANGED}; nothing was written"
     others, is_whole = cut_others(known, snapshot.text, path)
     if not is_whole:

@@ -151,7 +151,7 @@ def _never_saved(
 def _nothing(
     arguments: Glob, places: Sequence[SearchPlace], walks: Sequence[_Walk], context: ToolContext
 ) -> str:
-    """Say what was searched for and not found, and why, as far as that is known."""
+    """Report a search without a match, with the known reasons."""
     pattern = arguments.pattern
     where = "in the workspace"
     if len(places) == 1:

@@ -225,7 +225,7 @@ def _name(path: Path, place: SearchPlace) -> str:
 
 
 def _complaint(finished: Finished) -> str:
-    """Return what ripgrep finds wrong with the pattern, or nothing."""
+    """Return ripgrep's complaint about the pattern, or an empty text."""
     if finished.exit_code != _FAILED or finished.total_b:
         return ""
     errors = finished.errors.decode("utf-8", "replace")

@@ -148,7 +148,7 @@ def _stopped(tally: _Tally, mode: Mode, *, is_over: bool, is_cut: bool) -> str:
 
 
 def _limits(found: Sequence[FoundMatches]) -> Iterator[str]:
-    """Say what kept the search from being complete."""
+    """Name the limits that made the search incomplete."""
     if any(one.timed_out for one in found):
         yield "stopped because it took too long, so matches may be missing; narrow the path or glob"
     if any(one.has_errors for one in found):
@@ -162,7 +162,7 @@ def _limits(found: Sequence[FoundMatches]) -> Iterator[str]:
 
 
 def _nothing(query: GrepQuery, found: Sequence[FoundMatches], context: ToolContext) -> str:
-    """Say what was searched for and not found, and why, as far as that is known."""
+    """Report a search without a match, with the known reasons."""
     where = "the workspace"
     if len(found) == 1:
         where = repr(display(found[0].place.start, context.workspace.roots))

@@ -1,4 +1,4 @@
-"""Where a search starts, and path patterns: what they match, and what need not be walked."""
+"""The start of a search, and path patterns: their matches, and folders that need no walk."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _straight(expression: str) -> str:
 
 
 def scope_of(pattern: str) -> SearchScope:
-    """Split a pattern into what narrows the walk and what must be matched afterwards.
+    """Split a pattern into a part that narrows the walk and a part to match afterwards.
 
     Raises:
         ToolError: As ``path_matcher``.
@@ -217,7 +217,7 @@ class SearchPlace(msgspec.Struct, frozen=True):
 
 
 async def search_places(context: ToolContext, path: str) -> tuple[SearchPlace, ...]:
-    """Return where to search: all roots if ``path`` is empty or ``.``, else what it leads to.
+    """Return the places to search: all roots if ``path`` is empty or ``.``, else its target.
 
     Raises:
         ToolError: The path is outside the workspace and the readable folders, is missing, or is

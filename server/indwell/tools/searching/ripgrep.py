@@ -68,7 +68,7 @@ async def listen(
     enough: asyncio.Event | None = None,
     stdin: bytes = b"",
 ) -> Finished:
-    """Run ripgrep and pass on what it writes, in order, until that is enough.
+    """Run ripgrep and pass on its output, in order, until the limit.
 
     Args:
         options: Further options behind those of ``WALK``.

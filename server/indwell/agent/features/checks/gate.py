@@ -247,7 +247,7 @@ class TurnGate(msgspec.Struct):
                 known.after, known.is_part = change.after, known.is_part or change.is_part
 
     def note_passed(self, checks: Iterable[CheckPart], seen: Succeeded, after: Marks) -> None:
-        """Record that the agent's own checks passed, on what was on disk before and after them."""
+        """Record that the agent's checks passed, with the state of the disk before and after."""
         known = {
             path: mark
             for path, mark in after.items()

@@ -295,7 +295,7 @@ async def _check(
 
 
 async def marks_of(gate: CheckGate, commands: Sequence[CheckCommand]) -> Mapping[Path, str]:
-    """Return a mark of what each of their folders holds."""
+    """Return a mark of the contents of each folder of the checks."""
     folders = dict.fromkeys(command.folder for command in commands)
     return {folder: await asyncio.to_thread(gate.checks.mark, folder) for folder in folders}
 

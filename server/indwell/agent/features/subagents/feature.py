@@ -274,7 +274,7 @@ class ChildLog:
                 pass
 
     async def commit(self) -> None:
-        """Make both durable: an edit begins only when the session's log says so, too.
+        """Flush both logs, the sub-agent's and the session's: an edit begins only afterwards.
 
         Raises:
             SessionError: The disk does not take them.

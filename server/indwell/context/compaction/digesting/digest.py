@@ -2,8 +2,8 @@
 
 All lines before the protected tail compete for the room that the goal leaves, so a text loses lines
 by their worth and not by its position. Lines are chosen from the originals: a line that was left
-out comes back when the agent uses its names again. An exchange of which nothing stays is dropped as
-a whole, and a note says so. The user's words are never touched.
+out comes back when the agent uses its names again. An exchange without chosen lines is dropped as a
+whole, and a note reports this. The user's words are never touched.
 
 Candidates are calls and their results, injected texts of the workspace, and longer replies of the
 agent. The user's words, pinned blocks, Indwell's own reminders and summaries are never candidates.

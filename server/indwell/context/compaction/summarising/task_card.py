@@ -91,7 +91,7 @@ def task_card(
 
 
 def least_card(messages: Sequence[Message]) -> Text | None:
-    """Build a card of only what is finished, if no card has room; None without earlier requests."""
+    """Build a card of only finished work, if no card has room; None without earlier requests."""
     requests = asked(messages)
     if not requests[:-1]:
         return None
