@@ -170,7 +170,7 @@ async def _asked_one_by_one(
 def _with_running_window(
     properties: object, models: tuple[OfferedModel, ...]
 ) -> tuple[OfferedModel, ...]:
-    """Return models with the context that llama.cpp was started with, not the trained one."""
+    """Return models with the context in which llama.cpp runs them, not the trained one."""
     settings = properties if isinstance(properties, dict) else {}
     generation = settings.get("default_generation_settings")
     window = token_count(generation.get("n_ctx")) if isinstance(generation, dict) else None

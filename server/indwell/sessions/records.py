@@ -133,7 +133,7 @@ class FeatureState(msgspec.Struct, frozen=True, tag="featureState"):
 
 
 class Inherited(msgspec.Struct, frozen=True, tag="inherited"):
-    """The first message of this session includes the task of another one, found in its log."""
+    """The first message of this session includes another session's task, found in that log."""
 
     session: str
     at: str

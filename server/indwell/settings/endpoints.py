@@ -81,7 +81,7 @@ def split_name(model: str, endpoints: Mapping[str, object]) -> tuple[str, str]:
 
 
 def in_force(settings: Settings, model: str = "") -> Settings:
-    """Return the settings with those of the endpoint at which a model is.
+    """Return the settings with the values of a model's endpoint.
 
     The result has the model's whole name; ``split_name`` gives the endpoint's own.
 

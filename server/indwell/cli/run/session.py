@@ -136,7 +136,7 @@ async def session_of(wish: RunOptions, service: Service) -> tuple[Session, str]:
 
 
 async def _begun(wish: RunOptions, service: Service, store: SessionStore) -> tuple[Session, str]:
-    """A new session, perhaps with the task of another one, and its prompt."""
+    """A new session, perhaps with another session's task, and its prompt."""
     origin = await asyncio.to_thread(_identified, wish.origin, store) if wish.origin else ""
     session = await service.sessions.get("new")
     if not origin:

@@ -27,7 +27,7 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Image, Message, Text, Thinking, ToolResult, ToolUse
 
 FILE_LENGTH = 16_000  # characters at which a file ends, mostly fewer than the text that stays
-_MOST_NAMED = 3  # files that a summary names; of more it names the first and the last
+_MOST_NAMED = 3  # files that a summary names; of a longer list, the first and the last
 
 
 class Files(NamedTuple):

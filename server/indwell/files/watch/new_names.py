@@ -33,7 +33,7 @@ _READ_B = 1 << 12  # about a hundred events
 
 
 def _nothing(_seconds: float) -> None:
-    """Ignore the delay (the default for ``behind``)."""
+    """Ignore a delay of events (the default for ``behind``)."""
 
 
 class Listener(msgspec.Struct, frozen=True, eq=False):
@@ -272,7 +272,7 @@ class NewNames:
         return hits, True
 
     def _read(self) -> bytes:
-        """Read some events; empty if missing."""
+        """Read some events; empty if none are ready."""
         try:
             return os.read(self._fd, _READ_B) if self._fd >= 0 else b""
         except (BlockingIOError, InterruptedError):

@@ -274,7 +274,7 @@ _TICKS = lazy_pattern(r"`{3,}")
 
 
 def details(summary: str, *parts: str) -> str:
-    """Return a fold with a visible line; without parts only the line."""
+    """Return a collapsible section with a visible line; without parts only the line."""
     line = escaped(short_line(summary, SUMMARY_CHARACTERS))
     if not any(parts):
         return f"<details><summary>{line}</summary></details>"

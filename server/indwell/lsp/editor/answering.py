@@ -74,7 +74,7 @@ class Answering:
             waiting.cancel()
 
     async def _answer_all(self) -> None:
-        """Have all commands answered before a question to the user."""
+        """Send the answers of all commands before a question to the user."""
         if self._open:
             for one in self._open:
                 one.set()

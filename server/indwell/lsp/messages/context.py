@@ -55,7 +55,7 @@ class DetachResult(Value, frozen=True):
 
 
 class ContextParams(Value, frozen=True):
-    """No fields: the next request is that of the current session."""
+    """No fields: the answer describes the current session's next request."""
 
 
 class BlockRow(Value, frozen=True):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
 
     class _TypesOnDemand(ModuleType):
-        """Takes the place of ``lsprotocol.types``; keeps each name that was looked up."""
+        """Replaces ``lsprotocol.types``, and caches each name after its first use."""
 
         def __getattr__(self, name: str) -> object:
             value = getattr(import_module(self.__name__), name)

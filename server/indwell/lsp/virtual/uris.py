@@ -19,7 +19,7 @@ from indwell.sessions.ids import is_id
 
 LONGEST = 8_192  # characters of a URI; a path has at most 4,096 bytes
 _SHOWN = 120  # characters of a refused URI that an error quotes
-_SAFE = "/-._~!$'()*+,;=:@"  # of a path; what else there is goes as %XX
+_SAFE = "/-._~!$'()*+,;=:@"  # of a path; other characters are written as %XX
 _URI = lazy_pattern(r"(?P<scheme>[a-z-]+):(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?")
 _TURN = lazy_pattern(r"[1-9][0-9]{0,8}")
 _DRIVE = lazy_pattern(r"/[A-Za-z]:")

@@ -228,7 +228,7 @@ class Outgoing:
     async def flushed(self) -> None:
         """Wait until everything is out, or nothing can go out any more."""
         while self._waiting and not self._lost:  # noqa: ASYNC110 - once, at the end
-            await asyncio.sleep(0.005)  # only on the way out
+            await asyncio.sleep(0.005)  # a short wait, only at the end of the process
 
     def close(self) -> None:
         """Send nothing more."""

@@ -91,7 +91,7 @@ class Dialect(msgspec.Struct, frozen=True):
         return self if life == self.life else msgspec.structs.replace(self, life=life)
 
     def effort(self, wanted: Effort) -> Effort:
-        """Return the effort that the endpoint takes and that is nearest; of two the lower one."""
+        """Return the endpoint's effort that is nearest to ``wanted``; of two the lower effort."""
         if not wanted or not self.efforts or wanted in self.efforts:
             return wanted
         place = EFFORTS.index(wanted)

@@ -149,7 +149,7 @@ def record_of(state: Path) -> SweepRecord:
 
 
 def take_untold(state: Path) -> tuple[Gone, ...]:
-    """Return the deletions that the user does not know of yet; each one only once."""
+    """Return the unreported deletions; each one only once."""
     untold = tuple(one for one in record_of(state).gone if not one.is_told)
     if untold:
         try:

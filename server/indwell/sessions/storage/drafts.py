@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class LeftTask(NamedTuple):
-    """The task of session ``origin`` is inherited; ``since`` was the newest session then."""
+    """A task to inherit from the session ``origin``; ``since`` was the newest session then."""
 
     origin: str
     since: str

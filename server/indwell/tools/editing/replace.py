@@ -212,7 +212,7 @@ def _places(text: str, edit: Replacement) -> tuple[list[tuple[int, int]], bool]:
 
 
 def _found(text: str, edit: Replacement) -> list[tuple[int, int]]:
-    """Return the places of ``old`` without overlaps; to count them, with overlaps."""
+    """Return the places of ``old`` without overlaps; with overlaps only for a count."""
     size = len(edit.old)
     step = size if edit.all else 1  # "aa" occurs twice in "aaa"
     places: list[tuple[int, int]] = []
@@ -273,7 +273,7 @@ class _Endings:
     def __init__(self, text: str, last: str | None) -> None:
         self._text = text
         self._last = last
-        self._start = -1  # the position of the ending found last
+        self._start = -1  # the position of the last line ending found
         self._ending = ""
         self._is_last = False
 

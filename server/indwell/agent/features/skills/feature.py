@@ -100,7 +100,7 @@ class SkillPlaces(Protocol):
         ...
 
     def may_have_changed(self) -> bool:
-        """Was anything written there since the last scan? Returns at once."""
+        """Was any file in the skill folders written since the last scan? Returns at once."""
         ...
 
     def close(self) -> None:

@@ -104,7 +104,7 @@ class _Choice:
             heap = self._heaps[at]
             _, number = heapq.heappop(heap)
             worth = -self._density(at, self._lines[at][number])
-            if worth > known and -worth >= LEAST_WORTH:  # others have shown its names
+            if worth > known and -worth >= LEAST_WORTH:  # other lines have shown its names
                 heapq.heappush(heap, (worth, number))
                 heapq.heappush(self._heads, (heap[0][0], at))
                 continue

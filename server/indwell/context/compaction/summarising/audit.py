@@ -22,7 +22,7 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
 MOST_TOKENS = 1_200  # benchmarks/audit.py: beyond it, a longer extract gains as much
-SHARE = 3  # at most a third of the text that the lines come from
+SHARE = 3  # at most a third of the source text
 MOST_NAMES = 250  # names to look for; beyond it, names ranked by worth hardly matter
 LONGEST_LINE = 220  # characters; a longer line, as in a minified file, is skipped
 LOOKED_AT = 800  # messages; a use 400 rounds ago counts 2 ** -33, so this bounds the work

@@ -189,7 +189,7 @@ def is_users_words(block: Block) -> TypeGuard[Text]:
 
 
 def block_tokens(blocks: Sequence[Block]) -> int:
-    """Return the tokens of blocks as a message counts them."""
+    """Return the tokens of blocks, counted like a message's tokens."""
     return sum(block.meta.tokens + BLOCK_OVERHEAD for block in blocks)
 
 
@@ -300,7 +300,7 @@ def _shortened(place: ResultPlace, room: int, path: str) -> str:
 
 
 _SMALL, _LARGE = 1_000, 10_000  # characters of a result: low and high priority (H22)
-_FEWEST = 4  # a run that frees less than a quarter of what is missing is not worth a call
+_FEWEST = 4  # a run that frees less than a quarter of the missing tokens is not worth a call
 _TRIED = 3  # the weightiest runs; a lighter one hardly frees more
 
 
