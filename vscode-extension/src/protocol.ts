@@ -256,7 +256,7 @@ export interface CompleteResult {
   readonly message?: string;
 }
 
-/** No fields: the next request is that of the current session. */
+/** No fields: the answer describes the current session's next request. */
 export type ContextParams = Readonly<Record<string, never>>;
 
 /**
@@ -902,7 +902,7 @@ export interface QuestionAnswered {
   readonly agent: string;
 }
 
-/** The model asks the user a question of its own, which is never a permission. */
+/** The model asks the user a question, which is never about a permission. */
 export interface QuestionAsked {
   readonly type: "questionAsked";
   readonly turn: number;
@@ -1243,7 +1243,7 @@ export interface TaskArguments {
   readonly wait?: boolean;
 }
 
-/** More of the answer; `restart` says to forget what this round has shown so far. */
+/** More of the answer; with `restart` forget the shown text of this round. */
 export interface TextAdded {
   readonly type: "text";
   readonly turn: number;
