@@ -58,7 +58,7 @@ async def test_a_command_changing_a_file_with_unsaved_text_is_reported_and_recor
     assert [one.new for one in room.ledger.hunks(room.path)] == [("2\n",)]
 
 
-async def test_a_rewind_names_a_file_whose_buffer_does_not_show_what_a_command_wrote(
+async def test_a_rewind_skips_and_names_a_file_whose_buffer_is_older_than_the_disk(
     room: Room,
 ) -> None:
     await room.run()

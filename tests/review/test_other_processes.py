@@ -42,7 +42,9 @@ def kinds(ledger: ReviewLedger) -> list[str]:
     return [line.partition('"type":"')[2].partition('"')[0] for line in lines if line]
 
 
-async def test_a_disk_without_the_unsaved_lines_takes_them_from_the_view_alone(tmp_path) -> None:
+async def test_a_process_that_sees_only_the_disk_does_not_revert_unsaved_hunks_for_others(
+    tmp_path,
+) -> None:
     ledger, path = await held(tmp_path)
     other = await ledger_in(tmp_path.resolve(), path.parent)
     other.sync(path, BEFORE)
@@ -65,7 +67,7 @@ async def test_a_server_that_sees_the_disk_before_the_buffer_keeps_the_hunk(tmp_
     assert news(anew, path) == [("2\n",)]
 
 
-async def test_an_undo_in_the_editor_is_written_down_before_somebody_types_on(tmp_path) -> None:
+async def test_an_undo_in_the_editor_is_recorded_before_further_typing(tmp_path) -> None:
     ledger, path = await held(tmp_path)
     ledger.sync(path, BEFORE)
     await ledger.close()

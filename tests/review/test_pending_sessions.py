@@ -5,7 +5,7 @@ from indwell.review.store import pending_sessions
 from support.ledgers import change, ledger_in
 
 
-async def test_the_sessions_whose_changes_nobody_judged_are_known_without_a_ledger(
+async def test_sessions_with_pending_changes_are_found_without_a_ledger(
     tmp_path,
 ) -> None:
     ledger = await ledger_in(tmp_path, tmp_path)

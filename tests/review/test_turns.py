@@ -51,7 +51,7 @@ def test_a_rejected_hunk_never_returns() -> None:
     assert ledger.hunks() == ()
 
 
-def test_an_accepted_hunk_is_settled_and_a_rewind_still_takes_it_out() -> None:
+def test_a_rewind_reverts_an_accepted_hunk() -> None:
     ledger = entangled()
     ledger.accept(ids(ledger))
     assert ledger.hunks() == ()
@@ -62,7 +62,7 @@ def test_an_accepted_hunk_is_settled_and_a_rewind_still_takes_it_out() -> None:
     assert (back.weave.text, back.kept) == ("a\nb\nmine\nz\n", ())
 
 
-def test_a_rewind_leaves_what_the_user_rewrote_unless_it_is_forced() -> None:
+def test_a_rewind_keeps_lines_that_the_user_rewrote_unless_forced() -> None:
     ledger = entangled()
     ledger.accept(ids(ledger))
     ledger.sync("a\nsecond!\nz\n")
@@ -86,7 +86,7 @@ def test_accepted_at_once_is_not_pending_and_can_be_rewound() -> None:
     assert rewound(ledger.weave, NAME, "s", 0, force=False).weave.text == "a\nb\n"
 
 
-def test_accepted_at_once_on_pending_lines_stays_pending_with_them() -> None:
+def test_an_automatically_accepted_change_on_pending_lines_stays_pending() -> None:
     ledger = PureLedger("a\nb\nc\nd\n")
     ledger.agent(1, "a\nB\nc\nd\n")
     ledger.agent(2, "a\nB2\nc\nD\n", ok=True)
@@ -106,7 +106,7 @@ def test_a_created_file_is_one_hunk_and_is_rejected_whole() -> None:
         assert (ledger.text, ledger.hunks()) == (None, ())
 
 
-def test_a_created_file_with_lines_of_the_user_stays_with_them() -> None:
+def test_rejecting_a_created_file_keeps_the_users_lines() -> None:
     ledger = PureLedger(None)
     ledger.agent(1, "a\nb\n")
     ledger.sync("a\nmine\nb\n")
@@ -156,7 +156,7 @@ def test_a_file_that_was_made_and_removed_is_nothing_to_review() -> None:
     assert ledger.hunks() == ()
 
 
-def test_a_file_that_the_user_removed_has_no_hunks_and_none_when_another_comes() -> None:
+def test_a_file_removed_by_the_user_has_no_hunks_even_when_created_again() -> None:
     ledger = PureLedger("a\nb\n")
     ledger.agent(1, "a\nB\n")
     ledger.sync(None)

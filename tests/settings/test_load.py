@@ -79,7 +79,7 @@ def test_a_read_rule_denies_a_file_like_an_entry_in_deny() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["", " ", "edit:", "read: !.env", "git\u200b push", "a\nb"])
-def test_an_empty_permission_rule_is_a_settings_error(pattern: str) -> None:
+def test_an_empty_or_invalid_permission_rule_is_a_settings_error(pattern: str) -> None:
     with pytest.raises(SettingsError, match="is not a pattern"):
         load({}, f"[rules]\ndeny = [{json.dumps(pattern)}]")
 
@@ -124,7 +124,9 @@ def test_a_key_goes_where_its_file_says(file: str, address: str) -> None:
         ('base_url = "http://localhost:1/v1"', "http://localhost:2/v1"),
     ],
 )
-def test_a_key_goes_nowhere_else(file: str, address: str) -> None:
+def test_an_api_key_of_the_config_file_is_not_sent_to_another_address(
+    file: str, address: str
+) -> None:
     notice = (
         f"api_key of config.toml is not sent to {address!r}, which OPENAI_BASE_URL names; "
         "set OPENAI_API_KEY for that endpoint"
@@ -173,7 +175,9 @@ def test_notices_come_from_every_source() -> None:
         ),
     ],
 )
-def test_a_broken_workspace_file_keeps_nobody_from_working(workspace: str, notice: str) -> None:
+def test_a_broken_workspace_settings_file_is_ignored_with_a_notice(
+    workspace: str, notice: str
+) -> None:
     assert load({}, workspace_file=workspace) == Loaded(Settings(), (notice,))
 
 
@@ -207,7 +211,7 @@ def test_editor_options_that_are_no_table_are_reported(options: object) -> None:
         ),
     ],
 )
-def test_a_missing_setting_is_one_sentence_with_the_next_step(
+def test_a_missing_setting_is_reported_in_one_sentence_with_the_next_step(
     settings: Settings, sentence: str
 ) -> None:
     assert lacking(settings) == sentence

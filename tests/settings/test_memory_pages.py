@@ -47,7 +47,7 @@ def test_each_memory_scope_has_its_own_facts(pages) -> None:
     assert (other.facts("workspace"), other.facts("user")) == ((), (about_me,))
 
 
-def test_a_fact_written_by_hand_counts_at_once(pages) -> None:
+def test_a_fact_added_to_the_page_by_the_user_is_used_at_once(pages) -> None:
     pages.keep(FACT)
     path = pages.path("workspace")
     path.write_bytes(f"{path.read_text()}\nwords of mine\n- by hand\n".encode())
@@ -82,7 +82,9 @@ def test_parallel_writes_of_facts_lose_no_fact(pages) -> None:
         "huge",
     ],
 )
-def test_a_page_that_may_not_be_the_users_gives_nothing_and_stays(pages, tmp_path, harm) -> None:
+def test_an_untrusted_or_unreadable_memory_page_gives_no_facts_and_stays_unchanged(
+    pages, tmp_path, harm
+) -> None:
     path = pages.page("workspace")
     match harm:
         case "bytes":
@@ -111,9 +113,7 @@ def test_a_page_that_may_not_be_the_users_gives_nothing_and_stays(pages, tmp_pat
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no modes")
 @pytest.mark.parametrize("is_folder", [False, True])
-def test_a_page_counts_as_soon_as_the_user_has_repaired_who_may_write_it(
-    pages, *, is_folder
-) -> None:
+def test_a_memory_page_is_used_once_its_write_permissions_are_repaired(pages, *, is_folder) -> None:
     pages.keep(FACT)
     path = pages.path("workspace")
     path = path.parent if is_folder else path
@@ -124,7 +124,7 @@ def test_a_page_counts_as_soon_as_the_user_has_repaired_who_may_write_it(
     assert (pages.problem, pages.facts("workspace")) == ("", (FACT,))
 
 
-def test_a_fact_that_would_make_a_page_too_large_to_read_is_not_kept(pages) -> None:
+def test_a_fact_that_would_exceed_the_page_size_limit_is_not_kept(pages) -> None:
     path = pages.page("workspace")
     path.write_bytes(("- one\n" + "x" * (PAGE_LIMIT_B - 50)).encode())
     with pytest.raises(SettingsError, match=r"it may hold 1 MB; take out"):

@@ -34,7 +34,7 @@ def test_a_key_cannot_leave_by_a_dump() -> None:
             dump(settings)
 
 
-def test_keys_compare_by_what_they_hold() -> None:
+def test_api_keys_compare_by_value() -> None:
     assert Settings(api_key=Secret("a")) == Settings(api_key=Secret("a"))
     assert Settings(api_key=Secret("a")) != Settings(api_key=Secret("b"))
     assert {Secret("a"), Secret("a")} == {Secret("a")}

@@ -33,7 +33,7 @@ def test_a_linked_settings_file_is_read(tmp_path: Path) -> None:
     assert read_user_file(tmp_path / "config.toml") == 'model = "ü"'
 
 
-def test_a_file_that_is_no_utf8_is_one_clear_sentence(tmp_path: Path) -> None:
+def test_a_settings_file_that_is_not_utf8_is_reported_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_bytes('model = "ü"'.encode("latin-1"))
     with pytest.raises(SettingsError) as caught:
@@ -44,7 +44,9 @@ def test_a_file_that_is_no_utf8_is_one_clear_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
-def test_something_else_in_its_place_is_one_clear_sentence(tmp_path: Path, make) -> None:
+def test_a_settings_path_that_is_not_a_file_is_reported_in_one_sentence(
+    tmp_path: Path, make
+) -> None:
     path = tmp_path / "config.toml"
     make(path)
     with pytest.raises(SettingsError, match=r"cannot be read \(.*\); fix that, or move the file"):

@@ -67,7 +67,9 @@ async def test_servers_that_write_at_once_lose_no_rule(tmp_path) -> None:
     assert RuleBook(path).granted == frozenset(rules)
 
 
-async def test_a_file_that_breaks_while_a_server_runs_grants_nothing_from_then_on(tmp_path) -> None:
+async def test_a_permissions_file_that_breaks_during_a_session_grants_no_permission(
+    tmp_path,
+) -> None:
     path = tmp_path / "rules.json"
     book = RuleBook(path)
     await book.grant("a", always=True)

@@ -98,7 +98,7 @@ def test_a_backend_that_only_writes_a_file_is_not_taken_for_a_keyring() -> None:
         (RuntimeError(KEY), "the keyring does not work here (RuntimeError)"),
     ],
 )
-def test_a_fault_of_the_backend_is_one_sentence_that_holds_no_key(error, sentence) -> None:
+def test_a_keyring_backend_error_is_one_sentence_without_the_key(error, sentence) -> None:
     with pytest.raises(KeyringUnusable) as caught:
         SystemRing(Failing(error)).set(ORIGIN, KEY)
     assert str(caught.value) == sentence
@@ -151,9 +151,7 @@ def test_a_keychain_without_a_stored_key_returns_no_key(keychain) -> None:
         (SecurityFrameworkError(-25293, KEY), "the keyring does not work here (KeyringError)"),
     ],
 )
-def test_a_keychain_that_refuses_is_one_sentence_that_holds_no_key(
-    keychain, error, sentence
-) -> None:
+def test_a_keychain_refusal_is_one_sentence_without_the_key(keychain, error, sentence) -> None:
     with pytest.raises(KeyringUnusable) as caught:
         keychain(error).get(ORIGIN)
     assert str(caught.value) == sentence

@@ -259,7 +259,7 @@ def test_an_editors_null_is_not_set() -> None:
     assert tighten(USERS, {"mode": None, "base_url": None}, "e", chooses=True) == Tightened(USERS)
 
 
-def test_a_flood_of_settings_is_one_sentence_at_the_end() -> None:
+def test_many_ignored_settings_are_summarised_in_one_sentence() -> None:
     result = tighten(USERS, {f"x{n}": n for n in range(50_000)}, "w", chooses=False)
     assert len(result.notices) == 101
     assert result.notices[-1] == "49,900 more entries in w are ignored"

@@ -92,7 +92,7 @@ def test_tru_07_a_broken_trust_file_trusts_no_folder_and_stays_unchanged(store, 
 
 
 @posix_only("modes")
-def test_tru_07_a_file_that_others_may_write_trusts_nothing_and_stays(store) -> None:
+def test_tru_07_a_trust_file_writable_by_others_trusts_no_folder_and_stays_unchanged(store) -> None:
     store.keep(Path("/a"), YES)
     before = store.path.read_bytes()
     store.path.chmod(0o666)
@@ -136,7 +136,7 @@ def test_a_reader_that_meets_half_of_a_text_waits_for_the_writer(store) -> None:
         assert reader.result(60) == Answers({A: YES})
 
 
-def test_m2_an_answer_about_endless_lines_is_kept_with_few_of_them(store) -> None:
+def test_m2_a_trust_answer_about_very_many_lines_stores_only_a_few_lines(store) -> None:
     files = {str(number): TrustedFile("d" * 64, ("l" * 12,) * 999) for number in range(500)}
     store.keep(Path("/evil"), FolderAnswer(trusted=True, at="now", files=files))
     store.keep(Path("/a"), YES)
@@ -149,7 +149,7 @@ def test_m2_an_answer_about_endless_lines_is_kept_with_few_of_them(store) -> Non
     assert store.path.stat().st_size < LIMIT_B / 100
 
 
-def test_m2_an_answer_for_which_there_is_no_room_is_refused_and_harms_no_other(store) -> None:
+def test_m2_a_trust_answer_too_large_to_store_is_refused_and_other_answers_are_kept(store) -> None:
     store.keep(Path("/a"), YES)
     before = store.path.read_bytes()
     files = {"n" * 200 + str(number): TrustedFile("d" * 64) for number in range(70_000)}

@@ -177,7 +177,7 @@ def test_a_number_too_long_to_write_is_not_written() -> None:
     )
 
 
-def test_a_key_is_taken_without_the_line_feed_that_came_with_it() -> None:
+def test_an_api_key_is_stripped_of_surrounding_white_space() -> None:
     assert check({"api_key": " sk-1\n"}, "c") == SourceSettings({"api_key": Secret("sk-1")})
 
 

@@ -50,7 +50,7 @@ def test_a_long_description_is_cut_between_words():
     }
 
 
-def test_skills_are_in_one_order_whatever_the_order_they_were_found_in():
+def test_skills_are_listed_in_a_fixed_order():
     skills = [a_skill("b"), a_skill("c"), a_skill("a")]
 
     assert catalogue(ranked(skills).own) == catalogue(ranked(reversed(skills)).own)
@@ -76,7 +76,7 @@ def test_a_catalogue_is_read_back_from_a_prompt():
 
 
 @pytest.mark.parametrize("behind", ["", "\n\n# Yours\n- c: none"])
-def test_a_prompt_without_its_catalogue_is_the_same_whatever_it_listed(behind):
+def test_a_prompt_without_its_skill_catalogue_does_not_depend_on_the_skills(behind):
     one = f"# Rules\n\n{catalogue((a_skill('a'),))}{behind}"
     two = f"# Rules\n\n{catalogue((a_skill('b'), a_skill('c')))}{behind}"
 
@@ -102,7 +102,7 @@ def test_the_same_skill_found_twice_is_nothing_to_tell():
     assert ranked([a_skill("a"), a_skill("a")]).notices == ()
 
 
-def test_a_body_that_is_too_long_ends_with_a_line_and_the_way_to_the_rest():
+def test_a_too_long_skill_is_cut_at_a_line_with_a_pointer_to_the_rest():
     body = "0123456789\n" * 10_000
 
     shown = bounded_body(body, "/skills/a/SKILL.md")
@@ -113,7 +113,7 @@ def test_a_body_that_is_too_long_ends_with_a_line_and_the_way_to_the_rest():
     assert "read_file /skills/a/SKILL.md for the rest" in note
 
 
-def test_a_skill_says_what_is_known_of_it():
+def test_read_skill_reads_every_known_field():
     written = read_skill(
         "---\nname: deploy\ndescription: To deploy.\ntags: [ops, ci]\n"
         "disable-model-invocation: true\nallowed-tools: Bash\n---\n# Deploy\n",

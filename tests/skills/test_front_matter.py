@@ -36,7 +36,7 @@ def test_front_matter_ignores_line_end_style_and_a_byte_order_mark(ends):
     assert (document.text("name"), document.body) == ("a", "Body.")
 
 
-def test_a_folded_text_is_one_line():
+def test_front_matter_joins_a_folded_text_into_one_line():
     document = read_document(front("description: >\n  One\n  two.\n\n  Three."))
 
     assert document.text("description") == "One two. Three."

@@ -130,7 +130,7 @@ def test_no_duration_is_measured_with_the_wall_clock() -> None:
     assert wall_clock.search("taken = time.time() - started")
 
 
-async def test_a_workspace_behind_a_link_is_one_place_by_both_names(tmp_path: Path) -> None:
+async def test_a_workspace_behind_a_link_is_recognised_by_both_paths(tmp_path: Path) -> None:
     """``/tmp`` is a link to ``/private/tmp`` on macOS, and a command prints the latter."""
     (tmp_path / "private").mkdir()
     (tmp_path / "tmp").symlink_to(tmp_path / "private")

@@ -20,9 +20,7 @@ def bash(command: str, *hosts: str) -> Answer:
 
 @needs_bubblewrap
 @pytest.mark.parametrize("answer", ["once", "no"])
-async def test_sbx_19_a_host_is_reached_if_the_user_says_so_and_for_that_call_alone(
-    tmp_path, answer
-) -> None:
+async def test_sbx_19_a_permitted_host_is_reachable_only_for_that_call(tmp_path, answer) -> None:
     home = Home(tmp_path)
     async with web_server() as (port, heard):
         command = FETCH.format(port=port)

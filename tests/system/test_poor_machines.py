@@ -64,7 +64,7 @@ async def test_sys_03_without_programs_on_path_edits_work_and_missing_programs_a
     assert (home.shop.read_text(), "shop.py" in edit) == (MENDED, True)
 
 
-async def test_sys_03_without_path_at_all_it_starts(tmp_path) -> None:
+async def test_sys_03_the_server_works_without_a_path_variable(tmp_path) -> None:
     home = Home(tmp_path)
     await a_whole_turn(home, variables={"PATH": None})
     assert home.shop.read_text() == MENDED

@@ -35,7 +35,7 @@ async def test_sec_05_session_files_are_the_users_alone_and_hold_no_key(tmp_path
     assert {stat.S_IMODE(one.stat().st_mode) for one in folders} == {0o700}
 
 
-async def test_inj_17_the_key_is_in_no_request_though_the_model_asks_for_it(tmp_path) -> None:
+async def test_inj_17_the_api_key_is_in_no_request_even_if_a_tool_prints_the_key(tmp_path) -> None:
     """The model knows no key; even when a tool prints it, the next request holds a mark."""
     home = Home(tmp_path)
     home.write("notes.txt", f"the key is {KEY} and nothing else\n")

@@ -55,7 +55,9 @@ def not_ignored() -> Iterator[None]:
 
 @pytest.mark.usefixtures("not_ignored")
 @pytest.mark.parametrize("number", ENDING)
-async def test_a_signal_before_hello_ends_it_without_a_traceback(tmp_path, number) -> None:
+async def test_a_signal_before_initialize_ends_the_server_without_a_traceback(
+    tmp_path, number
+) -> None:
     async with raw_client(Home(tmp_path), command=SCRIPTED, hello=False) as client:
         await client.request("no/such")
         os.kill(client.pid, number)

@@ -41,7 +41,7 @@ def test_every_requirement_has_one_version_and_its_hashes(path) -> None:
     )
 
 
-def test_set_up_refuses_what_has_no_hash_and_does_not_build_from_the_network() -> None:
+def test_the_setup_script_requires_hashes_and_builds_without_the_network() -> None:
     text = (ROOT / "scripts" / "setup").read_text()
     assert "--require-hashes" in text
     assert "--no-index" in text

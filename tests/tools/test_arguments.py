@@ -103,7 +103,7 @@ def test_a_command_is_understood_in_the_words_of_other_agents(
     assert call.facts.command == expected["command"]
 
 
-def test_a_folder_to_run_in_is_refused_with_what_to_write_instead(tmp_path) -> None:
+def test_a_workdir_argument_of_bash_is_refused_with_advice(tmp_path) -> None:
     with pytest.raises(ToolError, match="begin the command with `cd FOLDER &&`"):
         make_bash(Shell(tmp_path)).bind('{"cmd": "ls", "workdir": "src"}')
 
@@ -134,7 +134,7 @@ def test_the_meaning_of_wrong_arguments_is_never_guessed(
 
 
 @pytest.mark.parametrize("text", ['{"path": "a"}', ' {"path":"a", "limit": 3}'])
-def test_our_own_names_stay_as_the_model_wrote_them(text: str) -> None:
+def test_arguments_with_our_own_names_stay_unchanged(text: str) -> None:
     assert TOOLS["read_file"].bind(text).arguments == text
 
 

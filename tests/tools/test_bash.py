@@ -333,7 +333,9 @@ def test_arguments_nested_too_deeply_are_reported() -> None:
 @pytest.mark.parametrize(
     "host", ["example.com", "*.github.com", "*.a.b.org:8443", "localhost:3000", "GitHub.com"]
 )
-async def test_hosts_may_be_asked_for_as_the_proxy_reads_them(agent: Agent, host: str) -> None:
+async def test_a_command_may_request_hosts_in_every_form_that_the_proxy_accepts(
+    agent: Agent, host: str
+) -> None:
     arguments = f'{{"command": "true", "network": ["{host}"]}}'
     call = agent.tools.bind("bash", arguments)
     assert call.facts.wants.hosts == (host.lower(),)

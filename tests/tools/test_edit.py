@@ -184,7 +184,7 @@ class Formatting(MemoryWorkspace):
         )
 
 
-async def test_edt_22_a_formatters_change_is_shown_and_the_next_edit_builds_on_it(
+async def test_edt_22_a_formatters_change_is_shown_and_the_next_edit_includes_the_change(
     tmp_path: Path,
 ) -> None:
     workspace = Formatting({"a": "one\ntwo\n"})
@@ -229,7 +229,7 @@ class TestWriteFile:
             await agent.call("write_file", path="a", content="gone\n")
         assert workspace.files[ROOT / "a"] == "one\ntwo\nthree\n"
 
-    async def test_a_file_changed_since_it_was_read_is_shown_before_it_is_replaced(
+    async def test_a_file_changed_since_the_read_is_shown_before_a_write_may_replace_the_file(
         self, agent: Agent, workspace: MemoryWorkspace
     ) -> None:
         await agent.call("read_file", path="a")

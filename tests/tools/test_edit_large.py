@@ -49,7 +49,7 @@ async def test_a_unique_text_is_replaced_and_shown_with_its_lines(tmp_path: Path
     )
 
 
-async def test_several_edits_follow_each_other_or_none_is_made(tmp_path: Path) -> None:
+async def test_several_edits_of_a_large_file_apply_in_order_or_not_at_all(tmp_path: Path) -> None:
     before = b"first\n" + BODY + b"last\n"
     room = Room(tmp_path, before)
     with pytest.raises(ToolError, match=r"edit 2 of 2: old text does not appear in 'a'.*no edit"):
@@ -149,7 +149,7 @@ async def test_a_file_that_was_not_read_or_has_changed_is_refused(tmp_path: Path
     assert room.path.read_bytes() == b"newer\n" + BODY + b"the user's\n"
 
 
-async def test_the_preview_is_the_diff_and_writes_nothing(tmp_path: Path) -> None:
+async def test_the_preview_of_a_large_edit_is_the_diff_and_writes_no_file(tmp_path: Path) -> None:
     room = Room(tmp_path, b"old\n" + BODY)
     await room.agent.call("read_file", path="a", limit=1)
     preview = await room.agent.preview("edit_file", path="a", edits=[{"old": "old", "new": "new"}])
@@ -157,7 +157,7 @@ async def test_the_preview_is_the_diff_and_writes_nothing(tmp_path: Path) -> Non
     assert room.path.read_bytes() == b"old\n" + BODY
 
 
-async def test_write_file_does_not_replace_what_it_cannot_compare(tmp_path: Path) -> None:
+async def test_write_file_does_not_replace_a_file_too_large_to_compare(tmp_path: Path) -> None:
     room = Room(tmp_path, BODY)
     with pytest.raises((ToolError, EditRefused), match="more than the 8,388,608"):
         await room.agent.call("write_file", path="a", content="new")
@@ -172,7 +172,7 @@ async def test_the_last_character_of_a_file_without_a_last_line_end_is_edited(
     assert room.path.read_bytes() == BODY + b"name: e\nname: e"
 
 
-async def test_the_exact_place_is_edited_and_not_one_like_it_before(tmp_path: Path) -> None:
+async def test_an_exact_match_is_edited_and_not_an_earlier_similar_match(tmp_path: Path) -> None:
     room = Room(tmp_path, BODY + "a: é\r\nb: é\na: é\nb: é".encode())
     await room.edit(("a: é\nb: é", "done"))
     assert room.path.read_bytes() == BODY + "a: é\r\nb: é\ndone".encode()

@@ -77,7 +77,7 @@ async def test_edt_06_changes_by_others_at_other_lines_are_merged_and_reported(
     )
 
 
-async def test_after_a_merge_the_model_knows_what_it_was_shown(
+async def test_lines_shown_after_a_merge_count_as_read(
     agent: Agent, workspace: MemoryWorkspace
 ) -> None:
     workspace.files[PATH] = "the user's\n" + TEXT
@@ -284,7 +284,7 @@ async def test_enc_15_json_with_comments_is_not_judged(tmp_path: Path) -> None:
     assert "valid" not in outcome.text
 
 
-async def test_the_number_of_places_and_how_they_were_found_is_reported(tmp_path: Path) -> None:
+async def test_an_edit_reports_the_number_of_places_and_the_kind_of_match(tmp_path: Path) -> None:
     agent = Agent(MemoryWorkspace({"a": "x\ny  \nx\n"}), tmp_path / "spill")
     await agent.call("read_file", path="a")
     outcome = await agent.call(

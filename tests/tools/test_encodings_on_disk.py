@@ -143,7 +143,7 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("settings", ["C", "cp1252"])
-def test_enc_07_the_locale_has_no_say_in_what_is_read_and_written(
+def test_enc_07_the_locale_does_not_affect_read_and_written_bytes(
     tmp_path: Path, settings: str
 ) -> None:
     work = tmp_path / "w"
@@ -216,7 +216,7 @@ async def test_enc_14_a_line_of_10_mb_is_read_and_edited(tmp_path: Path) -> None
     assert await edited(agent, "here", "there") == b"x" * 5_000_000 + b"there" + b"y" * 5_000_000
 
 
-async def test_fs_11_a_line_of_50_mb_is_cut_and_reported_in_a_second_of_the_processor(
+async def test_fs_11_a_line_of_50_mb_is_cut_within_a_second_of_cpu_time(
     tmp_path: Path,
 ) -> None:
     agent = over(tmp_path, b"x" * 50_000_000)

@@ -116,7 +116,7 @@ async def test_a_pattern_may_start_at_the_root_of_the_disk(agent: Agent, root: P
     assert await found(agent, f"{root}/src/*.ts") == ["src/c.ts"]
 
 
-async def test_ignored_files_and_git_itself_are_left_out(agent: Agent, root: Path) -> None:
+async def test_glob_skips_ignored_files_and_the_git_folder(agent: Agent, root: Path) -> None:
     (root / ".gitignore").write_bytes(b"*.py\n!src/a.py\n")
     (root / ".git").mkdir()
     (root / ".git" / "hook.py").write_bytes(b"x")

@@ -274,7 +274,7 @@ async def test_only_files_or_counts_can_be_asked_for(root: Path, tmp_path: Path)
     )
 
 
-async def test_a_pattern_that_is_none_is_searched_for_as_plain_text(
+async def test_an_invalid_regular_expression_is_searched_as_plain_text(
     agent: Agent, root: Path
 ) -> None:
     (root / "a.py").write_bytes(b"value = call(1)\n")

@@ -54,7 +54,7 @@ async def test_edt_09_unsaved_buffers_are_searched_instead_of_their_files(
     assert await found(agent, "needle", path="src/c.ts") == ["src/c.ts", "1: needle"]
 
 
-async def test_edt_09_the_real_server_searches_what_the_editor_has_not_saved(
+async def test_edt_09_searches_find_unsaved_text_of_the_editor(
     tmp_path: Path,
 ) -> None:
     home = Home(tmp_path)

@@ -118,7 +118,7 @@ async def test_an_ignore_file_above_the_workspace_counts(agent: Agent, root: Pat
 
 
 @pytest.mark.parametrize(("pattern", "named"), [("*.js", "out"), ("out/*.js", ".")])
-async def test_an_ignored_folder_is_searched_when_it_is_named(
+async def test_an_ignored_folder_is_searched_if_named_explicitly(
     agent: Agent, root: Path, pattern: str, named: str
 ) -> None:
     write(root, {".gitignore": "out/\n", "out/a.js": "needle\n", "b.js": "needle\n"})

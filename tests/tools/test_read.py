@@ -140,7 +140,7 @@ async def test_the_event_loop_is_not_held_while_a_long_file_is_shown(tmp_path: P
     assert sorted(delays)[-len(delays) // 20 - 1] < 0.01
 
 
-async def test_a_spilled_result_can_be_read_and_no_file_beside_it(tmp_path: Path) -> None:
+async def test_a_spilled_result_can_be_read_and_other_outside_files_cannot(tmp_path: Path) -> None:
     agent = over(tmp_path, {})
     path = await agent.context.spill("bash", "kept\n")
     assert (await agent.call("read_file", path=str(path))).text == "1\tkept"

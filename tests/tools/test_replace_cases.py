@@ -100,7 +100,7 @@ def dialect(case: dict[str, Any]) -> str:
     return "indentation" if is_indented else "blanks"
 
 
-def test_enc_11_other_tools_dialects_are_refused_for_a_reason_and_the_score_does_not_fall() -> None:
+def test_enc_11_refused_edits_of_other_tools_have_a_reason_and_the_score_does_not_fall() -> None:
     cases = [
         case
         for case in shared_cases("edit_unit.json")
@@ -174,7 +174,7 @@ def stripped(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines()]
 
 
-def test_recorded_edits_of_files_with_trailing_blanks_are_made_where_it_is_safe() -> None:
+def test_recorded_edits_of_files_with_trailing_blanks_are_applied_where_safe() -> None:
     cases = [case for case in shared_cases("edit_real.jsonl.gz") if "expected" in case]
     n_made = 0
     for case in cases:

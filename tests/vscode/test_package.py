@@ -51,7 +51,7 @@ def read(package: Path, name: str) -> str:
         return archive.read(f"extension/{name}").decode("utf-8")
 
 
-def test_the_package_holds_what_runs_and_nothing_else(package: Path) -> None:
+def test_the_package_contains_only_run_time_files(package: Path) -> None:
     assert [name for name in inside(package) if not ALLOWED.fullmatch(name)] == []
 
 

@@ -35,7 +35,7 @@ async def odd(tmp_path_factory) -> AsyncIterator[RawClient]:
 
 
 @pytest.mark.parametrize("method", ["odd/raises", "odd/raisesLater", "odd/noJson"])
-async def test_lsp_20_a_bug_is_one_answer_without_a_traceback(odd, method) -> None:
+async def test_lsp_20_an_internal_error_gives_one_answer_without_a_traceback(odd, method) -> None:
     answer = await odd.request(method)
     assert error_of(answer) == (answer["id"], BUG)
     assert SECRET not in str(answer)

@@ -79,13 +79,13 @@ def test_lsp_03_and_06_a_broken_header_is_refused_with_a_reason(data) -> None:
     assert len(reason) < 200
 
 
-def test_a_header_is_bounded_whether_it_comes_at_once_or_by_the_byte() -> None:
+def test_a_header_has_a_size_limit_in_one_piece_and_byte_by_byte() -> None:
     data = b"X: " + b"y" * MAX_HEADER_B
     for pieces in ([data], [data[at : at + 1] for at in range(len(data))], [data + b"\r\n\r\n"]):
         assert read(pieces)[1]
 
 
-def test_a_body_is_not_reserved_before_it_comes() -> None:
+def test_no_memory_is_reserved_for_a_body_before_its_bytes_arrive() -> None:
     """A header alone costs nothing, however much it promises."""
     framer = Framer(max_body=1 << 40)
     assert framer.feed(b"Content-Length: 99999999999\r\n\r\n") == []
@@ -116,7 +116,7 @@ STALLED = {
 
 
 @pytest.mark.parametrize(("begun", "length", "is_broken"), STALLED.values(), ids=STALLED)
-def test_lsp_03_a_length_that_was_too_long_is_seen_when_nothing_more_comes(
+def test_lsp_03_a_too_large_content_length_is_detected_when_the_stream_stalls(
     begun, length, is_broken
 ) -> None:
     framer = Framer()

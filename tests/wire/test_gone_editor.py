@@ -75,7 +75,7 @@ async def test_a_process_that_cannot_be_seen_is_not_taken_for_dead(tmp_path) -> 
         assert await client.say_goodbye() == 0
 
 
-async def test_lsp_15_when_nobody_can_read_any_longer_the_server_leaves(tmp_path) -> None:
+async def test_lsp_15_the_server_ends_when_its_output_is_closed(tmp_path) -> None:
     async with raw_client(Home(tmp_path)) as client:
         client.close_stdout()
         for _ in range(3):

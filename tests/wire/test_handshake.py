@@ -33,7 +33,7 @@ def opening_with(params: object, id_: object = 1) -> tuple[Opening, dict]:
     return opening, json.loads(reply.partition(b"\r\n\r\n")[2])
 
 
-def test_the_names_are_those_of_the_tables() -> None:
+def test_advertised_method_and_command_names_equal_the_protocol_tables() -> None:
     assert (list(METHOD_NAMES), set(COMMAND_NAMES), set(ACTION_KINDS)) == (
         sorted(protocol.METHODS),
         set(protocol.COMMANDS),
@@ -42,7 +42,7 @@ def test_the_names_are_those_of_the_tables() -> None:
 
 
 @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
-def test_every_editor_gets_a_valid_answer_in_an_encoding_it_speaks(path) -> None:
+def test_every_recorded_editor_gets_a_valid_initialize_answer_in_a_supported_encoding(path) -> None:
     record = json.loads(path.read_text("utf-8"))
     capabilities = record.get("capabilities", record)
     opening, answer = opening_with({"processId": None, "capabilities": capabilities})

@@ -125,7 +125,7 @@ def test_wrong_parameters_are_reported_in_plain_words(value, type_, words) -> No
         structure(value, type_)
 
 
-def test_without_stdin_there_is_one_sentence_and_no_traceback() -> None:
+def test_a_server_without_stdin_prints_one_sentence_and_no_traceback() -> None:
     command = f"exec {sys.executable} -m indwell serve --scripted <&- "
     ended = subprocess.run(
         ["sh", "-c", command], capture_output=True, text=True, check=False, timeout=30
@@ -151,7 +151,7 @@ def test_many_silent_connections_keep_no_editor_out() -> None:
             one.close()
 
 
-def test_before_the_token_nobody_may_send_much() -> None:
+def test_the_size_of_input_before_the_token_is_limited() -> None:
     with listening("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         opened: list[object] = []

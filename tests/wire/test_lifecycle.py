@@ -68,7 +68,7 @@ async def test_two_hellos_in_one_breath_are_one_yes_and_one_no(fresh) -> None:
     assert [error_of(await fresh.answer(id_))[1] for id_ in ids] == [None, INVALID]
 
 
-async def test_a_hello_that_is_wrong_is_refused_and_may_be_said_again(fresh) -> None:
+async def test_an_invalid_initialize_is_refused_and_may_be_repeated(fresh) -> None:
     for params in (None, [], {"capabilities": 5}, {"processId": "x", "capabilities": {}}):
         assert await code_of(fresh, "initialize", params) == -32602, params
     assert "result" in await fresh.initialize()
@@ -117,7 +117,7 @@ async def test_hanging_up_after_the_last_message_does_not_lose_the_answers(proce
     assert codes == [None, NOT_FOUND, None]
 
 
-async def test_a_zero_or_missing_process_id_means_nobody_to_watch(tmp_path) -> None:
+async def test_a_zero_or_missing_process_id_means_no_process_to_watch(tmp_path) -> None:
     for number, process in enumerate((None, 0)):
         folder = tmp_path / str(number)
         folder.mkdir()

@@ -52,7 +52,7 @@ NO_JSON = {
 
 
 @pytest.mark.parametrize("body", NO_JSON.values(), ids=NO_JSON)
-async def test_lsp_01_a_text_that_is_no_json_is_a_parse_error_without_an_id(shared, body) -> None:
+async def test_lsp_01_invalid_json_is_a_parse_error_without_an_id(shared, body) -> None:
     assert await answered(shared, body) == [(None, PARSE)]
 
 
@@ -177,7 +177,7 @@ async def test_the_number_one_and_the_string_one_are_two_ids(shared) -> None:
     assert await answered(shared, request(1), request("1")) == [(1, NOT_FOUND), ("1", NOT_FOUND)]
 
 
-async def test_lsp_19_answers_that_nobody_waits_for_are_ignored(shared) -> None:
+async def test_lsp_19_responses_without_a_waiting_request_are_ignored(shared) -> None:
     strays = [
         {"jsonrpc": "2.0", "id": id_, **kind}
         for id_ in (1, "never-asked", 10**30, None)

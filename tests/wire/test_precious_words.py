@@ -96,7 +96,7 @@ async def test_while_a_model_is_being_chosen_words_for_a_turn_are_refused_at_onc
         assert client.answers(asked) == []
 
 
-async def test_words_that_came_just_before_the_end_of_the_line_are_kept(tmp_path) -> None:
+async def test_prompts_received_just_before_a_disconnect_are_kept(tmp_path) -> None:
     """In the drafts, or in the log of a session that was opened in time."""
     home = Home(tmp_path)
     async with playing(home) as (client, playlist):

@@ -125,7 +125,7 @@ async def test_a_wrong_token_ends_the_connection_and_the_right_one_still_works(s
     assert await asyncio.wait_for(served.process.wait(), PATIENCE_S) == 1  # hung up without goodbye
 
 
-async def test_a_web_page_gets_nothing_and_keeps_nobody_out(served) -> None:
+async def test_a_web_page_gets_no_answer_and_does_not_block_the_editor(served) -> None:
     silent = await asyncio.open_connection("127.0.0.1", served.port)
     request = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}"
     reader, page = await said_to(served.port, request)

@@ -34,7 +34,7 @@ def test_nested_protocol_values_are_serialised_completely() -> None:
     }
 
 
-def test_a_message_that_is_printed_shows_neither_a_key_nor_what_is_attached() -> None:
+def test_a_printed_protocol_message_shows_neither_keys_nor_attached_text() -> None:
     wish = views.LoginParams("openai", "canary", keep="client")
     assert repr(wish) == "LoginParams(provider='openai', url=None, model=None, keep='client')"
     attached = Attachment("text", "notes", text="canary")

@@ -190,7 +190,7 @@ def test_a_moved_part_is_taken_out_and_put_in() -> None:
     assert count_changes("".join(lines), "".join(moved)) == (50, 50)
 
 
-def test_a_large_part_put_in_leaves_the_changes_around_it_small() -> None:
+def test_a_large_insertion_keeps_the_surrounding_changes_small() -> None:
     lines = [f"line {i}\n" for i in range(20_000)]
     new = [*lines[:10_000], *(f"new {i}\n" for i in range(5_000)), *lines[10_000:]]
     new[100], new[-100] = "changed\n", "changed too\n"

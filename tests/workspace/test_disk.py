@@ -88,7 +88,7 @@ async def test_a_guess_does_not_waver_between_two_edits(
     assert (await DiskWorkspace([tmp_path]).read(tmp_path / "a")).text == "\u00efx old\n"
 
 
-async def test_edt_13_writers_of_one_file_take_turns_and_the_second_finds_it_moved(
+async def test_edt_13_parallel_writers_of_one_file_take_turns_and_only_one_succeeds(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     (tmp_path / "a").write_bytes(b"old")
@@ -126,7 +126,7 @@ async def test_a_file_name_resolves_to_the_unicode_form_on_disk(
 
 
 @posix_only("symlinks")
-async def test_a_link_out_is_refused_however_it_is_reached(
+async def test_a_link_out_of_the_workspace_is_refused_by_every_path(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     (tmp_path / "link").symlink_to("/etc")
@@ -150,7 +150,7 @@ async def test_a_pipe_is_refused_without_waiting(workspace: DiskWorkspace, tmp_p
         await workspace.read(tmp_path / "pipe")
 
 
-async def test_a_cancelled_write_has_happened_or_not_when_it_returns(
+async def test_a_cancelled_write_is_finished_or_not_made_when_the_call_returns(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     (tmp_path / "a").write_bytes(b"old")
@@ -167,7 +167,7 @@ async def test_a_cancelled_write_has_happened_or_not_when_it_returns(
 
 
 @posix_only("kernel")
-async def test_per_13_a_write_that_was_cut_off_half_way_is_undone_when_the_file_is_read(
+async def test_per_13_a_half_finished_write_is_undone_at_the_next_read(
     tmp_path: Path,
 ) -> None:
     private = usable(tmp_path / "undo")

@@ -70,7 +70,7 @@ async def test_an_edit_of_a_large_file_keeps_its_hard_links(
     assert (tmp_path / "a").samefile(tmp_path / "b")
 
 
-async def test_a_file_that_changes_before_it_is_replaced_is_left_alone(
+async def test_a_large_file_that_changes_before_its_replacement_is_not_replaced(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     def plan(large: Large) -> tuple[Large, None]:

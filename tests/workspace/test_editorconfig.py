@@ -60,7 +60,9 @@ def test_the_innermost_file_that_says_something_counts_and_a_root_ends_the_searc
 
 
 @given(st.text("ab/*?", max_size=8), st.text("ab/", max_size=8))
-def test_stars_mean_what_they_would_as_a_regular_expression(pattern: str, path: str) -> None:
+def test_editorconfig_stars_match_like_the_equal_regular_expression(
+    pattern: str, path: str
+) -> None:
     words = {"*": "[^/]*", "?": "[^/]"}
     regex = re.sub(
         r"\*+|.", lambda part: words.get(part[0], ".*" if part[0][0] == "*" else part[0]), pattern

@@ -69,7 +69,7 @@ def test_an_encoding_is_guessed_and_reported_to_be_a_guess(
 
 
 @pytest.mark.parametrize(("encoding", "text", "name"), DECLARED)
-def test_a_file_is_in_the_encoding_that_it_declares(encoding: str, text: str, name: str) -> None:
+def test_a_file_is_decoded_in_its_declared_encoding(encoding: str, text: str, name: str) -> None:
     note = f"the file is in {name}, as it declares"
     assert read(text.encode(encoding)) == Decoded(text, name, notes=(note,))
 

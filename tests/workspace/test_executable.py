@@ -115,7 +115,7 @@ def test_the_repository_around_a_folder_counts(folder) -> None:
     assert inner.names == [str(folder.root / ".git/hooks/post-checkout")]
 
 
-def test_a_worktree_counts_with_the_repository_that_it_points_to(folder) -> None:
+def test_trust_in_a_worktree_includes_its_main_repository(folder) -> None:
     folder.write("main/.git/hooks/pre-commit")
     folder.write("main/.git/worktrees/tree/commondir", "../..\n")
     folder.write("tree/.git", f"gitdir: {folder.root}/main/.git/worktrees/tree\n")
@@ -141,7 +141,7 @@ def test_inj_08_a_link_out_of_the_folder_is_never_read(folder, tmp_path) -> None
 
 
 @posix_only("symlinks")
-def test_a_folder_behind_a_link_counts_with_what_it_holds(folder) -> None:
+def test_files_of_a_linked_folder_count_for_trust(folder) -> None:
     folder.write("other/x")
     (folder.root / ".indwell").mkdir()
     (folder.root / ".indwell" / "skills").symlink_to(folder.root / "other")
@@ -149,7 +149,7 @@ def test_a_folder_behind_a_link_counts_with_what_it_holds(folder) -> None:
 
 
 @posix_only("symlinks")
-def test_a_folder_behind_a_link_out_is_known_by_where_it_leads(folder, tmp_path) -> None:
+def test_a_link_to_an_outside_folder_counts_for_trust_by_its_target(folder, tmp_path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "x").write_bytes(b"x")
     (folder.root / ".husky").mkdir()
@@ -205,7 +205,7 @@ def test_more_files_than_anybody_reads_are_never_known_again(folder) -> None:
     assert folder.digests == {".indwell/…": ""}
 
 
-def test_tru_13_instruction_files_are_counted_wherever_they_lie(folder) -> None:
+def test_tru_13_instruction_files_in_any_folder_are_found(folder) -> None:
     for number in range(25):
         folder.write(f"pkg{number}/AGENTS.md")
         folder.write(f"pkg{number}/skills/x/SKILL.md")

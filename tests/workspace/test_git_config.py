@@ -102,11 +102,11 @@ def test_hooks_and_included_files_are_named() -> None:
         '[includeIf "onbranch:x"]\n\tpath = ../one',
     ],
 )
-def test_an_included_file_is_found_as_git_finds_it(text) -> None:
+def test_an_included_git_config_path_is_resolved_like_git_does(text) -> None:
     assert "../one" in executing(text).includes
 
 
-def test_a_section_with_a_comment_behind_it_is_the_one_that_counts() -> None:
+def test_a_git_config_section_header_with_a_comment_is_recognised() -> None:
     text = '[branch "x"]\n[alias] # mine\n\tdescription = !cmd\n[remote \n\turl = x\n'
     lines = executing(text).lines
     assert lines == ("[alias] # mine", "alias.description = !cmd", "[remote", "[.url = x")

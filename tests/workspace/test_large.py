@@ -48,7 +48,7 @@ def test_a_long_line_is_cut_between_characters() -> None:
     ]
 
 
-def test_a_page_far_inside_begins_where_it_should() -> None:
+def test_a_page_deep_inside_a_large_file_begins_at_the_right_line() -> None:
     data = b"".join(b"line %d\n" % number for number in range(100_000))
     assert page(data, 99_998) == [LongLine("line 99998"), LongLine("line 99999")]
     assert page(data, 50_000, 1) == [LongLine("line 50000")]
@@ -68,7 +68,7 @@ SPLICES = st.lists(
 
 
 @given(st.binary(max_size=40), st.lists(SPLICES, max_size=3))
-def test_edits_of_edits_give_what_edits_of_the_whole_would(
+def test_repeated_piecewise_edits_equal_edits_of_the_whole_file(
     data: bytes, rounds: list[list[tuple[int, int, bytes]]]
 ) -> None:
     large, whole = over(data), data
@@ -113,7 +113,7 @@ def test_line_numbers_are_counted_in_any_line_ending(end: bytes) -> None:
         (b"1\n2\n3\n4\n5\nhere\n", b"here\n", b"3\n4\n5\nhere\n"),
     ],
 )
-def test_a_place_is_seen_with_the_lines_around_it(
+def test_a_match_in_a_large_file_is_shown_with_surrounding_lines(
     data: bytes, wanted: bytes, around: bytes
 ) -> None:
     large = over(data)
@@ -122,7 +122,7 @@ def test_a_place_is_seen_with_the_lines_around_it(
     assert large.read(window.start, len(window)) == around
 
 
-def test_a_place_in_a_long_line_is_seen_with_a_part_of_it() -> None:
+def test_a_match_in_a_long_line_is_shown_with_a_part_of_the_line() -> None:
     large = over("é".encode() * 50_000 + b"here" + "é".encode() * 50_000)
     window = large.around(range(100_000, 100_004))
     text = large.decoded(large.read(window.start, len(window)))

@@ -127,7 +127,7 @@ def test_tru_17_whatever_git_obeys_is_seen(work, made, name, folder) -> None:
 
 
 @posix_only("symlinks")
-def test_a_hook_that_links_to_a_script_of_the_workspace_is_known_by_what_that_holds(work) -> None:
+def test_a_git_hook_linked_to_a_workspace_script_is_digested_by_the_scripts_content(work) -> None:
     work.repository()
     work.write("s.sh", "echo\n")
     (work.root / ".git/hooks").mkdir(exist_ok=True)

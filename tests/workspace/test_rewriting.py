@@ -64,7 +64,7 @@ def test_bytes_that_would_be_read_as_something_else_are_refused() -> None:
         rewrite("# coding: cp932\nx = '漢'\n".encode("cp932"), "漢", "漢\u2016")
 
 
-def test_a_new_file_is_in_the_encoding_that_it_or_the_project_declares() -> None:
+def test_a_new_file_gets_the_encoding_declared_by_its_text_or_the_project() -> None:
     assert created("é\n") == "é\n".encode()
     assert created("# coding: latin-1\né\n") == "# coding: latin-1\né\n".encode("latin-1")
     assert created("é\n", lambda: "utf-16le") == b"\xff\xfe" + "é\n".encode("utf-16-le")

@@ -124,7 +124,9 @@ def test_line_spans_of_a_part_equal_the_lines_of_the_whole_text(
 
 
 @given(LINES, st.data())
-def test_a_character_is_in_the_line_that_holds_it(text: str, data: st.DataObject) -> None:
+def test_the_line_number_of_an_offset_is_the_line_that_contains_the_offset(
+    text: str, data: st.DataObject
+) -> None:
     offset = data.draw(st.integers(0, len(text)))
     ends = 0
     number = 1

@@ -61,7 +61,7 @@ def test_the_same_words_in_another_line_are_another_problem() -> None:
     )
 
 
-def test_a_problem_of_a_line_that_was_rewritten_is_the_nearest_such_one_in_the_new_lines() -> None:
+def test_a_problem_on_a_rewritten_line_matches_the_nearest_equal_new_problem() -> None:
     edits = line_map(TEXT, edited(5, 7, "x\n", "y\n", "z\n"))
     found = difference([error(6)], [error(7)], edits)
     assert found == ProblemDifference(moved=((error(6), error(7)),))
