@@ -354,7 +354,7 @@ class _Copying:
             if self._size_b > MOST_B:
                 raise OSError(errno.EFBIG, "it is too large to be copied elsewhere")
             self._file(source, name, target, new)
-        # Pipes, sockets and devices hold no data; the note beside the others names them.
+        # Pipes, sockets and devices hold no data; the note with the moved files names them.
 
     def _file(self, source: int, name: str, target: int, new: str) -> None:
         try:

@@ -110,7 +110,7 @@ def is_foreign_key(settings: Settings, environment: Mapping[str, str]) -> bool:
 
 
 def foreign_key_notice(settings: Settings, store: KeyStore) -> str:
-    """A notice that the environment's key is not sent, where that may surprise; else empty.
+    """A notice that the environment's key is not sent, if a user may expect the key; else empty.
 
     Raises:
         SettingsError: The file of keys cannot be read.

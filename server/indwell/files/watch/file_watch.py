@@ -62,7 +62,7 @@ class FolderWatch:
         self._lock = threading.Lock()
         self._files: set[Path] = set()
         self._spelled: dict[Path, set[Path]] = {}  # the files by the spelling of the disk
-        self._whole: set[Path] = set()  # folders in which any entry matters
+        self._whole: set[Path] = set()  # folders whose every entry is watched
         self._folders: dict[Path, _WatchedFolder] = {}
         self._polled: dict[Path, _Mark] = {}
         self._changed: set[Path] = set()

@@ -34,7 +34,7 @@ class TextChange(msgspec.Struct, frozen=True):
 
 
 class OpenedDocument(msgspec.Struct, frozen=True, rename="camel"):
-    """A document at its opening."""
+    """A document that the editor opens."""
 
     uri: str
     language_id: str

@@ -216,7 +216,7 @@ class CheckRequest:
                 return decision
 
     def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
-        """Record a decision for ``indwell audit``; the mode ``plan`` decides nothing on checks."""
+        """Record a decision for ``indwell audit``; in mode ``plan`` checks get no decision."""
         decision, of_policy = evaluated.decision, evaluated.by_policy
         if decision == _PLANNED:
             return
