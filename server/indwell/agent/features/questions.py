@@ -91,7 +91,7 @@ class Nobody:
     """Answers where there is no user."""
 
     async def ready(self, question: UserQuestion) -> None:
-        """Return at once: this front door can always show a question."""
+        """Return at once, because there is no user to wait for."""
         del question
 
     async def answer(self, question: UserQuestion) -> Answer:
