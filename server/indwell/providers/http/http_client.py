@@ -6,13 +6,15 @@ Redirects are never followed: the prompt and the key stay with their address. Co
 
 Bytes that a server sends after the end of an answer would be read as the answer to the next
 request. The HTTP library sees bytes that wait in the system. Bytes that were already read wait in
-its parser, in the stream and in TLS; only this module looks there. The libraries do not promise
-where: if the place cannot be read, the connection is closed, which costs one more handshake.
+its parser, in the stream, in TLS and in Windows' event loop; only this module looks there. The
+libraries do not promise where: if the place cannot be read, the connection is closed, which costs
+one more handshake.
 """
 
 from __future__ import annotations
 
 import ssl
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import aclosing
 from functools import cache, partial
@@ -178,8 +180,11 @@ class _LastLook(httpx2.AsyncByteStream):
         return self._body.__aiter__()
 
     async def aclose(self) -> None:
-        if self._network is not None and not _is_clean(self._body, self._network):
-            await self._network.aclose()  # a closed connection is never reused
+        if self._network is not None:
+            if not _is_clean(self._body, self._network):
+                await self._network.aclose()  # a closed connection is never reused
+            elif sys.platform == "win32":
+                _show_later_bytes(self._network)
         await self._body.aclose()
 
 
@@ -206,3 +211,35 @@ def _in_stream(stream: _Inside) -> bool:
             return True
         stream = below
     return bool(stream._protocol.read_queue)  # noqa: SLF001 -- no other way
+
+
+def _show_later_bytes(network: _Inside) -> None:
+    """Let the pool of connections see bytes that come behind a reply on Windows.
+
+    The pool asks the system before it uses a connection again. Windows' event loop has a read under
+    way all the time, so later bytes are in its buffer by then, and the system has none.
+    """
+    if "get_extra_info" in vars(network):
+        return
+    ask = network.get_extra_info
+
+    def get_extra_info(info: str) -> object:
+        return (info == "is_readable" and _in_event_loop(network)) or ask(info)
+
+    network.get_extra_info = get_extra_info
+
+
+def _in_event_loop(network: _Inside) -> bool:
+    """Return whether a read that Windows' event loop began has ended with bytes."""
+    try:
+        stream = network._stream  # noqa: SLF001 -- no other way
+        while (below := getattr(stream, "transport_stream", None)) is not None:
+            stream = below
+        if stream._protocol.read_queue:  # noqa: SLF001 -- no other way
+            return True
+        transport = stream._transport  # noqa: SLF001 -- no other way
+        read = transport._read_fut  # noqa: SLF001 -- no other way
+        ended = read is not None and (read.done() or not read._ov.pending)  # noqa: SLF001 -- as above
+        return bool(ended or transport._pending_data_length >= 0)  # noqa: SLF001 -- as above
+    except AttributeError:
+        return True  # it cannot be read: another handshake
