@@ -224,7 +224,9 @@ KEEP = "Keep these protected files in git?"
 
 
 @needs_bubblewrap
-async def test_the_user_is_asked_after_a_background_command_and_after_a_restart(tmp_path) -> None:
+async def test_git_changes_by_commands_are_asked_about_in_the_background_and_after_a_restart(
+    tmp_path,
+) -> None:
     home = Home(tmp_path)
     run(home.workspace, "git init -q -b main; mkdir .github; echo old > .github/old.yml")
     run(home.workspace, "git add -A; git commit -qm first")

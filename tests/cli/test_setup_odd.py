@@ -58,7 +58,7 @@ def test_odd_configurations_are_left_alone_in_plain_words(
 
 @pytest.mark.skipif(os.name == "nt", reason="the home folder is not in HOME there")
 @pytest.mark.parametrize("value", ["", "relative"])
-def test_without_a_home_folder_nothing_is_done(
+def test_setup_without_a_home_folder_fails_and_writes_no_file(
     value: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOME", value)

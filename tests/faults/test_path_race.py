@@ -33,6 +33,6 @@ def test_fs_04_no_race_with_a_link_leads_out(path_race, tmp_path: Path) -> None:
     assert sum(ended["caught"] for ended in ends.values()) > 0  # the second step was needed
 
 
-def test_the_race_is_hot_enough_for_realpath_then_open_to_leak(path_race, tmp_path: Path) -> None:
+def test_the_path_race_makes_a_naive_realpath_and_open_leak(path_race, tmp_path: Path) -> None:
     ends = path_race.leak_naively(Path(os.path.realpath(tmp_path)), patience_s=60)
     assert ends["LEAK"]

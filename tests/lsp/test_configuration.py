@@ -66,7 +66,9 @@ async def configured(users: Users, *answers: object) -> Configuration:
     ("answer", "mode"),
     [({"mode": "plan"}, "plan"), ({"mode": "auto"}, "review"), (None, "review"), ([7], "review")],
 )
-async def test_the_editor_s_section_only_tightens(answer, mode) -> None:
+async def test_the_settings_section_of_the_editor_can_only_tighten_the_users_settings(
+    answer, mode
+) -> None:
     configuration = await configured(Users(), answer)
     assert configuration.settings.mode == mode
 
@@ -140,7 +142,7 @@ async def test_a_turn_waits_until_the_section_is_known() -> None:
     await asyncio.gather(asking, known)
 
 
-async def test_an_editor_that_never_gets_ready_holds_no_turn_up() -> None:
+async def test_an_editor_that_sends_no_settings_does_not_block_a_turn() -> None:
     configuration = configuration_of(Sections({}), Users(), patience_s=0.01)
     configuration.start((), {})
     async with asyncio.timeout(60):

@@ -133,7 +133,9 @@ async def test_a_deleted_line_that_is_edited_is_reported(
     )
 
 
-async def test_a_conflict_is_shown_bounded(agent: Agent, workspace: MemoryWorkspace) -> None:
+async def test_a_large_edit_conflict_is_shown_in_part(
+    agent: Agent, workspace: MemoryWorkspace
+) -> None:
     mine = "".join(f"user {i}\n" for i in range(5_000))
     workspace.files[PATH] = mine
     said = await refusal(agent, TEXT, "short\n")

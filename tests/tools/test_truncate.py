@@ -51,7 +51,7 @@ def test_a_long_diff_is_cut_at_a_line() -> None:
         ("tab\tand\nline", "tab\tand\nline"),
     ],
 )
-def test_escapes_are_not_shown(raw: str, shown: str) -> None:
+def test_terminal_escape_sequences_are_removed_from_output(raw: str, shown: str) -> None:
     assert without_escapes(raw) == shown
 
 
@@ -59,7 +59,7 @@ def test_progress_that_was_overwritten_is_not_shown() -> None:
     assert plain("10%\r20%\r100%\ndone\r\nlast\r") == "100%\ndone\nlast"
 
 
-def test_a_long_line_with_one_return_takes_no_time() -> None:
+def test_a_long_line_with_one_carriage_return_is_processed_in_time() -> None:
     began = time.process_time()
     assert plain("x\r" + "y" * 1_000_000 + "\r\n") == "y" * 1_000_000 + "\n"
     assert time.process_time() - began < 5

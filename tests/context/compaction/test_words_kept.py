@@ -70,7 +70,7 @@ def test_a_summary_as_long_as_its_source_still_represents_every_user_message() -
     assert one_by_one.joined == frozenset()
 
 
-def test_the_words_in_a_file_continue_to_the_next_file() -> None:
+def test_each_file_of_user_words_includes_the_words_of_the_earlier_file() -> None:
     now, spills = empty(8_000), dict[str, str]()
     said: list[str] = []
     for turn in range(1, 10):

@@ -84,7 +84,7 @@ def test_a_full_page_takes_a_correction() -> None:
     assert facts(with_fact(page, KEPT, "one"))[0] == KEPT
 
 
-def test_a_fact_that_was_cut_is_never_taken_the_place_of() -> None:
+def test_a_fact_that_was_shown_cut_is_never_replaced() -> None:
     (cut,) = facts("- " + "word " * 70 + "and what nobody was shown\n")
     assert alike(cut.text, [cut]) is None
     assert alike(cut.text, [Fact(cut.text)]) is not None
