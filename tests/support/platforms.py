@@ -11,6 +11,7 @@ NEEDS = {
     "case": "Windows ignores the case of names",
     "descriptors": "Windows opens no folder as a file",
     "diff": "Windows has no program `diff`",
+    "escapes": "a backslash separates folders on Windows, and escapes nothing",
     "folders": "Windows has no /etc and no /dev",
     "fork": "Windows has no fork",
     "git": "git for Windows is in no registry that the lane may use",

@@ -295,7 +295,14 @@ async def test_without_a_path_every_root_is_searched(root: Path, tmp_path: Path)
     (other / "z.py").write_bytes(b"needle\n")
     agent = Agent(DiskWorkspace([root, other, root / "src"]), tmp_path / "spill")
     assert (await agent.call("grep", pattern="needle", glob="*.py")).text.splitlines() == [
-        *("a.py", "2: needle = 1", "src/b.py", "3: needle two", str(other / "z.py"), "1: needle"),
+        *(
+            "a.py",
+            "2: needle = 1",
+            "src/b.py",
+            "3: needle two",
+            (other / "z.py").as_posix(),
+            "1: needle",
+        ),
     ]
     assert await found(agent, "nothing at all") == [
         "nothing in the workspace matches 'nothing at all' (ignored files aside)"
