@@ -13,6 +13,7 @@ from indwell.settings.paths import (
     trusted_folders,
     user_file,
 )
+from support.platforms import posix_only
 
 
 def test_the_users_file_has_a_name_and_need_not_exist(tmp_path: Path) -> None:
@@ -43,7 +44,10 @@ def test_a_settings_file_that_is_not_utf8_is_reported_in_one_sentence(tmp_path: 
     )
 
 
-@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+@pytest.mark.parametrize(
+    "make",
+    [Path.mkdir, pytest.param(getattr(os, "mkfifo", None), marks=posix_only("mkfifo"))],
+)
 def test_a_settings_path_that_is_not_a_file_is_reported_in_one_sentence(
     tmp_path: Path, make
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from indwell.workspace.disk import DiskWorkspace
+from support.platforms import posix_only
 from tools.calling import Agent
 from tools.shared_data import shared_cases
 
@@ -30,6 +31,7 @@ def write(root: Path, files: dict[str, str]) -> None:
         (root / name).write_bytes(text.encode())
 
 
+@posix_only("names")
 async def test_all_shared_cases_of_ignore_files_hold(tmp_path: Path) -> None:
     """Each with its own root, file and kind, as written: is it left out, as git says?"""
     cases = shared_cases("gitignore.json")

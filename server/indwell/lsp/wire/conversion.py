@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from cattrs import Converter
 
 _NAMES = {"str": "a text", "int": "a whole number", "bool": "true or false"}
+_MAKING = Lock()  # lsprotocol resolves its types at the first converter, for one thread only
 _SHOWN = 300  # characters of a message about wrong params
 
 
@@ -33,7 +35,8 @@ def strict_converter() -> Converter:
     """
     from pygls.protocol import default_converter
 
-    converter: Converter = default_converter()  # type: ignore[no-untyped-call]
+    with _MAKING:
+        converter: Converter = default_converter()  # type: ignore[no-untyped-call]
     converter.register_structure_hook(str, _text)
     converter.register_structure_hook(bool, _boolean)
     converter.register_structure_hook(int, _integer)
@@ -110,7 +113,8 @@ def as_json(value: object) -> Any:  # noqa: ANN401 - JSON goes out here
 def _lsprotocol_converter() -> Converter:
     from lsprotocol.converters import get_converter
 
-    return get_converter()
+    with _MAKING:
+        return get_converter()
 
 
 def converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
