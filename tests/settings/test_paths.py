@@ -22,12 +22,13 @@ def test_the_users_file_has_a_name_and_need_not_exist(tmp_path: Path) -> None:
     assert read_user_file(tmp_path / "config.toml") is None
 
 
-def test_the_state_folder_is_named_for_indwell() -> None:
+def test_the_state_folder_is_named_for_indwell(tmp_path: Path) -> None:
     assert state_folder({}).is_absolute()
     assert "indwell" in state_folder({}).parts
-    assert state_folder({"INDWELL_STATE": "/mine"}) == Path("/mine")
+    assert state_folder({"INDWELL_STATE": str(tmp_path)}) == tmp_path
 
 
+@posix_only("symlinks")
 def test_a_linked_settings_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "dotfiles.toml").write_bytes('model = "ü"'.encode())
     (tmp_path / "config.toml").symlink_to(tmp_path / "dotfiles.toml")
@@ -67,6 +68,7 @@ def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
     assert len(read_user_file(path) or "") == MOST_B
 
 
+@posix_only("symlinks")
 def test_trusted_folders_are_resolved(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -76,7 +78,9 @@ def test_trusted_folders_are_resolved(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("text", [".", "work", "~nobody-of-this-name/x"])
+@pytest.mark.parametrize(
+    "text", [".", "work", pytest.param("~nobody-of-this-name/x", marks=posix_only("homes"))]
+)
 def test_a_trusted_folder_is_never_relative(text: str) -> None:
     with pytest.raises(SettingsError, match="trusted = "):
         trusted_folders((text,))

@@ -15,6 +15,7 @@ NEEDS = {
     "folders": "Windows has no /etc and no /dev",
     "fork": "Windows has no fork",
     "git": "git for Windows is in no registry that the lane may use",
+    "homes": "Windows takes ~name for a folder beside the user's home, whoever has the name",
     "kernel": "it asks the kernel of a Unix (/proc, /dev, memfd, resource limits)",
     "mkfifo": "Windows keeps no pipe in a folder",
     "modes": "Windows keeps no mode bits",
