@@ -1,1 +1,1 @@
-"""What a session may do at this moment: trust, secrets, rules, and the bounds of commands."""
+"""The limits of a session: trusted folders, secret files, permission rules, command sandboxes."""

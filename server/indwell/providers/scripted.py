@@ -339,7 +339,7 @@ def _exchanges(messages: tuple[Message, ...], turn: int) -> list[_Exchange]:
 
 
 def _last(request: Request, turn: int, source: str) -> str:
-    """Return the newest text of a source in this turn; empty if missing."""
+    """Return the newest text of this turn that has the given source; empty without one."""
     texts = [
         block.text
         for message in request.messages

@@ -276,7 +276,7 @@ class Client:
 
     def event(self, session: str, seq: int, event: Event) -> None:
         """Send an event to a client that takes events."""
-        if "events" in self.features.experimental:
+        if self.features.has("events"):
             params = _EventParams(session, seq, event)
             droppable = isinstance(event, _REPEATABLE)
             self._server.notify("indwell/event", params, droppable=droppable)

@@ -59,7 +59,10 @@ def check_characters(text: str) -> None:
 
 
 def blanks(text: str, at: int, *, lines: bool = False) -> int:
-    """Return the place behind blanks, comments and continued lines, and perhaps line ends."""
+    """Return the index of the next character that is no blank, comment or continued line.
+
+    With ``lines``, line ends count as blanks.
+    """
     while at < len(text):
         if text[at] in " \t" or (lines and text[at] in "\r\n"):
             at += 1

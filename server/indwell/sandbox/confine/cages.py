@@ -1,4 +1,4 @@
-"""What confines commands on Windows, and how well: the decisions, from trials. Pure."""
+"""Decides by trials which token or container confines a command on Windows. Pure."""
 
 from __future__ import annotations
 

@@ -327,18 +327,6 @@ else:
         del greeting
         return strength_of(())
 
-    async def start_caged(
-        argv: Sequence[str],
-        *,
-        cwd: Path,
-        env: Mapping[str, str],
-        stdin: int,
-        stdout: int,
-        stderr: int,
-        pass_fds: tuple[int, ...],
-        cage: Cage,
-        scratch: Path,
-    ) -> NoReturn:
+    async def start_caged(argv: Sequence[str], **_others: object) -> NoReturn:
         """Refuse, as only Windows has such tokens."""
-        del cwd, env, stdin, stdout, stderr, pass_fds, cage, scratch
         raise ToolError(f"{argv[0]!r} was not run: only Windows has restricted tokens")

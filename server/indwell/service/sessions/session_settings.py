@@ -64,7 +64,7 @@ class SessionSettings:
 
     @property
     def read(self) -> Callable[[], Settings]:
-        """Returns the settings in force at each call, without a call of our own code."""
+        """A function that returns the settings in force when it is called."""
         return partial(getattr, self, "now")
 
     def begin_turn(self, mode: Mode | None) -> None:

@@ -106,7 +106,7 @@ class DraftStore:
         self._task.keep(dict(zip(_TASK_LINES, task, strict=True)) if task else {}, now=now)
 
     def take_over_task(self, *, now: datetime) -> LeftTask | None:
-        """Return the task that a dead server left for its next session, and keep it for ours."""
+        """Return the task that a dead server left for its next session, and claim the task."""
         found: LeftTask | None = None
         try:
             for path, lines in left_behind(self._folder, _TASK):

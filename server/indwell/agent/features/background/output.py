@@ -203,7 +203,7 @@ def _stop(waiting: bytearray) -> int:
 
 
 def _peek_stop(waiting: bytearray) -> int:
-    """Return the number of waiting bytes that can be shown if they are one line."""
+    """Return how many bytes of a line without an end can be shown; 0 if a line has ended."""
     if b"\n" in waiting:
         return 0
     return _before_key(waiting, max(map(waiting.rfind, _BLANKS)) + 1)
