@@ -13,6 +13,7 @@ import pytest
 
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.loop.turn import run_turn
+from indwell.bounds.git.note import GitEntry
 from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.errors import UserError
 from indwell.providers.offered_models import OfferedModel
@@ -120,6 +121,20 @@ async def test_a_broken_permissions_file_is_reported_once_and_stops_no_session(h
     await service.stop()
     # Where there is no sandbox, a notice says so each time.
     assert [path.as_posix() in one for one in said] == [True, False]
+
+
+async def test_the_rules_of_a_session_follow_what_waits_in_git_and_the_folders(home) -> None:
+    service = await service_of(home, scripted=True)
+    parts = (await service.sessions.get("new")).parts
+    before = parts.rules()
+    assert parts.rules() is before
+    parts.changes.git.waiting = (GitEntry("file", ".envrc", "b1", "the index", "/w", ".envrc"),)
+    waits = parts.rules()
+    assert (before.policy.in_git, len(waits.policy.in_git)) == ((), 1)
+    other = home.workspace / "other"
+    parts.workspace.roots = (*parts.workspace.roots, other)
+    assert parts.rules() is not waits
+    await service.stop()
 
 
 async def test_a_failed_login_stores_no_key(home) -> None:
