@@ -177,17 +177,21 @@ class Chats:
             return  # no known session, or a read-only document: nothing changes
 
     async def turns_of(self, session: str) -> tuple[RecordedTurn, ...]:
-        """The recorded turns of a session.
+        """The recorded turns of a session, without a turn that ran when the reading began.
+
+        Such a turn may end before the caller writes it, and would be shown as cut off.
 
         Raises:
             UserError: There is no such session in this workspace.
         """
+        running = self.running_in(session)
         await self._host.service.stored.check_session(session)
         opened = self._host.sessions.find(session)
         if opened is not None:
             await opened.parts.log.commit()
         reading = await self._host.service.stored.session(session)
-        return await asyncio.to_thread(events_of, reading.records)
+        turns = await asyncio.to_thread(events_of, reading.records)
+        return tuple(one for one in turns if one.finished is not None or one.turn != running)
 
     def tell(self, message: str) -> None:
         """Show a sentence to the user."""
