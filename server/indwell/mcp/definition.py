@@ -1,0 +1,152 @@
+"""How to start or reach one MCP server, as the user or a project wrote it. Pure.
+
+``ServerDefinition`` holds the written text: variables such as ``${TOKEN}`` are replaced only when
+the server starts, so that no secret is in an approval, a log or a list of servers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import msgspec
+
+from indwell.errors import UserError
+from indwell.lazy_pattern import lazy_pattern
+
+TIMEOUT_S = 60.0  # seconds for one request to a server, such as a tool call; progress renews it
+START_S = 30.0  # seconds until a started server must have answered and listed its tools
+_VARIABLE = lazy_pattern(r"\$\{([A-Za-z_][\w:./-]*?)(?::-([^}]*))?\}")
+_NAME = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,31}")
+
+
+@dataclass(frozen=True, slots=True)
+class StdioServer:
+    """A server that Indwell starts as a program and speaks to over its standard streams.
+
+    Attributes:
+        command: The program, by path or name.
+        args: Its arguments.
+        env: Its variables by name. The value None takes the variable of Indwell's own environment.
+        cwd: Its working directory; empty for the first workspace folder.
+    """
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: tuple[tuple[str, str | None], ...] = ()
+    cwd: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpServer:
+    """A server at an address, spoken to by streamable HTTP.
+
+    Attributes:
+        url: The address.
+        headers: Headers for that address alone, by name.
+    """
+
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+Transport: TypeAlias = StdioServer | HttpServer
+
+
+@dataclass(frozen=True, slots=True)
+class ServerDefinition:
+    """One server.
+
+    Attributes:
+        name: The name that the user or the project gave it; it fits ``valid_name``.
+        transport: How to start or reach it.
+        source: ``user``, or the path of the project's file that defines it.
+        is_confined: Whether a started server runs in the sandbox. A project cannot change this.
+        timeout_s: Seconds for one request.
+        pinned: Names of its tools, as the server spells them, that each request carries.
+        may_sample: Whether the server may ask the user's model for text.
+        is_enabled: Whether it is used at all.
+    """
+
+    name: str
+    transport: Transport
+    source: str = "user"
+    is_confined: bool = True
+    timeout_s: float = TIMEOUT_S
+    pinned: tuple[str, ...] = ()
+    may_sample: bool = False
+    is_enabled: bool = True
+
+    def fingerprint(self) -> str:
+        """Return a digest of everything that decides what runs or who is asked.
+
+        An approval is bound to this digest, so any change of it asks again. It covers the written
+        values of variables and headers as well: ``NODE_OPTIONS`` decides what runs.
+        """
+        match self.transport:
+            case StdioServer(command, args, env, cwd):
+                parts: object = ["stdio", command, args, sorted(env, key=str), cwd]
+            case HttpServer(url, headers):
+                parts = ["http", url, sorted(headers)]
+        data = msgspec.json.encode([self.name, parts, self.is_confined, self.may_sample])
+        return hashlib.sha256(data).hexdigest()
+
+    def expanded(self, variables: Mapping[str, str]) -> ServerDefinition:
+        """Return the definition with ``${NAME}`` and ``${NAME:-default}`` replaced.
+
+        Args:
+            variables: The values by name: those of the environment, and whatever else a
+                definition may name, such as ``env:TOKEN`` or ``input:key``.
+
+        Raises:
+            UserError: A variable has no value.
+        """
+
+        def fill(text: str) -> str:
+            return _filled(text, variables, self.name)
+
+        match self.transport:
+            case StdioServer(command, args, env, cwd):
+                values = tuple(
+                    (name, variables.get(name) if value is None else fill(value))
+                    for name, value in env
+                )
+                transport: Transport = StdioServer(
+                    fill(command), tuple(map(fill, args)), values, fill(cwd)
+                )
+            case HttpServer(url, headers):
+                transport = HttpServer(
+                    fill(url), tuple((name, fill(value)) for name, value in headers)
+                )
+        return replace(self, transport=transport)
+
+    def shown(self) -> str:
+        """Return the command line or address as it is written, for the user to judge."""
+        match self.transport:
+            case StdioServer(command, args):
+                return " ".join((command, *args))
+            case HttpServer(url):
+                return url
+
+
+def valid_name(name: str) -> bool:
+    """Can a server have this name? It becomes the beginning of the names of its tools."""
+    return _NAME.fullmatch(name) is not None
+
+
+def _filled(text: str, variables: Mapping[str, str], server: str) -> str:
+    parts: list[str] = []
+    end = 0
+    for match in _VARIABLE.finditer(text):
+        name, default = match[1], match[2]
+        value = variables.get(name, variables.get(name.removeprefix("env:"), default))
+        if value is None:
+            raise UserError(
+                f"the MCP server {server!r} needs the variable {name!r}, which is not set; set it, "
+                "and start the server again"
+            )
+        parts += (text[end : match.start()], value)
+        end = match.end()
+    return "".join((*parts, text[end:]))

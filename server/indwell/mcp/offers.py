@@ -1,0 +1,182 @@
+"""What an MCP server offers and returns: tools, resources, prompts and pieces of content. Pure.
+
+The texts in these values are the server's own: data of tier 3 that nothing here has neutralised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+from indwell.errors import UserError
+from indwell.mcp.definition import ServerDefinition
+
+
+class McpError(UserError):
+    """A server cannot be started, does not answer, or refused a request; in plain words."""
+
+
+class NeedsLogin(McpError):
+    """A server wants a login first."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """Text; ``uri`` is that of the resource whose text it is, if any."""
+
+    text: str
+    uri: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DataPiece:
+    """Bytes of a media type, in base64; models read those of pictures."""
+
+    media_type: str
+    data: str
+    uri: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPiece:
+    """A resource that the server names without its content."""
+
+    uri: str
+    name: str
+    description: str = ""
+    media_type: str = ""
+
+
+Piece: TypeAlias = TextPiece | DataPiece | LinkPiece
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """The result of a tool call: its pieces, and the structured content if there is some."""
+
+    pieces: tuple[Piece, ...]
+    structured: object = None
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """A tool of a server.
+
+    Attributes:
+        name: The name as the server spells it.
+        description: The server's description.
+        schema: The JSON Schema of the arguments.
+        claims: What the server claims, such as ``read-only``; only shown to people.
+    """
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    claims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedResource:
+    """A resource of a server; one with ``is_template`` has ``{parameters}`` in its address."""
+
+    uri: str
+    name: str
+    description: str = ""
+    media_type: str = ""
+    is_template: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PromptArgument:
+    """One argument of a prompt."""
+
+    name: str
+    description: str = ""
+    is_required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedPrompt:
+    """A prompt of a server."""
+
+    name: str
+    description: str = ""
+    arguments: tuple[PromptArgument, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """One message of a prompt that the server filled in."""
+
+    role: Literal["user", "assistant"]
+    piece: Piece
+
+
+State: TypeAlias = Literal[
+    "idle", "starting", "ready", "waiting", "needs login", "failed", "closed"
+]
+"""``waiting``: the connection broke, and the next attempt comes soon."""
+
+
+class ServerConnection(Protocol):
+    """A connection to one server, shared by all sessions whose definition is equal.
+
+    Every request starts the server if it does not run yet. Each may raise ``McpError``.
+    """
+
+    @property
+    def definition(self) -> ServerDefinition:
+        """The definition as it is written."""
+        ...
+
+    @property
+    def state(self) -> State:
+        """The present state."""
+        ...
+
+    @property
+    def problem(self) -> str:
+        """Why it does not run, in plain words; empty if nothing is wrong."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Name and version as the server tells them; empty before it runs."""
+        ...
+
+    @property
+    def instructions(self) -> str:
+        """The server's instructions for a model; data of tier 3."""
+        ...
+
+    async def tools(self) -> tuple[OfferedTool, ...]:
+        """Return its tools; kept until the server says that the list has changed."""
+        ...
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> CallResult:
+        """Call a tool; a cancelled call tells the server."""
+        ...
+
+    async def resources(self) -> tuple[OfferedResource, ...]:
+        """Return its resources and templates; kept until the list changes."""
+        ...
+
+    async def read(self, uri: str) -> tuple[Piece, ...]:
+        """Return the content of a resource."""
+        ...
+
+    async def prompts(self) -> tuple[OfferedPrompt, ...]:
+        """Return its prompts; kept until the list changes."""
+        ...
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> tuple[PromptMessage, ...]:
+        """Return a prompt with its arguments filled in."""
+        ...
+
+    async def complete(
+        self, of: OfferedPrompt | OfferedResource, argument: str, value: str
+    ) -> tuple[str, ...]:
+        """Return how the server would complete the value of an argument."""
+        ...
