@@ -25,8 +25,8 @@ from report import show, spread
 
 from indwell.lsp.editor.client import Client
 from indwell.lsp.wire import sync
+from indwell.lsp.wire.base_protocol import Response, encoded, opened
 from indwell.lsp.wire.conversion import converted
-from indwell.lsp.wire.envelope import Response, encoded, opened
 from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import Documents
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace

@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from faults.mutations import body_of, drawn, framed_oddly, mutated, seeds
-from indwell.lsp.wire import envelope
-from indwell.lsp.wire.envelope import Phase, Refuse, Take, verdict
-from indwell.lsp.wire.framing import Framer
+from indwell.lsp.wire import base_protocol
+from indwell.lsp.wire.base_protocol import Framer, Phase, Refuse, Take, verdict
 from support.editing import Home
 from support.process_facts import cpu_s, facts
 from support.raw_client import RawClient, raw_client
@@ -73,7 +72,7 @@ def fuzz_pure(n_frames: int, seed: int) -> Tally:
 
 
 def _judged(body: bytes, phase: Phase) -> str:
-    message = envelope.opened(body)
+    message = base_protocol.opened(body)
     decided = verdict(phase, message)
     if isinstance(decided, Refuse):
         error = decided.error
@@ -81,10 +80,10 @@ def _judged(body: bytes, phase: Phase) -> str:
         assert error.id is None or type(error.id) in (int, str), error
         assert error.message, error
         assert "\n" not in error.message, error
-        envelope.refusal(error.id, error.code, error.message)
-    if isinstance(decided, Take) and isinstance(message, envelope.RpcRequest):
+        base_protocol.refusal(error.id, error.code, error.message)
+    if isinstance(decided, Take) and isinstance(message, base_protocol.RpcRequest):
         try:
-            envelope.parsed(message.params)
+            base_protocol.parsed(message.params)
         except ValueError:
             return "Request with bad params"
     return f"{type(message).__name__} {type(decided).__name__}"

@@ -12,7 +12,7 @@ from lsprotocol.types import Position, Range
 
 from indwell.errors import EditRefused, TextMoved
 from indwell.lsp.messages.features import ClientFeatures
-from indwell.lsp.wire.envelope import RequestError
+from indwell.lsp.wire.base_protocol import RequestError
 from indwell.lsp.workspace.buffer_edits import BufferEdits
 from indwell.lsp.workspace.edits import GRACE_S, MOST_EDITS
 from indwell.workspace.base import AppliedChange, TextStamp, digest

@@ -11,7 +11,7 @@ import pytest
 from lsprotocol import types
 
 from indwell.errors import UserError
-from indwell.lsp.wire.envelope import RequestError
+from indwell.lsp.wire.base_protocol import RequestError
 from indwell.providers.offered_models import OfferedModel
 from indwell.service.configuration import Configuration, Configured, model_identity
 from indwell.service.sessions.session_settings import SessionSettings, in_mode

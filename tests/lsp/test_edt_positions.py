@@ -13,7 +13,7 @@ import pytest
 from lsprotocol import types
 
 from indwell.lsp.wire import sync
-from indwell.lsp.wire.framing import Framer, framed
+from indwell.lsp.wire.base_protocol import Framer, framed
 from indwell.lsp.wire.handshake import Opening
 from indwell.lsp.workspace.documents import Documents
 from support.fake_editor.buffer import Places

@@ -13,7 +13,7 @@ from lsprotocol import types
 from indwell.errors import EditRefused, ToolError
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.wire import sync
-from indwell.lsp.wire.envelope import RequestError
+from indwell.lsp.wire.base_protocol import RequestError
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.workspace.base import AppliedChange, TextStamp, digest
 from indwell.workspace.disk import DiskWorkspace

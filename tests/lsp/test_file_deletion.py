@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from indwell.errors import EditRefused, TextMoved
 from indwell.lsp.messages.features import ClientFeatures, features_of
-from indwell.lsp.wire.envelope import RequestError
+from indwell.lsp.wire.base_protocol import RequestError
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.workspace.disk import DiskWorkspace
 from support.stub_editor import StubEditor

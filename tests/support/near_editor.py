@@ -18,7 +18,7 @@ from indwell.lsp.editor.client import Client
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import features_of
 from indwell.lsp.wire import handshake, sync
-from indwell.lsp.wire.envelope import METHOD_NOT_FOUND, REQUEST_FAILED, RequestError
+from indwell.lsp.wire.base_protocol import METHOD_NOT_FOUND, REQUEST_FAILED, RequestError
 from indwell.lsp.workspace.documents import Documents
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.workspace.base import Workspace

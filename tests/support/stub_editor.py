@@ -13,7 +13,7 @@ from lsprotocol import types
 
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.wire import sync
-from indwell.lsp.wire.envelope import RequestError
+from indwell.lsp.wire.base_protocol import RequestError
 from indwell.lsp.workspace.documents import Documents
 from indwell.workspace.text import document_lines
 from support.editor_texts import to_offset

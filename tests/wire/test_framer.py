@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.lsp.wire.framing import MAX_HEADER_B, Framer, framed
+from indwell.lsp.wire.base_protocol import MAX_HEADER_B, Framer, framed
 from wire.test_framing import BROKEN, READABLE
 
 BODIES = st.lists(st.binary(max_size=60), max_size=6)

@@ -18,7 +18,7 @@ from indwell.lsp.messages.features import (
     METHOD_NAMES,
     TASK_OFFERS,
 )
-from indwell.lsp.wire.framing import Framer, framed
+from indwell.lsp.wire.base_protocol import Framer, framed
 from indwell.lsp.wire.handshake import ClientIdentity, Opening
 
 BESIDE = Path(__file__).parents[3] / "shared" / "data"

@@ -13,10 +13,9 @@ from typing import Literal
 
 import pytest
 
+from indwell.lsp.wire.base_protocol import Framer, encoded
 from indwell.lsp.wire.conversion import WrongParams, structure, with_whole_numbers
 from indwell.lsp.wire.editor_process import parent_watch
-from indwell.lsp.wire.envelope import encoded
-from indwell.lsp.wire.framing import Framer
 from indwell.lsp.wire.serving import GONE_S, HARD_LIMIT_B, LIMIT_B, Outgoing
 from indwell.lsp.wire.tcp import accept_editor, listening
 from indwell.lsp.workspace.documents import path_of

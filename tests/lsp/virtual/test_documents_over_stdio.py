@@ -15,7 +15,7 @@ from lsprotocol.converters import get_converter
 from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.messages.features import VIRTUAL_SCHEMES
-from indwell.lsp.wire.framing import Framer, framed
+from indwell.lsp.wire.base_protocol import Framer, framed
 from indwell.lsp.wire.handshake import Opening
 from support.editing import MENDED, SOURCE, USAGE, Home, editing, mend
 from support.fake_editor.clients import VSCODE

@@ -19,7 +19,7 @@ from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.methods import AskParams, AskResult
 from indwell.lsp.wire import sync
-from indwell.lsp.wire.envelope import RequestError
+from indwell.lsp.wire.base_protocol import RequestError
 from indwell.lsp.wire.language_server import Server
 from indwell.policy.approvals import one_line, visible
 

@@ -15,7 +15,7 @@ from indwell.lsp.messages.status import (
     EditorModelsResult,
     ModelPiecesParams,
 )
-from indwell.lsp.wire.envelope import RequestError
+from indwell.lsp.wire.base_protocol import RequestError
 from indwell.providers.base import EditorModel, EditorRefusal
 from indwell.settings.endpoints import editor_name
 

@@ -23,7 +23,7 @@ from indwell.lsp.messages.status import RenameResult, SkillsParams, SkillsResult
 from indwell.lsp.messages.views import LoginParams
 from indwell.lsp.methods.commands import commands_of
 from indwell.lsp.virtual.texts import attached_rows, context_json
-from indwell.lsp.wire.envelope import REQUEST_CANCELLED, RequestError
+from indwell.lsp.wire.base_protocol import REQUEST_CANCELLED, RequestError
 from indwell.lsp.wire.language_server import Server
 from indwell.lsp.wire.routing import refused
 from indwell.providers.catalogue import CATALOGUE

@@ -20,7 +20,7 @@ from indwell.lsp.review.reviewing import Reviewing
 from indwell.lsp.review.shown_hunks import changes_of, hint_of, lenses_of, offer
 from indwell.lsp.review.verdicts import ASK_S, OPEN_S, Verb, Verdicts
 from indwell.lsp.wire import sync
-from indwell.lsp.wire.envelope import REQUEST_FAILED, RequestError
+from indwell.lsp.wire.base_protocol import REQUEST_FAILED, RequestError
 from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import Document, path_of
 from indwell.review.ledger import ReviewLedger

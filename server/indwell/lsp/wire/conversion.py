@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from indwell.lsp.messages.values import CommandArguments, Value
-from indwell.lsp.wire.envelope import parsed
+from indwell.lsp.wire.base_protocol import parsed
 
 if TYPE_CHECKING:
     from attrs import Attribute

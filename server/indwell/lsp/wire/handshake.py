@@ -24,18 +24,19 @@ from indwell.lsp.messages.features import (
     has_text_documents,
     names_encodings,
 )
-from indwell.lsp.wire import envelope
-from indwell.lsp.wire.envelope import (
+from indwell.lsp.wire import base_protocol
+from indwell.lsp.wire.base_protocol import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     Drop,
+    Framer,
     Leave,
     Refuse,
     RpcRequest,
     Take,
+    framed,
     verdict,
 )
-from indwell.lsp.wire.framing import Framer, framed
 
 _WHOLE, _INCREMENTAL = 1, 2  # whole texts if the editor does not say how it counts columns
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")
@@ -120,10 +121,10 @@ class Opening:
         return b"".join(replies)
 
     def _take(self, body: bytes) -> bytes:
-        message = envelope.opened(body)
+        message = base_protocol.opened(body)
         match verdict("unopened", message):
             case Refuse(error=error):
-                return envelope.refusal(error.id, error.code, error.message)
+                return base_protocol.refusal(error.id, error.code, error.message)
             case Leave(code=code):
                 self.leave = code
                 return b""
@@ -135,16 +136,16 @@ class Opening:
 
     def _initialize(self, request: RpcRequest) -> bytes:
         try:
-            params = _params(envelope.parsed(request.params))
+            params = _params(base_protocol.parsed(request.params))
         except (ValueError, RecursionError) as error:
-            return envelope.refusal(request.id, INVALID_PARAMS, f"initialize: {error}")
+            return base_protocol.refusal(request.id, INVALID_PARAMS, f"initialize: {error}")
         options = params.initialization_options
         plain = dict(options) if isinstance(options, dict) else {}
         given = plain.pop("token", "")
         if not self._admits(given if isinstance(given, str) else ""):
             self.leave = 1
             words = "this connection needs the token that the server printed when it started"
-            return envelope.refusal(request.id, INVALID_REQUEST, words)
+            return base_protocol.refusal(request.id, INVALID_REQUEST, words)
         uris = [folder.uri for folder in params.workspace_folders or ()]
         if not uris and params.root_uri:
             uris = [params.root_uri]
@@ -157,7 +158,7 @@ class Opening:
             options=plain,
             client=params.client,
         )
-        return envelope.answer(request.id, _result(self.opened))
+        return base_protocol.answer(request.id, _result(self.opened))
 
 
 def _params(value: object) -> _Params:

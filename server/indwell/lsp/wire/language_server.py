@@ -19,15 +19,7 @@ from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.values import Value
 from indwell.lsp.wire import sync
-from indwell.lsp.wire.conversion import (
-    WrongParams,
-    converted,
-    decoded,
-    strict_converter,
-    structure,
-    unstructure,
-)
-from indwell.lsp.wire.envelope import (
+from indwell.lsp.wire.base_protocol import (
     INTERNAL_ERROR,
     Id,
     Incoming,
@@ -36,6 +28,14 @@ from indwell.lsp.wire.envelope import (
     Response,
     RpcRequest,
     encoded,
+)
+from indwell.lsp.wire.conversion import (
+    WrongParams,
+    converted,
+    decoded,
+    strict_converter,
+    structure,
+    unstructure,
 )
 
 _log = logging.getLogger(__name__)

@@ -18,9 +18,8 @@ import msgspec
 
 from indwell.errors import SessionOpen, UserError
 from indwell.installation import installation
-from indwell.lsp.wire import envelope
-from indwell.lsp.wire.conversion import WrongParams
-from indwell.lsp.wire.envelope import (
+from indwell.lsp.wire import base_protocol
+from indwell.lsp.wire.base_protocol import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -39,6 +38,7 @@ from indwell.lsp.wire.envelope import (
     Take,
     verdict,
 )
+from indwell.lsp.wire.conversion import WrongParams
 from indwell.lsp.wire.language_server import EXECUTE, Server
 
 _log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class Routing:
         until = self._loop.time() + SLICE_S
         self._is_pumping = False
         while self._waiting and not self.left.done():
-            if self._server.lacks_types(envelope.opened(self._waiting[0])):
+            if self._server.lacks_types(base_protocol.opened(self._waiting[0])):
                 try:
                     loading = self._loop.run_in_executor(None, self._server.load_types)
                 except RuntimeError:  # the system has no room for a thread, so run the work here
@@ -133,12 +133,12 @@ class Routing:
 
     def _handle(self, body: bytes) -> bool:
         """Handle one message; return whether it started a task."""
-        message = envelope.opened(body)
+        message = base_protocol.opened(body)
         match verdict(self._phase, message):
             case Leave(code=code):
                 self._leave(code)
             case Refuse(error=error):
-                self._send(envelope.refusal(error.id, error.code, error.message))
+                self._send(base_protocol.refusal(error.id, error.code, error.message))
             case Take(phase=phase):
                 self._phase = phase
                 match message:
@@ -155,16 +155,16 @@ class Routing:
     def _request(self, request: RpcRequest) -> bool:
         if request.id in self._inflight:
             words = f"a request with the id {request.id!r} is in flight already"
-            self._send(envelope.refusal(request.id, INVALID_REQUEST, words))
+            self._send(base_protocol.refusal(request.id, INVALID_REQUEST, words))
             return False
         try:
             call = self._server.call_of(request.method, request.params)
         except WrongParams as error:
-            self._send(envelope.refusal(request.id, INVALID_PARAMS, str(error)))
+            self._send(base_protocol.refusal(request.id, INVALID_PARAMS, str(error)))
             return False
         if call is None:
             words = f"there is no method {request.method!r}"
-            self._send(envelope.refusal(request.id, METHOD_NOT_FOUND, words))
+            self._send(base_protocol.refusal(request.id, METHOD_NOT_FOUND, words))
             return False
         try:
             result = call()
@@ -182,7 +182,7 @@ class Routing:
         try:
             body = self._answer(request, await work)
         except asyncio.CancelledError:
-            body = envelope.refusal(request.id, REQUEST_CANCELLED, "cancelled")
+            body = base_protocol.refusal(request.id, REQUEST_CANCELLED, "cancelled")
         except Exception as error:  # noqa: BLE001 - the boundary of a request: it gets an answer
             body = self._failed(request, error)
         finally:
@@ -198,7 +198,7 @@ class Routing:
 
     def _answer(self, request: RpcRequest, result: object) -> bytes:
         try:
-            return envelope.answer(request.id, self._server.plain(result))
+            return base_protocol.answer(request.id, self._server.plain(result))
         except Exception as error:  # noqa: BLE001 - a result that is no JSON is a bug of ours
             return _error(request, error)
 
@@ -271,6 +271,8 @@ def _error(request: RpcRequest, error: Exception) -> bytes:
     if isinstance(error, UserError):
         error = refused(error)
     if isinstance(error, RequestError):
-        return envelope.refusal(request.id, error.code or INTERNAL_ERROR, error.message, error.data)
+        return base_protocol.refusal(
+            request.id, error.code or INTERNAL_ERROR, error.message, error.data
+        )
     _log.error("%s", request.method, exc_info=error)
-    return envelope.refusal(request.id, INTERNAL_ERROR, installation.fault_words(error))
+    return base_protocol.refusal(request.id, INTERNAL_ERROR, installation.fault_words(error))

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from indwell.errors import UserError
-from indwell.lsp.wire.framing import MAX_BODY_B, Framer
+from indwell.lsp.wire.base_protocol import MAX_BODY_B, Framer
 from indwell.lsp.wire.handshake import ClientIdentity, Opening
 
 READ_B = 256 * 1024  # bytes per read

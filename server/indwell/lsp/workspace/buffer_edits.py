@@ -11,7 +11,7 @@ import msgspec
 
 from indwell.errors import EditMayCome, EditRefused, TextMoved
 from indwell.lsp.editor.client import Client
-from indwell.lsp.wire.envelope import RequestError
+from indwell.lsp.wire.base_protocol import RequestError
 from indwell.lsp.workspace.documents import Document, Documents, digested
 from indwell.lsp.workspace.edits import (
     GRACE_S,

@@ -12,7 +12,7 @@ from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.listing import exists
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.wire.envelope import RequestError
+from indwell.lsp.wire.base_protocol import RequestError
 from indwell.lsp.workspace.documents import Document, Documents, digested, unbroken
 from indwell.workspace.base import Snapshot, Workspace
 from indwell.workspace.comparing.diff import TextEdit, line_edits
