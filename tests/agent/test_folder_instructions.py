@@ -13,15 +13,15 @@ import pytest
 
 from indwell.agent.core.events import Notice
 from indwell.agent.core.prompt import Prompt
-from indwell.agent.features.instructions import (
+from indwell.agent.features.instructions.feature import (
     FoundInstructions,
     Instruction,
     Instructions,
-    ProjectInstructions,
     instruction_blocks,
     limit_of,
     told_paths,
 )
+from indwell.agent.features.instructions.project import ProjectInstructions
 from indwell.agent.loop.turn import run_turn
 from indwell.agent.requests.request_blocks import forthcoming
 from indwell.bounds.folder_trust import FolderTrust, with_folders
@@ -330,7 +330,7 @@ def test_all_folder_instructions_together_take_at_most_an_eighth_of_the_window(
     now = a_conversation(window)
     for version in range(12):
         found = FoundInstructions(
-            tuple(Instruction(f"f{n}/AGENTS.md", f"{version}{text}") for n in range(12))
+            tuple(Instruction(f"f{n}/AGENTS.md", f"{version}{text}", f"f{n}") for n in range(12))
         )
         now = with_input(
             queue(now, instruction_blocks(now, found, turn=version)), words="x", turn=version
@@ -345,10 +345,12 @@ def test_all_folder_instructions_together_take_at_most_an_eighth_of_the_window(
 
 def test_a_text_that_was_sent_is_not_sent_again_after_another_files() -> None:
     now = a_conversation(64_000)
-    found = FoundInstructions((Instruction("a/AGENTS.md", "A"), Instruction("b/AGENTS.md", "B")))
+    found = FoundInstructions(
+        (Instruction("a/AGENTS.md", "A", "a"), Instruction("b/AGENTS.md", "B", "b"))
+    )
     now = with_input(queue(now, instruction_blocks(now, found, turn=1)), words="x", turn=1)
     assert instruction_blocks(now, found, turn=2) == ()
-    changed = FoundInstructions((Instruction("a/AGENTS.md", "A2"), found.texts[1]))
+    changed = FoundInstructions((Instruction("a/AGENTS.md", "A2", "a"), found.texts[1]))
     (block,) = instruction_blocks(now, changed, turn=2)
     assert "A2" in block.text
     now = with_input(queue(now, (block,)), words="y", turn=2)
@@ -364,7 +366,7 @@ def test_the_limit_for_one_instructions_file_shrinks_with_the_window() -> None:
 async def test_the_example_of_the_page_is_reported_in_its_order(
     project: Project, tmp_path: Path
 ) -> None:
-    (example,) = examples("instructions.md", "files")
+    example = examples("instructions.md", "files")[0]
     files = dict(line.split(maxsplit=1) for line in example.text.splitlines())
     for name, text in files.items():
         project.write(name, f"{text}\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.features.instructions import ProjectInstructions
+from indwell.agent.features.instructions.project import ProjectInstructions
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.prompt.reminders import LIMIT
 from indwell.settings.model import Settings

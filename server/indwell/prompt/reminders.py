@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
+from indwell.prompt.instruction_files import FILE_NAME
 
 _BRANCH = lazy_pattern(r"[\w./+@#-]{1,120}")  # a branch name must not read as a sentence
 
@@ -193,27 +194,37 @@ def more_changed_words(n_more: int) -> str:
     )
 
 
-FILE_NAME = "AGENTS.md"
 LIMIT = 16_000  # characters: about 4,700 tokens; read_file has the rest
 
 
-def instruction_words(text: str, *, folder: str = "", limit: int = LIMIT) -> str:
+def instruction_words(
+    text: str,
+    *,
+    folder: str = "",
+    limit: int = LIMIT,
+    name: str = FILE_NAME,
+    globs: tuple[str, ...] = (),
+) -> str:
     """The body of ``<project-instructions>``.
 
     Args:
         text: The text of the file.
-        folder: The displayed folder of the file; empty for the project's own file.
+        folder: The displayed folder that the file counts for; empty for the project.
         limit: Most characters of the text that are sent.
+        name: The path of the file in that folder.
+        globs: The files that the text is about; empty for all.
     """
-    name = f"{folder}/{FILE_NAME}" if folder else FILE_NAME
+    path = f"{folder}/{name}" if folder else name
     whose = "of this project"
     if folder:
         whose = f"of the folder {folder!r}, which counts for what lies in it, before those above it"
+    if globs:
+        whose = f"{whose}, for files that match {', '.join(globs)}"
     if len(text) <= limit:
-        return f"{FILE_NAME} {whose}:\n{text}"
+        return f"{name} {whose}:\n{text}"
     return (
-        f"{FILE_NAME} {whose}, its first {limit:,} of {len(text):,} characters "
-        f"(read_file {name} for the rest):\n{text[:limit]}"
+        f"{name} {whose}, its first {limit:,} of {len(text):,} characters "
+        f"(read_file {path} for the rest):\n{text[:limit]}"
     )
 
 

@@ -16,6 +16,11 @@ WireSetting: TypeAlias = Literal["auto", "chat", "responses", "messages"]
 Profile: TypeAlias = Literal["auto", "full", "lean"]
 CacheLifeSetting: TypeAlias = Literal["5m", "1h"]
 CommandShellName: TypeAlias = Literal["auto", "bash", "pwsh", "powershell"]
+InstructionKind: TypeAlias = Literal[
+    "agents", "claude", "gemini", "copilot", "cursor", "windsurf", "conventions"
+]
+"""Whose instruction files; ``prompt.instruction_files`` has their names."""
+
 CompactionName: TypeAlias = Literal["default", "ladder-a", "auto-b", "regions-d", "slide", "none"]
 """Names of ``context.compaction.presets.PRESETS``; a test keeps the two equal."""
 
@@ -369,6 +374,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     instructions: Annotated[
         str, Meta(description="Your instructions to the model, for every session")
     ] = ""
+    instruction_files: Annotated[
+        tuple[InstructionKind, ...],
+        Meta(
+            description="Which agents' instruction files of a project count, in this order. Where "
+            "`agents` comes first, a folder with `AGENTS.md` needs no other; `[]` sends none; "
+            "[more](instructions.md#files-of-other-agents)"
+        ),
+    ] = ("agents", "claude", "gemini", "copilot", "cursor", "windsurf", "conventions")
     apply_edit_timeout_s: Annotated[
         _Seconds, Meta(description="Time limit for the editor's answer to an edit, in seconds")
     ] = 10

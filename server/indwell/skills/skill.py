@@ -21,6 +21,11 @@ BODY_CHARACTERS = 40_000  # about 12,000 tokens; the format recommends less than
 DESCRIPTION_CHARACTERS = 1_024  # the limit of the format; a catalogue shows less
 _NAME = lazy_pattern(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
 _NAME_CHARACTERS = 64
+_NOT_NAME = lazy_pattern(r"[^a-z0-9._-]+|[._-]{2,}")
+_PLACEHOLDER = lazy_pattern(r"\$ARGUMENTS|\$[1-9]|\$\{input:")
+PLACEHOLDERS = (
+    "(`$ARGUMENTS`, `$1` and `${input:…}` stand for what the user wrote behind the command's name.)"
+)
 
 
 class Skill(msgspec.Struct, frozen=True):
@@ -55,6 +60,32 @@ class SkillFile(msgspec.Struct, frozen=True):
     skill: Skill
     body: str
     asks_for_tools: bool = False
+
+
+def command_name(file: str) -> str:
+    """Return the name of the skill in a command file of other agents, such as ``fix.prompt.md``."""
+    stem = file.removesuffix(".md").removesuffix(".prompt").lower()
+    return _NOT_NAME.sub("-", stem).strip("-._")[:_NAME_CHARACTERS]
+
+
+def read_command(text: str, *, file: str, origin: Origin) -> SkillFile:
+    """Parse a command file of Claude Code or Copilot; ``file`` is its location, with slashes.
+
+    Only the user calls such a command: its description was not written for a model to choose by.
+
+    Raises:
+        BadFrontMatter: It cannot be used; the message says why.
+    """
+    document = _document(text)
+    name = command_name(file.rpartition("/")[2])
+    if not name:
+        raise BadFrontMatter("the name of the file has no letters or digits")
+    description = document.text("description") or _first_words(document.body) or name
+    skill = Skill(name, description[:DESCRIPTION_CHARACTERS], origin, file, is_offered=False)
+    body = document.body
+    if _PLACEHOLDER.search(body):
+        body = f"{body.rstrip()}\n\n{PLACEHOLDERS}"
+    return SkillFile(skill, body, bool({"allowed-tools", "tools"} & document.values.keys()))
 
 
 def read_skill(text: str, *, folder: str, origin: Origin) -> SkillFile:

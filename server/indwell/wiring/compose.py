@@ -17,7 +17,8 @@ from indwell.agent.core.session_parts import (
     Parts,
     TurnLimits,
 )
-from indwell.agent.features.instructions import Instructions, ProjectInstructions
+from indwell.agent.features.instructions.feature import Instructions
+from indwell.agent.features.instructions.project import ProjectInstructions
 from indwell.agent.features.skills.feature import Shelf
 from indwell.bounds.command_bounds import (
     BoundsNow,

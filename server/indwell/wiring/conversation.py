@@ -19,7 +19,8 @@ from indwell.context.request.assemble import without_pictures
 from indwell.errors import SettingsError, UserError
 from indwell.files.spelling import quoted
 from indwell.messages import Usage
-from indwell.prompt.reminders import FILE_NAME, LIMIT, Surroundings
+from indwell.prompt.instruction_files import FILE_NAME
+from indwell.prompt.reminders import LIMIT, Surroundings
 from indwell.prompt.system import Machine, system_prompt
 from indwell.sandbox.shells import language_title
 from indwell.sessions.storage.spending import local_day

@@ -16,7 +16,7 @@ from indwell.agent.features.checks.feature import checks_feature
 from indwell.agent.features.checks.gate import CheckGate
 from indwell.agent.features.hooks.book import HookBook
 from indwell.agent.features.hooks.feature import hooks_feature
-from indwell.agent.features.instructions import Instructions
+from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.looking_ahead import LookingAhead
 from indwell.agent.features.memory import memory_feature
 from indwell.agent.features.plan import PlanBoard, Steps, plan_feature

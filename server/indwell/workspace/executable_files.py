@@ -12,6 +12,12 @@ from indwell.files.listing import FolderEntry, exists, list_folder
 from indwell.files.reading import read_bytes
 from indwell.files.system import calls
 from indwell.lazy_pattern import lazy_pattern
+from indwell.prompt.instruction_files import (
+    MOST_IMPORT_DEPTH,
+    NESTED,
+    imports_files,
+    imports_of,
+)
 from indwell.settings.credentials import redacted
 from indwell.settings.trusted_files import TrustedFile, digest_of, seen
 from indwell.workspace.executable_places import FILES, FOLDERS, INSTRUCTIONS, Executable, Kind
@@ -34,7 +40,6 @@ _CHAT = lazy_pattern(
     r"|#.*\.chat\.md#"  # Emacs's auto-save files, …
     r"|\..*\.chat\.md\.(sw[a-p]|kate-swp)"  # … and those of Vim and Kate
 )
-OBEYED = "AGENTS.md"  # the one name of instruction files that Indwell reads
 MOST_NESTED = 300  # how many of them one answer covers; their digests take some 30 ms
 MOST_SEEN = 20_000  # entries that a search for instructions visits
 
@@ -72,9 +77,28 @@ def folder_instructions(root: Path) -> tuple[Executable, ...]:
 
     These files do not affect the trust in ``root``: a file that changed since is ignored.
     """
-    names = (one for one in instruction_files(root) if one.endswith(f"/{OBEYED}"))
-    found = (known_file(root, root / name, "instructions") for name in islice(names, MOST_NESTED))
-    return tuple(one for one in found if one is not None)
+    found = instruction_files(root)
+    nested = [one for one in found if "/" in one and one.rpartition("/")[2] in NESTED]
+    importing = [one for one in found if imports_files(one)]
+    names = islice((*nested, *_imports(root, importing)), MOST_NESTED)
+    files = (known_file(root, root / name, "instructions") for name in dict.fromkeys(names))
+    return tuple(one for one in files if one is not None)
+
+
+def _imports(root: Path, names: Sequence[str]) -> Iterator[str]:
+    """Yield the files that instruction files import, also over others."""
+    waiting, known = [(name, 0) for name in names], set(names)
+    while waiting:
+        name, depth = waiting.pop(0)
+        try:
+            text = read_bytes(root / name, [root], READ_B).decode("utf-8", "replace")
+        except ToolError:
+            continue
+        for one in imports_of(text, name):
+            if one not in known and len(known) < MOST_NESTED and (root / one).is_file():
+                known.add(one)
+                yield one
+                waiting += [(one, depth + 1)] if depth + 1 < MOST_IMPORT_DEPTH else []
 
 
 def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:

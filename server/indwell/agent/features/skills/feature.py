@@ -74,6 +74,7 @@ class Content(msgspec.Struct, frozen=True):
     Attributes:
         body: Its whole text.
         folder: Its folder, as the model names it.
+        file: The name of the file in it that has the text.
         files: Further files, by their paths within the folder.
         asks_for_tools: Whether it asks to allow tools.
     """
@@ -82,6 +83,7 @@ class Content(msgspec.Struct, frozen=True):
     folder: str
     files: tuple[str, ...] = ()
     asks_for_tools: bool = False
+    file: str = FILE_NAME
 
 
 class SkillPlaces(Protocol):
@@ -210,7 +212,7 @@ def _open(skill: Skill, readable: ReadableFolders) -> None:
 
 def skill_text(content: Content, room: int = BODY_CHARACTERS) -> str:
     """Return a skill as the model reads it: its text, then where its files are."""
-    whole = f"{content.folder}/{FILE_NAME}"
+    whole = f"{content.folder}/{content.file}"
     parts = [bounded_body(content.body.strip("\n"), whole, room)]
     if content.files:
         names = "\n".join(f"- {one}" for one in content.files)

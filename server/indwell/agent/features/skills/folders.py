@@ -20,10 +20,20 @@ from indwell.policy.approvals import one_line
 from indwell.policy.paths import is_beneath
 from indwell.settings.model import Settings
 from indwell.skills.front_matter import BadFrontMatter
-from indwell.skills.skill import FILE_NAME, Origin, Skill, SkillFile, read_skill
+from indwell.skills.skill import (
+    FILE_NAME,
+    Origin,
+    Skill,
+    SkillFile,
+    command_name,
+    read_command,
+    read_skill,
+)
 from indwell.workspace.paths import display, visible
 
 OF_WORKSPACE = (".indwell/skills", ".agents/skills", ".claude/skills")
+COMMANDS = ((".claude/commands", ".md"), (".github/prompts", ".prompt.md"))
+"""Folders with a file for each command of Claude Code and Copilot, and the end of their names."""
 SHIPPED = Path(package.__file__).parent / "shipped"
 MOST_B = 256 << 10  # bytes of a SKILL.md; trust knows larger files by their times only
 MOST_SKILLS = 200  # skills of one folder
@@ -78,8 +88,8 @@ class SkillFolders:
             except (UserError, *UNREADABLE) as error:
                 problems.append(f"the skill in {one_line(str(folder))!r} cannot be used: {error}")
                 continue
-            if written is None and origin == "workspace" and (folder / FILE_NAME).exists():
-                withheld.append(folder.name)
+            if written is None and origin == "workspace" and _text_file(folder).exists():
+                withheld.append(_name(folder))
             elif written is not None:
                 found.append(written.skill)
                 places.setdefault(written.skill.folder, folder)
@@ -104,6 +114,10 @@ class SkillFolders:
                 f"the skill {skill.name!r} is gone, or not what the user trusted any more"
             )
         real = Path(skill.folder)
+        if real.is_file():
+            shown = display(real.parent, self._roots)
+            tools = written.asks_for_tools
+            return Content(written.body, shown, asks_for_tools=tools, file=real.name)
         shown = display(real, self._roots)
         files = tuple(map(visible, sorted(_files(real, root or real))))
         return Content(written.body, shown, files, written.asks_for_tools)
@@ -132,6 +146,9 @@ class SkillFolders:
             for name in OF_WORKSPACE:
                 place = root / name
                 yield from ((place / one, "workspace", root) for one in self._names(place, root))
+            for place, suffix in ((root / name, suffix) for name, suffix in COMMANDS):
+                self._follow(place)
+                yield from ((path, "workspace", root) for path in _commands(place, root, suffix))
         yield from ((SHIPPED / name, "indwell", None) for name in sorted(names_in(SHIPPED)))
 
     def _names(self, place: Path, root: Path | None = None) -> list[str]:
@@ -152,18 +169,20 @@ class SkillFolders:
             BadFrontMatter: It cannot be used.
             ToolError: It leads elsewhere, or is unreadable.
         """
-        if not folder.is_dir() or not (folder / FILE_NAME).exists():
+        if not _text_file(folder).exists():
             return None
         real = self._real(folder, origin, root)
-        if origin != "indwell" and (why := why_foreign(real / FILE_NAME)):
+        if origin != "indwell" and (why := why_foreign(_text_file(real))):
             raise ToolError(why)
         if origin == "workspace" and root is not None:
-            data = self._trusted(folder / FILE_NAME, root)
+            data = self._trusted(_text_file(folder), root)
         else:
             data = read_bytes(real / FILE_NAME, [real], MOST_B)
         if data is None:
             return None
         text = data.decode("utf-8-sig", "replace")
+        if real.is_file():
+            return read_command(text, file=real.as_posix(), origin=origin)
         return read_skill(text, folder=real.as_posix(), origin=origin)
 
     def _trusted(self, path: Path, root: Path) -> bytes | None:
@@ -199,8 +218,36 @@ class SkillFolders:
 def folder_names(root: Path) -> tuple[str, ...]:
     """Return the folder names of a workspace's skills, without reading them."""
     places = [root / name for name in OF_WORKSPACE]
-    names = (name for place in places for name in _listed(place, root))
+    names = [name for place in places for name in _listed(place, root)]
+    for place, suffix in COMMANDS:
+        names += [_name(path) for path in _commands(root / place, root, suffix)]
     return tuple(dict.fromkeys(names))
+
+
+def _text_file(place: Path) -> Path:
+    """Return the file with a skill's text: in the skill's folder, or the command's file."""
+    return place if place.is_file() else place / FILE_NAME
+
+
+def _name(place: Path) -> str:
+    return command_name(place.name) if place.is_file() else place.name
+
+
+def _commands(place: Path, root: Path, suffix: str, depth: int = 0) -> list[Path]:
+    """Return the command files of a folder and of those in it."""
+    try:
+        entries = list_folder(place, [root])
+    except ToolError:
+        return []
+    found: list[Path] = []
+    for one in entries[:MOST_SKILLS]:
+        if one.name.startswith("."):
+            continue
+        if one.is_folder and depth < MOST_DEEP:
+            found += _commands(place / one.name, root, suffix, depth + 1)
+        elif one.name.endswith(suffix):
+            found.append(place / one.name)
+    return found[:MOST_SKILLS]
 
 
 def _listed(place: Path, root: Path | None) -> list[str]:

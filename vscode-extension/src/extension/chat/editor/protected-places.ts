@@ -551,6 +551,7 @@ export const FILES: readonly string[] = [
   "codeship-services.yml",
   "codeship-steps.yml",
   "conductor.json",
+  "conventions.md",
   "copilot-instructions.md",
   "crush.json",
   "crush.md",

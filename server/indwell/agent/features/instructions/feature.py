@@ -1,17 +1,15 @@
 """Sends the project's instructions with a prompt, and a folder's when the agent works there.
 
-Only files that the user trusted in their present state apply; the user is told once about any other
-file. The nearest file takes precedence, so each is sent when the agent works in its folder, and
-again when it
-changes: at the end, because what was sent stays unchanged.
+The user is told once about files that are not trusted as they are. The nearest file takes
+precedence, so each is sent when the agent works in its folder, and again when it changes: at the
+end, because what was sent stays unchanged.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import html
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,27 +18,19 @@ from indwell.agent.core.feature import Feature, Moment, Reminder
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.permission.redaction import hidden
-from indwell.bounds.rules import Trust
-from indwell.bounds.secrets import visible_place
 from indwell.context.conversation import Conversation, sent_texts, state_of
 from indwell.context.injections import inject
 from indwell.errors import ToolError
-from indwell.files.listing import exists
-from indwell.files.reading import read_bytes
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Text
 from indwell.policy.approvals import one_line
-from indwell.policy.paths import is_inside
+from indwell.prompt.instruction_files import FILE_NAME
 from indwell.prompt.reminders import (
-    FILE_NAME,
     LIMIT,
     gone_words,
     instruction_words,
     no_room_words,
 )
-from indwell.settings.model import Settings
-from indwell.workspace.base import Workspace
-from indwell.workspace.paths import display
 
 SHARE = 8  # all instructions together take at most an eighth of the window
 CHARS = 3  # characters per token of prose, at least
@@ -50,10 +40,19 @@ _PATH = lazy_pattern(r'<project-instructions path="([^"]+)">')
 
 
 class Instruction(NamedTuple):
-    """A file of instructions: its path as shown, and its text."""
+    """A file of instructions.
+
+    Attributes:
+        path: Its path as shown.
+        text: Its text.
+        folder: The folder that it counts for, as shown; empty for the project.
+        globs: The files that it is about; empty for all.
+    """
 
     path: str
     text: str
+    folder: str = ""
+    globs: tuple[str, ...] = ()
 
 
 class FoundInstructions(NamedTuple):
@@ -84,9 +83,9 @@ def instruction_blocks(
     room = conversation.config.window // SHARE - _tokens(conversation)
     limit = limit_of(conversation.config.window)
     blocks = []
-    for path, text in found.texts:
-        block = _fitting(path, text, limit, room, turn)
-        if told.get(_shown(path)) in {block.text, _block(path, text, limit, turn).text}:
+    for one in found.texts:
+        block = _fitting(one, limit, room, turn)
+        if told.get(_shown(one.path)) in {block.text, _block(one, limit, turn).text}:
             continue
         room -= block.meta.tokens
         blocks.append(block)
@@ -98,19 +97,20 @@ def instruction_blocks(
     return tuple(blocks)
 
 
-def _fitting(path: str, text: str, limit: int, room: int, turn: int) -> Text:
+def _fitting(one: Instruction, limit: int, room: int, turn: int) -> Text:
     """Return as much of a file as the tokens allow; otherwise only the path."""
     while limit >= LEAST:
-        block = _block(path, text, limit, turn)
+        block = _block(one, limit, turn)
         if block.meta.tokens <= room:
             return block
-        limit = min(limit, len(text)) // 2
-    return _inject(path, no_room_words(path), turn)
+        limit = min(limit, len(one.text)) // 2
+    return _inject(one.path, no_room_words(one.path), turn)
 
 
-def _block(path: str, text: str, limit: int, turn: int) -> Text:
-    folder = path.removesuffix(f"/{FILE_NAME}")
-    return _inject(path, instruction_words(text, folder=folder, limit=limit), turn)
+def _block(one: Instruction, limit: int, turn: int) -> Text:
+    name = one.path.removeprefix(f"{one.folder}/") if one.folder else one.path
+    words = instruction_words(one.text, folder=one.folder, limit=limit, name=name, globs=one.globs)
+    return _inject(one.path, words, turn)
 
 
 def _inject(path: str, words: str, turn: int) -> Text:
@@ -187,7 +187,7 @@ class Instructions:
         found = await self._of_folders((*session.seen.paths(), *_marked(session)), known)
         blocks: tuple[Text, ...] = ()
         if found.texts != before.texts:
-            texts = [Instruction(one.path, await hidden(session, one.text)) for one in found.texts]
+            texts = [one._replace(text=await hidden(session, one.text)) for one in found.texts]
             blocks = instruction_blocks(
                 session.conversation, FoundInstructions(tuple(texts)), turn=moment.turn
             )
@@ -226,97 +226,3 @@ def ignored_words(names: Sequence[str]) -> str:
         f"{files} ignored, new or changed since you trusted the folder: {listed}. Look at what "
         "they say; `indwell trust` lets them count."
     )
-
-
-MOST_B = 1 << 20  # bytes; a longer file is not read at all; see also ``instructions.LIMIT``
-MOST_FOLDERS = 1_000  # folders examined for a request; a millisecond or two
-
-
-class ProjectInstructions:
-    """Finds and reads the instructions of a workspace.
-
-    A file counts only as it was trusted, unless its folder is trusted whatever it holds. No deny
-    rule may hide it, and it may have no other name, which could be that of a secret file.
-
-    Args:
-        workspace: The user's files.
-        settings: Returns the current settings.
-        trust: The user's trust in its folders.
-    """
-
-    def __init__(
-        self, workspace: Workspace, settings: Callable[[], Settings], trust: Trust
-    ) -> None:
-        self._workspace = workspace
-        self._settings = settings
-        self._trust = trust
-
-    async def own(self) -> str:
-        """Return the project's own instructions; empty if none count."""
-        root = self._workspace.roots[0]
-        return await self._text(root, root / FILE_NAME) or ""
-
-    async def of_folders(self, files: Sequence[Path], told: Sequence[str]) -> FoundInstructions:
-        """Return the instructions of the folders above ``files``, and old ones; outermost first.
-
-        Args:
-            files: Absolute, resolved paths.
-            told: Instruction files that the model has, as shown.
-        """
-        first, *others = self._workspace.roots
-        above = {path.parent for path in files if path.parent != first}
-        above |= {(first / name).parent for name in told}
-        if not above:
-            return NOTHING
-        places = await asyncio.to_thread(_present, tuple(above), (first, *others))
-        apart = self._trust.now((first, *others)).restricted
-        texts, ignored = [], []
-        for root, path in places:
-            if is_inside(str(path), apart):
-                continue
-            text = await self._text(root, path)
-            shown = display(path, self._workspace.roots)
-            if text is None:
-                ignored.append(shown)
-            elif text.strip():
-                texts.append(Instruction(shown, text))
-        return FoundInstructions(tuple(texts), tuple(ignored))
-
-    async def _text(self, root: Path, path: Path) -> str | None:
-        """Return the editor's text or the trusted text; None if the file may not count."""
-        workspace, trust = self._workspace, self._trust
-        if not trust.is_trusted(root):
-            return None
-        try:
-            real = visible_place(path, workspace.roots, self._settings().deny)
-            if real is None:
-                return None
-            data = await asyncio.to_thread(read_bytes, real, [root], MOST_B)
-            if trust.is_whole(root):
-                return (await workspace.read(real)).text
-        except ToolError:
-            return None
-        name = path.relative_to(root).as_posix()
-        return data.decode("utf-8-sig", "replace") if trust.obeys(root, name, data) else None
-
-
-def _present(folders: Iterable[Path], roots: Sequence[Path]) -> list[tuple[Path, Path]]:
-    """Return instruction files between a root and each of ``folders``, with that root. Blocks."""
-    found: dict[Path, Path] = {}
-    for folder in folders:
-        inside = [root for root in roots if folder.is_relative_to(root)]
-        if not inside:
-            continue
-        root = max(inside, key=lambda one: len(one.parts))
-        at = folder
-        while at not in found:
-            found[at] = root
-            if at == root:
-                break
-            at = at.parent
-        if len(found) > MOST_FOLDERS:
-            break
-    own = roots[0]  # its file goes with the first words
-    ordered = sorted(found, key=lambda one: (len(one.parts), one))
-    paths = ((found[one], one / FILE_NAME) for one in ordered if one != own)
-    return [(root, path) for root, path in paths if exists(path)]

@@ -1,0 +1,117 @@
+"""The instruction files of agents: their names, their rules for some files, their imports. Pure.
+
+Each agent has its own name for such a file. ``KINDS`` has those that Indwell reads, and
+``settings.model`` the order of them.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from indwell.lazy_pattern import lazy_pattern
+
+FILE_NAME = "AGENTS.md"
+
+IN_FOLDERS: Mapping[str, tuple[str, ...]] = {
+    "agents": (FILE_NAME,),
+    "claude": ("CLAUDE.md", "CLAUDE.local.md"),
+    "gemini": ("GEMINI.md",),
+}
+"""Files that count in any folder, by kind."""
+
+AT_ROOT: Mapping[str, tuple[str, ...]] = {
+    **IN_FOLDERS,
+    "copilot": (".github/copilot-instructions.md",),
+    "cursor": (".cursorrules",),
+    "windsurf": (".windsurfrules",),
+    "conventions": ("CONVENTIONS.md",),
+}
+"""Files that count at the root of a folder of the workspace, by kind."""
+
+RULES: Mapping[str, tuple[str, str]] = {
+    "copilot": (".github/instructions", ".md"),
+    "cursor": (".cursor/rules", ".mdc"),
+}
+"""Folders at the root with a file for each rule, and the end of the files' names, by kind."""
+
+NESTED = frozenset(name for names in IN_FOLDERS.values() for name in names)
+MOST_IMPORTS = 20  # of one file
+MOST_IMPORT_DEPTH = 5  # imports of imports, as in Claude Code
+
+_IMPORT = lazy_pattern(r"(?<![^\s(])@(?![\s/~@])([^\s`,;:()<>\"']+)")
+_CODE = lazy_pattern(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_FRONT = lazy_pattern(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE | re.DOTALL)
+_VALUE = lazy_pattern(r"^([A-Za-z]+):[ \t]*(.*(?:\n[ \t]*-[ \t].*)*)$", re.MULTILINE)
+_OUTSIDE_BRACES = lazy_pattern(r",(?![^{}]*\})")
+
+
+class InstructionRule(NamedTuple):
+    """A rule: instructions for some files, or for tasks that fit a description.
+
+    Attributes:
+        globs: The files that it is about.
+        is_always: It counts for each task.
+        description: When the model should read it.
+        body: The instructions.
+    """
+
+    globs: tuple[str, ...]
+    is_always: bool
+    description: str
+    body: str
+
+
+def read_rule(text: str) -> InstructionRule:
+    """Parse a rule of Cursor (``.mdc``) or Copilot (``.instructions.md``).
+
+    The front matter is read line by line: Cursor writes ``globs: *.ts``, which is no YAML.
+    """
+    front = _FRONT.match(text)
+    if front is None:
+        return InstructionRule((), is_always=True, description="", body=text)
+    values = {one[1].lower(): one[2].strip() for one in _VALUE.finditer(front[1])}
+    globs = _list(values.get("globs") or values.get("applyto") or "")
+    is_always = values.get("alwaysapply", "").lower() == "true" or "**" in globs or "**/*" in globs
+    description = _plain(" ".join(values.get("description", "").split()))
+    return InstructionRule(globs, is_always, description, text[front.end() :].lstrip("\r\n"))
+
+
+def imports_of(text: str, name: str) -> tuple[str, ...]:
+    """Return the files that ``@path`` in a CLAUDE.md imports, relative to the root.
+
+    Paths in code, absolute paths, those of the home folder and those out of the root do not count.
+
+    Args:
+        text: The importing file.
+        name: Its path, relative to the root.
+    """
+    folder = posixpath.dirname(name)
+    wanted = (one[1].rstrip(".!?*_") for one in _IMPORT.finditer(_CODE.sub("", text)))
+    paths = (posixpath.normpath(posixpath.join(folder, one)) for one in wanted if one)
+    inside = (one for one in paths if one != ".." and not one.startswith(("../", "/")))
+    return tuple(one for one in dict.fromkeys(inside) if one != name)[:MOST_IMPORTS]
+
+
+def imports_files(name: str) -> bool:
+    """Tell whether ``@path`` in the file of this name imports another file."""
+    return posixpath.basename(name) in IN_FOLDERS["claude"]
+
+
+def _list(value: str) -> tuple[str, ...]:
+    """Return the globs of a value: lines with hyphens, brackets, or a text with commas."""
+    if "\n" in value:
+        parts = [line.strip().removeprefix("-") for line in value.splitlines()]
+    else:
+        inner = value[1:-1] if value.startswith("[") and value.endswith("]") else _plain(value)
+        parts = _OUTSIDE_BRACES.split(inner)
+    return tuple(dict.fromkeys(filter(None, (_plain(one) for one in parts))))
+
+
+def _plain(value: str) -> str:
+    value = value.strip()
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1].strip()
+    return value
