@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from indwell.cli.mcp.grammar import split_program
 from indwell.cli.parser import make_parser
 from indwell.cli.run.grammar import Format, limits_of
 from indwell.errors import NobodyThere, UserError
@@ -22,7 +23,10 @@ Options = TypeVar("Options", bound=msgspec.Struct)
 def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argparse.ArgumentParser]:
     """The options, and the parser of their command; invalid arguments end the process with 2."""
     whole = make_parser()
-    options, unknown = whole.parse_known_args(arguments)
+    given, program = split_program(sys.argv[1:] if arguments is None else arguments)
+    options, unknown = whole.parse_known_args(given)
+    if program:
+        options.words = program
     parser: argparse.ArgumentParser = getattr(options, "parser", whole)
     if unknown:
         quoted = "; put the words of a prompt in quotes" if options.command == "run" else ""
@@ -51,16 +55,16 @@ def run_command(arguments: Sequence[str] | None) -> int:
 
 def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     match options.command:
-        case "login" | "logout" | "models" | "doctor":
+        case "login" | "logout" | "models" | "doctor" | "setup":
             return _first_minutes(options)
         case "sessions" | "purge":
             return _last_minutes(options, parser)
         case "trust" | "permissions" | "audit" | "memory":
             return _safety(options, parser)
-        case "setup":
-            from indwell.cli.setup.command import SetupOptions, setup
+        case "mcp":
+            from indwell.cli.mcp.command import mcp
 
-            return setup(taken(SetupOptions, options))
+            return mcp(options, parser)
         case "stats":
             from indwell.cli.stored.stats import stats
 
@@ -115,6 +119,10 @@ def _first_minutes(options: argparse.Namespace) -> int:
             from indwell.cli.login import models
 
             return models(as_json=options.json)
+        case "setup":
+            from indwell.cli.setup.command import SetupOptions, setup
+
+            return setup(taken(SetupOptions, options))
         case _:
             from indwell.cli.doctor.command import doctor
 

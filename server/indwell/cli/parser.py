@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable
 
 from indwell import __version__
+from indwell.cli.mcp.grammar import mcp_options
 from indwell.cli.replay.grammar import replay_options
 from indwell.cli.run.grammar import limit_options
 from indwell.messages import EFFORTS
@@ -185,6 +186,7 @@ def make_parser() -> argparse.ArgumentParser:
     _scripted(demo)
     _sessions(commands.add_parser("sessions", help="list, show, import or delete past sessions"))
     memory_options(commands.add_parser("memory", help="list, add and delete remembered facts"))
+    mcp_options(commands.add_parser("mcp", help="list, add, remove and try MCP servers"))
     trust_options(commands.add_parser("trust", help="trust a folder, or revoke its trust"))
     permissions_options(
         commands.add_parser("permissions", help="list, explain and revoke permissions")

@@ -122,6 +122,21 @@ class ServerDefinition:
                 )
         return replace(self, transport=transport)
 
+    def named_variables(self) -> tuple[str, ...]:
+        """Return the names of the variables whose values it takes, inputs of the user excepted."""
+        match self.transport:
+            case StdioServer(command, args, env, cwd):
+                texts = (command, *args, *(value or "" for _, value in env), cwd)
+                passed = [name for name, value in env if value is None]
+            case HttpServer(url, headers):
+                texts = (url, *(value for _, value in headers))
+                passed = []
+        named = (
+            match[1].removeprefix("env:") for one in texts for match in _VARIABLE.finditer(one)
+        )
+        found = dict.fromkeys((*passed, *named))
+        return tuple(one for one in found if not one.startswith("input:"))
+
     def shown(self) -> str:
         """Return the command line or address as it is written, for the user to judge."""
         match self.transport:

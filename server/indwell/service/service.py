@@ -21,6 +21,7 @@ from indwell.agent.features.background.board import Board
 from indwell.agent.requests.request_blocks import no_pictures_words
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SessionError, UserError
+from indwell.mcp.server_book import ServerBook
 from indwell.messages import Effort
 from indwell.service.chores import Chores, close_all
 from indwell.service.configuration import Configuration, settings_reader
@@ -29,6 +30,7 @@ from indwell.service.endpoint.editor_models import EditorModels
 from indwell.service.endpoint.first_run import FirstRun
 from indwell.service.endpoint.model_list import offered_models
 from indwell.service.front_door import FrontDoor
+from indwell.service.mcp_servers import McpServers
 from indwell.service.sessions.open_sessions import OpenSessions, SessionFactory
 from indwell.service.sessions.plan_commands import PlanCommands
 from indwell.service.sessions.review_ledgers import WorkspaceLedger, tell_sessions
@@ -63,6 +65,7 @@ class Service:
         chores: Background work that nobody waits for.
         stored: The sessions of the state folder.
         trust: Asks the user which folders are trusted.
+        mcp: Asks the user which MCP servers of a project are used.
         configuration: The settings in force.
         endpoint: Connects with a model.
         sessions: The open sessions.
@@ -92,6 +95,8 @@ class Service:
         self.configuration = Configuration(door, read, offered=offered)
         users = partial(getattr, self.configuration, "users")
         self.trust = TrustQuestions(door, trust, users)
+        book = ServerBook(lambda: self._roots, users, trust, environment)
+        self.mcp = McpServers(door, book)
         self.endpoint = Connecting(environment, users, editor_models, scripted=scripted)
         self.review = WorkspaceLedger(
             environment, users, lambda: self.workspace, self._review_changed, self.warn
@@ -103,6 +108,7 @@ class Service:
             self.stored,
             first_run=FirstRun(door, self.endpoint),
             trust=self.trust,
+            mcp=self.mcp,
             ledger=self.review.ready,
             sweeper=Sweeper(environment) if is_resident else None,
         )

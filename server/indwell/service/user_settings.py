@@ -7,6 +7,10 @@ from pathlib import Path
 
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError, ToolError
+from indwell.files.append_log import make_private_folder
+from indwell.files.atomic import write_atomic
+from indwell.files.private import write_private
+from indwell.files.spelling import quoted
 from indwell.files.system.access import why_foreign
 from indwell.providers.catalogue import title_of
 from indwell.providers.endpoint import NO_EXTRAS, OPENAI_URL, Extras
@@ -63,6 +67,37 @@ def read_settings(
     loaded = Loaded(loaded.settings, (*loaded.notices, *notices))
     notice = foreign_key_notice(loaded.settings, key_store())
     return Loaded(loaded.settings, (*loaded.notices, *([notice] if notice else ())))
+
+
+def change_user_settings(changes: Mapping[str, object]) -> None:
+    """Change values of the user's settings file; see ``edit.edited`` for ``changes``. Blocks.
+
+    Raises:
+        SettingsError: The file is broken, too unusual to be edited, or cannot be written.
+    """
+    from indwell.settings.edit import edited  # tomlkit takes 15 ms, and few commands need it
+
+    path = user_file()
+    before = read_user_file(path)
+    write_user_file(path, edited(before or "", changes, path.name), before)
+
+
+def write_user_file(path: Path, text: str, before: str | None) -> None:
+    """Write the user's settings file, if it still has the text ``before``; None: it is new.
+
+    Raises:
+        SettingsError: It cannot be written.
+    """
+    data = text.encode()
+    try:
+        if before is None:
+            make_private_folder(path.parent)
+            write_private(path, data)
+        else:
+            target = path.resolve()  # many link theirs from elsewhere
+            write_atomic(target, data, [target.parent], expected=before.encode())
+    except (ToolError, OSError) as error:
+        raise SettingsError(f"{quoted(path)} cannot be written ({error}); fix that") from error
 
 
 def workspace_file(root: Path) -> bytes | None:

@@ -15,13 +15,13 @@ from indwell.errors import SettingsError
 from indwell.settings.values import check, parse_toml
 
 
-def edited(text: str, changes: Mapping[str, str | int | None], name: str) -> str:
+def edited(text: str, changes: Mapping[str, object], name: str) -> str:
     """Set values in the text of a settings file, or remove them (None).
 
     Args:
         text: Valid TOML; empty for a new file.
         changes: New values by setting name; ``endpoints.work.base_url`` is in the table of the
-            named endpoint ``work``.
+            named endpoint ``work``, and ``mcp.NAME`` is the whole table of a server.
         name: The user's name for the file.
 
     Raises:
@@ -32,7 +32,7 @@ def edited(text: str, changes: Mapping[str, str | int | None], name: str) -> str
         document = tomlkit.parse(text.removeprefix("\ufeff"))
         for setting, value in changes.items():
             *path, name_there = setting.split(".")
-            _set(_table(document, path), name_there, value)
+            _set(_table(document, path, of_tables=isinstance(value, Mapping)), name_there, value)
         new = tomlkit.dumps(document)
         came_out = check(parse_toml(new, name), name).values
     except (tomlkit.exceptions.TOMLKitError, SettingsError) as error:
@@ -43,11 +43,13 @@ def edited(text: str, changes: Mapping[str, str | int | None], name: str) -> str
     return new
 
 
-def _table(document: MutableMapping[str, Any], path: list[str]) -> MutableMapping[str, Any]:
-    """Return the table at a path, which is made if it is missing."""
+def _table(
+    document: MutableMapping[str, Any], path: list[str], *, of_tables: bool
+) -> MutableMapping[str, Any]:
+    """Return the table at a path, which is made if it is missing; ``of_tables``: for tables."""
     for place, name in enumerate(path):
         if name not in document:
-            document[name] = tomlkit.table(is_super_table=place < len(path) - 1)
+            document[name] = tomlkit.table(is_super_table=of_tables or place < len(path) - 1)
         document = document[name]
     return document
 
@@ -59,7 +61,7 @@ def _value(values: Mapping[str, Any], setting: str) -> object:
     return found
 
 
-def _set(document: MutableMapping[str, Any], setting: str, value: str | int | None) -> None:
+def _set(document: MutableMapping[str, Any], setting: str, value: object) -> None:
     """Set a value, also where the setting is in a table: ``[base] url``."""
     prefix, _, rest = setting.partition("_")
     table = document.get(prefix)
@@ -68,7 +70,21 @@ def _set(document: MutableMapping[str, Any], setting: str, value: str | int | No
     if value is None:
         document.pop(setting, None)
     elif setting not in document or document[setting] != value:
-        document[setting] = value
+        document[setting] = _item(value)
+
+
+def _item(value: object) -> object:
+    """Return a value as it is written: a table of its own, in which tables take a line each."""
+    if not isinstance(value, Mapping):
+        return value
+    table = tomlkit.table()
+    for name, one in value.items():
+        if isinstance(one, Mapping):
+            table[name] = tomlkit.inline_table()
+            table[name].update(one)
+        else:
+            table[name] = one
+    return table
 
 
 def _unusual(name: str, changes: Mapping[str, object]) -> SettingsError:

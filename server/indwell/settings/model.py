@@ -255,6 +255,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "[more](hooks.md)"
         ),
     ] = ()
+    mcp: Annotated[
+        dict[str, dict[str, Any]],
+        Meta(
+            description="Servers of the Model Context Protocol, as `[mcp.NAME]` tables; "
+            "[more](mcp.md)"
+        ),
+    ] = {}
     agent_model: Annotated[
         str,
         Meta(

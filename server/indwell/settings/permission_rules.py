@@ -77,6 +77,15 @@ class RuleBook:
             self._session |= {rule}
             raise SettingsError(f"{error}; the rule applies to this session only") from error
 
+    def replace(self, old: Iterable[str], new: str) -> None:
+        """Put one permanent rule in the place of others. Blocks.
+
+        Raises:
+            SettingsError: It cannot be written; nothing has changed.
+        """
+        gone = frozenset(old)
+        self._change(lambda known: (known - gone) | {new})
+
     def revoke(self, rules: Iterable[str]) -> int:
         """Revoke permanent rules; returns how many there were. Blocks.
 

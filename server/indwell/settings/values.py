@@ -124,8 +124,8 @@ def convert(name: str, value: object) -> Any:  # noqa: ANN401 -- as many types a
         return _address(value)
     if name == "hooks":
         return hooks_of(value)
-    if name in CHECKS_OF_ENDPOINTS:
-        return CHECKS_OF_ENDPOINTS[name](name, value)
+    if name in CHECKS_OF_TABLES:
+        return CHECKS_OF_TABLES[name](name, value)
     try:
         converted = msgspec.convert(value, TYPES[name])
     except msgspec.ValidationError as error:
@@ -332,6 +332,19 @@ def _own(endpoint: str, name: str, value: object) -> Any:  # noqa: ANN401 - of m
         raise SettingsError(f"{where}: {error}") from error
 
 
+MOST_SERVERS = 100
+
+
+def _servers(_name: str, value: object) -> dict[str, dict[str, Any]]:
+    """Check the tables of MCP servers; ``mcp.server_files`` reads each of them."""
+    found = {}
+    for name, table in _table("mcp", value, MOST_SERVERS).items():
+        if not isinstance(table, Mapping):
+            raise SettingsError(f"mcp holds {shown(name)}, expected a table [mcp.NAME]")
+        found[name] = dict(table)
+    return found
+
+
 def _headers(_name: str, value: object) -> dict[str, Secret]:
     """Check a table of headers; values count as secrets, because some are."""
     found = {}
@@ -411,8 +424,9 @@ def _key_variable(name: str, value: object) -> str:
     return value
 
 
-CHECKS_OF_ENDPOINTS: Mapping[str, Callable[[str, object], Any]] = {
+CHECKS_OF_TABLES: Mapping[str, Callable[[str, object], Any]] = {
     "endpoints": _endpoints,
+    "mcp": _servers,
     "headers": _headers,
     "query": _query,
     "extra_body": _extra_body,
@@ -420,4 +434,4 @@ CHECKS_OF_ENDPOINTS: Mapping[str, Callable[[str, object], Any]] = {
     "key_header": _key_header,
     "api_key_variable": _key_variable,
 }
-"""How the settings of an endpoint are checked whose types do not say enough."""
+"""How the settings are checked whose types do not say enough."""

@@ -21,7 +21,18 @@ from indwell.settings.keys import LOCK_NAME, KeyStore
 from indwell.settings.paths import state_folder, user_file
 
 OURS = (
-    *("sessions", "permissions", "trust", "drafts", "spending", "undo", "shown", "memory", "swept"),
+    *(
+        "sessions",
+        "permissions",
+        "trust",
+        "drafts",
+        "spending",
+        "undo",
+        "shown",
+        "memory",
+        "swept",
+        "mcp",
+    ),
     *("quarantine", "git", "wires.json", "models.json"),
     "first-run.md",
 )

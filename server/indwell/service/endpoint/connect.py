@@ -11,11 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from indwell.errors import SettingsError, ToolError, UserError
-from indwell.files.append_log import make_private_folder
-from indwell.files.atomic import write_atomic
-from indwell.files.private import write_private
-from indwell.files.spelling import quoted
+from indwell.errors import UserError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.providers.catalogue import BY_NAME, LOOPBACK, SMALL, row_of, size_in_name, title_of
 from indwell.providers.endpoint import (
@@ -29,6 +25,7 @@ from indwell.providers.endpoint import (
 )
 from indwell.providers.offered_models import OfferedModel
 from indwell.service.endpoint.connection_test import NAME_ONE, EndpointAnswer, look, talk
+from indwell.service.user_settings import write_user_file
 from indwell.settings.credentials import Secret, name_or_nothing, origin_of, redacted
 from indwell.settings.endpoints import EDITOR, NAME
 from indwell.settings.keys import KeyringUnusable, KeyStore, StoredKey
@@ -354,7 +351,7 @@ def _store(
     old_origin = origin_of(_text(old.get("base_url")))
     if isinstance(old_key, Secret) and old_origin != origin:
         wanted[old_origin] = old_key  # the old key must not go to the new address
-    kept = _keep_all(wanted, places.keys, lambda: _write(places.config, text, before))
+    kept = _keep_all(wanted, places.keys, lambda: write_user_file(places.config, text, before))
     notes = _notes(base_url, model, name, old, places)
     return (*(one.note for one in kept if one.note), *notes)
 
@@ -394,7 +391,7 @@ def store_model(model: str, config: Path, environment: Mapping[str, str]) -> tup
 
     before = read_user_file(config)
     changes: dict[str, str | int | None] = {"model": model, "provider": None}
-    _write(config, edited(before or "", changes, config.name), before)
+    write_user_file(config, edited(before or "", changes, config.name), before)
     return tuple(
         f"{name} is set in this environment and wins over what was stored"
         for name, wanted in (("INDWELL_MODEL", model), ("INDWELL_PROVIDER", "openai"))
@@ -428,19 +425,6 @@ def _kept(origin: str, store: KeyStore) -> StoredKey | None:
         return store.stored(origin)
     except KeyringUnusable:
         return None  # lost already, so there is nothing to restore
-
-
-def _write(path: Path, text: str, before: str | None) -> None:
-    data = text.encode()
-    try:
-        if before is None:
-            make_private_folder(path.parent)
-            write_private(path, data)
-        else:
-            target = path.resolve()  # many link theirs from elsewhere
-            write_atomic(target, data, [target.parent], expected=before.encode())
-    except (ToolError, OSError) as error:
-        raise SettingsError(f"{quoted(path)} cannot be written ({error}); fix that") from error
 
 
 def _notes(

@@ -23,6 +23,7 @@ from indwell.service.chores import close_all
 from indwell.service.configuration import Configuration, model_identity
 from indwell.service.endpoint.first_run import FirstRun
 from indwell.service.front_door import FrontDoor
+from indwell.service.mcp_servers import McpServers
 from indwell.service.sessions.inherited_task import HandingOn
 from indwell.service.sessions.session_settings import ModelChoice, SessionSettings
 from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper
@@ -91,6 +92,7 @@ class OpenSessions:
         stored: All sessions of the state folder.
         first_run: Leads the user to a model if none can be called.
         trust: Asks whether folders are trusted.
+        mcp: Asks which MCP servers of a project are used.
         ledger: Returns the workspace's review ledger.
         sweeper: Deletes old sessions when a new one begins; None: no deletion here.
 
@@ -109,12 +111,14 @@ class OpenSessions:
         *,
         first_run: FirstRun,
         trust: TrustQuestions,
+        mcp: McpServers,
         ledger: Callable[[], Awaitable[ReviewLedger]],
         sweeper: Sweeper | None,
     ) -> None:
         self.workspace: Workspace | None = None
         self._first_run = first_run
         self._trust = trust
+        self._mcp = mcp
         self.is_used: Callable[[str], bool] = lambda _session: False
         self.on_current: Callable[[str], None] = lambda _session: None
         self._door = door
@@ -167,12 +171,13 @@ class OpenSessions:
     @property
     def is_asking(self) -> bool:
         """Whether a question to the user delays the beginning of a turn."""
-        return self._first_run.is_open or self._trust.is_open
+        return self._first_run.is_open or self._trust.is_open or self._mcp.is_open
 
     async def stop_asking(self) -> None:
         """Close open questions, because the server ends."""
         await self._first_run.stop()
         await self._trust.stop()
+        await self._mcp.stop()
 
     def id_of(self, wanted: str | None) -> str:
         """The id of the named session; of the current one if none is named.
@@ -326,12 +331,13 @@ class OpenSessions:
         return all(one.state == "trusted" for one in standings)
 
     async def settle(self, *, again: bool = False) -> None:
-        """Wait for the front door's settings, and settle the trust in the folders."""
+        """Wait for the front door's settings, then settle the trust in folders and MCP servers."""
         await self._configuration.known()
         assert self.workspace is not None
         timeout_s = self.answer_timeout_s
         if await self._trust.settle(self.workspace.roots, timeout_s, again=again):
             await self._configuration.read_again()  # the settings of a newly trusted folder count
+        await self._mcp.settle(timeout_s)
 
     def _begin_turn(self, session: Session, mode: Mode | None) -> None:
         settings = self.settings_of(session)

@@ -1,0 +1,256 @@
+"""The MCP servers of a workspace: the user's own, and a trusted project's with the user's answers.
+
+A project's server is used only after a yes to its exact definition. The answer names the folder,
+the definition, and the content of the folder's files that the command line names; if one of them
+changes, the user is asked again. The answers are in the user's state folder, never in the project.
+
+All methods block: call them in a thread.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+from indwell.bounds.folder_trust import FolderTrust
+from indwell.errors import ToolError, UserError
+from indwell.files.reading import read_bytes
+from indwell.files.system.access import why_foreign
+from indwell.mcp.definition import HttpServer, ServerDefinition, StdioServer
+from indwell.mcp.server_files import MOST_FILE_B, PROJECT_FILES, own_servers, project_servers
+from indwell.policy.approvals import one_line
+from indwell.policy.file_rules import project_files
+from indwell.sessions.storage.store import folder_name
+from indwell.settings.credentials import redacted
+from indwell.settings.model import Settings
+from indwell.settings.paths import state_folder, user_file
+from indwell.settings.permission_rules import RuleBook
+from indwell.settings.trusted_files import digest_of
+from indwell.workspace.executable_files import known_file
+
+Standing: TypeAlias = Literal["usable", "open", "declined", "restricted", "off"]
+"""``open``: the user has not answered; ``restricted``: its folder is not trusted."""
+
+START = "Start this server"
+LEAVE = "Do not start it"
+
+
+class KnownServer(NamedTuple):
+    """A server of a workspace.
+
+    Attributes:
+        definition: Its definition, as written.
+        standing: Whether it may be used, or why not.
+        folder: The folder whose project defines it; None for the user's own.
+        seen: The exact state that an answer is about; empty for the user's own.
+    """
+
+    definition: ServerDefinition
+    standing: Standing
+    folder: Path | None = None
+    seen: str = ""
+
+    @property
+    def name(self) -> str:
+        """The server's name."""
+        return self.definition.name
+
+    @property
+    def source(self) -> str:
+        """The place of the definition, for people."""
+        return "your settings" if self.folder is None else self.definition.source
+
+
+class WorkspaceServers(NamedTuple):
+    """The servers of a workspace, and a sentence for each problem of their definitions."""
+
+    servers: tuple[KnownServer, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def usable(self) -> tuple[ServerDefinition, ...]:
+        """The servers that may run."""
+        return tuple(one.definition for one in self.servers if one.standing == "usable")
+
+    @property
+    def unanswered(self) -> tuple[KnownServer, ...]:
+        """The servers that the user has to decide on."""
+        return tuple(one for one in self.servers if one.standing == "open")
+
+
+class ServerBook:
+    """Finds the servers of a workspace, and keeps the user's answers about them.
+
+    Args:
+        roots: Returns the folders of the workspace.
+        settings: Returns the user's settings.
+        trust: Knows which folders are trusted; a project's file counts only as it was trusted.
+        environment: The process's variables; they name the state folder.
+    """
+
+    def __init__(
+        self,
+        roots: Callable[[], Sequence[Path]],
+        settings: Callable[[], Settings],
+        trust: FolderTrust,
+        environment: Mapping[str, str],
+    ) -> None:
+        self._roots = roots
+        self._settings = settings
+        self._trust = trust
+        self._environment = environment
+
+    def look(self) -> WorkspaceServers:
+        """Return the servers as they are defined now; the user's own precede a project's."""
+        roots = tuple(self._roots())
+        is_trusted = all(map(self._trust.is_trusted, roots))
+        own = own_servers(self._settings().mcp, user_file().name)
+        known = {one.name: _of_user(one, is_trusted=is_trusted) for one in own.servers}
+        problems = list(own.problems)
+        for root in roots:
+            for file in PROJECT_FILES:
+                found, said = self._of_project(root, file)
+                problems += said
+                for one in found:
+                    if one.name in known:
+                        other = known[one.name].source
+                        problems.append(
+                            f"{file}: the server {one.name!r} is not used: {other} has one of the "
+                            "same name"
+                        )
+                    else:
+                        known[one.name] = one
+        return WorkspaceServers(tuple(known.values()), tuple(dict.fromkeys(problems)))
+
+    def usable(self) -> tuple[ServerDefinition, ...]:
+        """Return the servers that may run now."""
+        return self.look().usable
+
+    def answer(self, server: KnownServer, *, approved: bool) -> None:
+        """Store the user's answer about a project's server, exactly as it was shown.
+
+        Raises:
+            SettingsError: The answer cannot be stored.
+        """
+        assert server.folder is not None, "the user's own servers need no answer"
+        book = self._book(server.folder)
+        word = "yes" if approved else "no"
+        book.replace(_about(book, server.name), f"{word} {server.name} {server.seen}")
+
+    def forget(self, server: KnownServer) -> None:
+        """Delete the user's answer about a project's server.
+
+        Raises:
+            SettingsError: The answers cannot be changed.
+        """
+        assert server.folder is not None
+        book = self._book(server.folder)
+        if old := _about(book, server.name):
+            book.revoke(old)
+
+    def _book(self, folder: Path) -> RuleBook:
+        answers = state_folder(self._environment) / "mcp"
+        return RuleBook(answers / f"{folder_name(folder.resolve())}.json")
+
+    def _of_project(self, root: Path, file: str) -> tuple[list[KnownServer], tuple[str, ...]]:
+        try:
+            data = read_bytes(root / file, [root], MOST_FILE_B)
+        except ToolError as error:
+            is_there = os.path.lexists(root / file)
+            return [], (f"{file} is not used: {error}",) if is_there else ()
+        if foreign := why_foreign(root / file):
+            return [], (f"{file} is not used: {foreign}",)
+        found = project_servers(file, data, root.resolve())
+        if not self._trust.obeys(root, file, data):
+            rest = [KnownServer(one, "restricted", root) for one in found.servers]
+            return rest, ()
+        book = self._book(root)
+        problems = (*found.problems, *([book.problem] if book.problem else ()))
+        return [_answered(one, root, book.always) for one in found.servers], problems
+
+
+def _about(book: RuleBook, name: str) -> list[str]:
+    """Return the answers about a server."""
+    return [one for one in book.always if one.split(" ")[1:2] == [name]]
+
+
+def _of_user(server: ServerDefinition, *, is_trusted: bool) -> KnownServer:
+    """Return a server of the user; no program is started beside files that are not trusted."""
+    if not server.is_enabled:
+        return KnownServer(server, "off")
+    is_started = isinstance(server.transport, StdioServer)
+    return KnownServer(server, "restricted" if is_started and not is_trusted else "usable")
+
+
+def _answered(server: ServerDefinition, root: Path, answers: Sequence[str]) -> KnownServer:
+    seen = digest_of("\n".join((server.fingerprint(), *_files(server, root))).encode())
+    standing: Standing = "open"
+    if not server.is_enabled:
+        standing = "off"
+    elif f"yes {server.name} {seen}" in answers:
+        standing = "usable"
+    elif f"no {server.name} {seen}" in answers:
+        standing = "declined"
+    return KnownServer(server, standing, root, seen)
+
+
+def _files(server: ServerDefinition, root: Path) -> list[str]:
+    """Return the digests of the folder's files that a command line names or implies."""
+    if not isinstance(server.transport, StdioServer):
+        return []
+    words = (server.transport.command, *server.transport.args)
+    folder, real = Path(server.transport.cwd), root.resolve()
+    implied = project_files((Path(words[0]).name, *words[1:]))
+    named = (part for word in words for part in (word, word.rpartition("=")[2]))
+    found = {}
+    for name in dict.fromkeys((*named, *implied)):
+        path = Path(os.path.normpath(folder / name)) if name and "\0" not in name else real
+        if path.is_relative_to(real) and path != real:
+            one = known_file(real, path, "servers")
+            if one is not None:
+                found[one.name] = one.seen.digest or "too much"
+    return [f"{name} {digest}" for name, digest in sorted(found.items())]
+
+
+def question_about(server: KnownServer) -> str:
+    """Word the question whether a project's server may be used."""
+    definition = server.definition
+    assert server.folder is not None
+    told = f"{definition.source} of this project defines the MCP server {server.name!r}"
+    lines = [
+        f"Indwell: {told}. May Indwell use it?",
+        f"│ {one_line(redacted(definition.shown()))}",
+    ]
+    match definition.transport:
+        case StdioServer(env=env, cwd=cwd):
+            lines.append(f"It is a program, and runs in the sandbox in {one_line(cwd)!r}.")
+            given = [f"{name}={value}" for name, value in env if value is not None]
+            if given:
+                lines.append(f"Its variables: {one_line(redacted(', '.join(given)))}")
+        case HttpServer(headers=headers):
+            lines.append("It is at that address, and gets the arguments of each call.")
+            if headers:
+                sent = ", ".join(f"{name}: {value}" for name, value in headers)
+                lines.append(f"Its headers: {one_line(redacted(sent))}")
+    if taken := definition.named_variables():
+        lines.append(f"It gets the values of your variables {', '.join(map(one_line, taken))}.")
+    lines.append(
+        "Each call of its tools is asked about as your rules say. You are asked again when its "
+        "definition changes."
+    )
+    return "\n".join(lines)
+
+
+def server_named(found: WorkspaceServers, name: str) -> KnownServer:
+    """Return the server of this name.
+
+    Raises:
+        UserError: There is none.
+    """
+    server = next((one for one in found.servers if one.name == name), None)
+    if server is None:
+        names = ", ".join(one.name for one in found.servers) or "none"
+        raise UserError(f"there is no MCP server {name!r} here; the servers are: {names}")
+    return server

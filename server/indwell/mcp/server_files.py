@@ -1,0 +1,300 @@
+"""Reads MCP servers from ``[mcp.NAME]`` tables, ``.mcp.json`` and ``.vscode/mcp.json``. Pure.
+
+A server that is written wrong becomes a sentence for the user; the other servers stay usable.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePath
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from indwell.lazy_pattern import lazy_pattern
+from indwell.mcp.definition import (
+    TIMEOUT_S,
+    HttpServer,
+    ServerDefinition,
+    StdioServer,
+    Transport,
+    valid_name,
+)
+from indwell.settings.values import shown
+
+MCP_JSON = ".mcp.json"
+VSCODE_JSON = ".vscode/mcp.json"
+PROJECT_FILES = (MCP_JSON, VSCODE_JSON)
+"""The files of a project that define servers; for equal names the first one takes precedence."""
+
+MOST_FILE_B = 256 << 10
+MOST_SERVERS = 100  # of one file
+_MOST_TEXT = 8_000  # characters of a command, an argument, a value or an address
+_MOST_PARTS = 200  # arguments, variables or headers of one server
+
+_StructT = TypeVar("_StructT")
+_Text = Annotated[str, Meta(max_length=_MOST_TEXT)]
+_Texts = Annotated[tuple[_Text, ...], Meta(max_length=_MOST_PARTS)]
+_Table = Annotated[dict[str, _Text], Meta(max_length=_MOST_PARTS)]
+_JSON_PIECE = lazy_pattern(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+_INPUT = lazy_pattern(r"\$\{input:([\w.-]+)\}")
+_NOT_NAME = lazy_pattern(r"[^a-z0-9]+")
+_RIGHTS = frozenset(
+    {
+        *("confined", "allow_sampling", "pinned", "autoApprove", "alwaysAllow", "trust"),
+        *("sandboxEnabled", "sandbox", "includeTools", "excludeTools"),
+    }
+)
+"""Keys by which a project would decide what only its user decides."""
+
+
+class FoundServers(NamedTuple):
+    """The servers of one source, and a sentence for each problem."""
+
+    servers: tuple[ServerDefinition, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class OwnServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table ``[mcp.NAME]`` of the user's settings.
+
+    Attributes:
+        command: The program to start; or else there is a ``url``.
+        args: Its arguments.
+        env: Its variables, by name; ``${NAME}`` takes the value of one of yours.
+        variables: Names of variables of yours that it gets as they are.
+        cwd: Its working directory; the first workspace folder if not set.
+        url: The address of a server that runs already.
+        headers: Headers for that address, by name.
+        confined: Whether a started server runs in the sandbox.
+        allow_sampling: Whether it may ask the model for text, at your cost.
+        timeout_s: Seconds for one request.
+        pinned: Names of its tools that every request to the model carries.
+        enabled: Whether it is used.
+    """
+
+    command: _Text = ""
+    args: _Texts = ()
+    env: _Table = {}
+    variables: _Texts = ()
+    cwd: _Text = ""
+    url: _Text = ""
+    headers: _Table = {}
+    confined: bool = True
+    allow_sampling: bool = False
+    timeout_s: Annotated[float, Meta(gt=0, le=3_600)] = TIMEOUT_S
+    pinned: _Texts = ()
+    enabled: bool = True
+
+
+class _ProjectServer(msgspec.Struct, frozen=True):
+    """An entry of a project's file; other keys are ignored, with a notice."""
+
+    type: str = ""
+    command: _Text = ""
+    args: _Texts = ()
+    env: Annotated[dict[str, str | int | float | bool | None], Meta(max_length=_MOST_PARTS)] = {}
+    cwd: _Text = ""
+    url: _Text = ""
+    headers: _Table = {}
+    disabled: bool = False
+    envFile: _Text = ""  # noqa: N815 - the file's spelling
+
+
+class _Wrong(Exception):
+    """A server that cannot be used, and why."""
+
+
+def own_servers(tables: Mapping[str, Mapping[str, Any]], source: str) -> FoundServers:
+    """Read the user's own servers.
+
+    Args:
+        tables: The tables by name.
+        source: The name of the settings file for people.
+    """
+
+    def read(name: str, table: object) -> ServerDefinition:
+        found = _converted(table, OwnServer)
+        if not valid_name(name):
+            raise _Wrong(
+                "its name cannot be the beginning of tools' names; use small letters, digits and "
+                "'-', at most 32"
+            )
+        env = (*found.env.items(), *((one, None) for one in found.variables))
+        stdio = StdioServer(found.command, found.args, env, found.cwd)
+        return ServerDefinition(
+            name,
+            _transport(stdio, HttpServer(found.url, tuple(found.headers.items()))),
+            is_confined=found.confined,
+            timeout_s=found.timeout_s,
+            pinned=found.pinned,
+            may_sample=found.allow_sampling,
+            is_enabled=found.enabled,
+        )
+
+    return _read(tables, read, lambda name: f"{source}: [mcp.{name}]")
+
+
+def project_servers(file: str, data: bytes, folder: Path) -> FoundServers:
+    """Read the servers that a project defines; nothing in its file raises their rights.
+
+    Args:
+        file: One of ``PROJECT_FILES``.
+        data: The content of the file.
+        folder: The workspace folder, as its servers see it.
+    """
+    try:
+        table = _json(data)
+    except ValueError as error:
+        return FoundServers(problems=(f"{file} is not used: {error}; correct it",))
+    key = "mcpServers" if file == MCP_JSON else "servers"
+    entries = table.get(key, {})
+    if not isinstance(entries, Mapping) or len(entries) > MOST_SERVERS:
+        return FoundServers(problems=(f"{file} is not used: {key!r} is no table of servers",))
+    inputs = _inputs(table.get("inputs", ()))
+    ignored: list[str] = []
+
+    def read(name: str, entry: object) -> ServerDefinition:
+        found = _converted(entry, _ProjectServer)
+        known = {*_ProjectServer.__struct_fields__, "description", "name", "gallery", "version"}
+        assert isinstance(entry, Mapping)
+        extra = sorted(str(one) for one in entry if one not in known)
+        if extra:
+            words = ", ".join(map(shown, extra))
+            why = "only your own settings can set it" if _RIGHTS & {*extra} else "it has no effect"
+            ignored.append(f"{file}: {words} of the server {shown(name)} is ignored: {why}")
+        return _of_project(file, name, found, folder, inputs)
+
+    servers = _read(entries, read, lambda name: f"{file}: the server {shown(name)}")
+    return servers._replace(problems=(*servers.problems, *ignored))
+
+
+def _of_project(
+    file: str, written: str, found: _ProjectServer, folder: Path, inputs: Mapping[str, str]
+) -> ServerDefinition:
+    name = _NOT_NAME.sub("-", written.lower()).strip("-")[:32].strip("-")
+    if not valid_name(name):
+        raise _Wrong("its name has no letter or digit")
+    if found.type.lower() not in {"", "stdio", "http", "streamable-http", "streamablehttp"}:
+        raise _Wrong(f"it speaks {shown(found.type)}; Indwell speaks 'stdio' and 'http'")
+    if found.envFile:
+        raise _Wrong("it takes variables from an 'envFile'; write them in 'env'")
+    fixed = {
+        "${workspaceFolder}": str(folder),
+        "${workspaceFolderBasename}": folder.name,
+        "${userHome}": "${HOME}",
+    }
+
+    def fill(text: str) -> str:
+        for placeholder, value in fixed.items():
+            text = text.replace(placeholder, value)
+        return _INPUT.sub(lambda match: _of_input(match[1], inputs), text)
+
+    env = tuple(
+        (variable, fill(value if isinstance(value, str) else json.dumps(value)))
+        for variable, value in found.env.items()
+        if value is not None
+    )
+    stdio = StdioServer(
+        fill(found.command), tuple(map(fill, found.args)), env, _inside(folder, fill(found.cwd))
+    )
+    headers = tuple((header, fill(value)) for header, value in found.headers.items())
+    transport = _transport(stdio, HttpServer(fill(found.url), headers))
+    return ServerDefinition(name, transport, source=file, is_enabled=not found.disabled)
+
+
+def _inside(folder: Path, written: str) -> str:
+    place = PurePath(_normal(folder / written))
+    if "${" not in written and not place.is_relative_to(folder):
+        raise _Wrong(f"its 'cwd' {shown(written)} is outside of the folder")
+    return str(place)
+
+
+def _normal(path: Path) -> str:
+    parts: list[str] = []
+    for part in path.parts[1:]:
+        if part == "..":
+            parts = parts[:-1]
+        else:
+            parts.append(part)
+    return str(Path(path.parts[0], *parts))
+
+
+def _inputs(given: object) -> Mapping[str, str]:
+    """Return the defaults of VS Code's inputs by their ids; other inputs have an empty one."""
+    if not isinstance(given, list):
+        return {}
+    known = (one for one in given[:_MOST_PARTS] if isinstance(one, Mapping))
+    return {str(one.get("id", "")): str(one.get("default") or "") for one in known}
+
+
+def _of_input(name: str, inputs: Mapping[str, str]) -> str:
+    if name not in inputs:
+        raise _Wrong(f"it names the input {shown(name)}, which the file does not define")
+    default = inputs[name].replace("}", "")
+    return f"${{input:{name}:-{default}}}" if default else f"${{input:{name}}}"
+
+
+def _transport(stdio: StdioServer, http: HttpServer) -> Transport:
+    """Return the one of both that is meant."""
+    if bool(stdio.command.strip()) == bool(http.url.strip()):
+        raise _Wrong("it needs either a 'command' or a 'url'")
+    if http.url:
+        if not http.url.lower().startswith(("https://", "http://")) and "${" not in http.url:
+            raise _Wrong(f"its 'url' {shown(http.url)} is no address such as 'https://host/mcp'")
+        return http
+    return stdio
+
+
+def _read(
+    tables: Mapping[str, object],
+    read: Callable[[str, object], ServerDefinition],
+    place: Callable[[str], str],
+) -> FoundServers:
+    found: dict[str, ServerDefinition] = {}
+    problems: list[str] = []
+    for name, table in tables.items():
+        try:
+            server = read(str(name), table)
+        except _Wrong as error:
+            problems.append(f"{place(str(name))} is not used: {error}")
+            continue
+        if server.name in found:
+            problems.append(f"{place(str(name))} is not used: another is {server.name!r}, too")
+        found.setdefault(server.name, server)
+    return FoundServers(tuple(found.values()), tuple(problems))
+
+
+def _converted(table: object, kind: type[_StructT]) -> _StructT:
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        words = str(error).replace(" - at `$.", " for `")
+        raise _Wrong(f"{words[:1].lower()}{words[1:]}") from error
+
+
+def _json(data: bytes) -> Mapping[str, Any]:
+    """Parse JSON that may have comments and commas at the ends, as VS Code's files do.
+
+    Raises:
+        ValueError: It is no object; the message says why.
+    """
+    if len(data) > MOST_FILE_B:
+        raise ValueError(f"it is longer than {MOST_FILE_B >> 10} kB")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError("it is not UTF-8 text") from error
+    text = _JSON_PIECE.sub(lambda match: match[0] if match[0][0] == '"' else " ", text)
+    try:
+        table = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno} is not JSON ({error.msg})") from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+    if not isinstance(table, dict):
+        raise ValueError("it is no JSON object")  # noqa: TRY004 - the file is wrong, not a type
+    return table

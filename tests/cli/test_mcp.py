@@ -1,0 +1,110 @@
+"""``indwell mcp``: what it prints, what it keeps, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from support.doc_examples import examples
+from support.editing import Home
+from support.terminal import Ended, indwell
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+async def mcp(home: Home, *arguments: str) -> Ended:
+    return await indwell("mcp", *arguments, environment=home.environment(), folder=home.workspace)
+
+
+async def states(home: Home) -> dict[str, str]:
+    told = json.loads((await mcp(home, "list", "--json")).stdout)
+    return {one["name"]: one["state"] for one in told["servers"]}
+
+
+async def test_a_server_is_added_listed_and_removed(home) -> None:
+    added = await mcp(home, "add", "files", "--env", "A=1", "--env", "B", "--", "npx", "-y", "x")
+    assert (added.code, added.stderr) == (0, "")
+    assert (
+        await mcp(home, "add", "docs", "--url", "https://h/mcp", "--header", "K: ${K}")
+    ).code == 0
+    listed = await mcp(home)
+    assert listed.stdout == (
+        "files: used (your settings)\n  npx -y x\ndocs: used (your settings)\n  https://h/mcp\n"
+    )
+    assert (await mcp(home, "remove", "files")).code == 0
+    assert await states(home) == {"docs": "usable"}
+    gone = await mcp(home, "remove", "files")
+    assert gone.code == 1
+    assert gone.stderr == "there is no MCP server 'files' here; the servers are: docs\n"
+
+
+async def test_a_command_line_that_says_too_little_or_too_much_is_refused(home) -> None:
+    assert (await mcp(home, "add", "files")).code == 2
+    assert (await mcp(home, "add", "files", "--url", "https://h", "--", "npx")).code == 2
+    assert (await mcp(home, "add", "files", "--url", "https://h", "--header", "K")).code == 2
+    wrong = await mcp(home, "add", "My Files", "--", "npx")
+    assert wrong.code == 1
+    assert "its name cannot be the beginning of tools' names" in wrong.stderr
+    assert await states(home) == {}
+
+
+async def test_a_server_of_the_project_is_approved_by_a_word(home) -> None:
+    home.write(".mcp.json", '{"mcpServers": {"a": {"command": "x"}}}')
+    assert await states(home) == {"a": "open"}
+    asked = await mcp(home, "approve", "a")
+    assert asked.code == 2
+    assert "│ x\n" in asked.stdout
+    assert asked.stderr == "to use it, add --yes; to refuse it, add --no\n"
+    assert (await mcp(home, "approve", "a", "--yes")).stdout == "a: used\n"
+    assert await states(home) == {"a": "usable"}
+    assert (await mcp(home, "approve", "a", "--no")).stdout == "a: not approved\n"
+    kept = await mcp(home, "remove", "a")
+    assert (kept.code, await states(home)) == (1, {"a": "declined"})
+
+
+async def test_a_server_of_a_restricted_folder_cannot_be_approved(home) -> None:
+    home.write(".mcp.json", '{"mcpServers": {"a": {"command": "x"}}}')
+    home.trusted = ()
+    refused = await mcp(home, "approve", "a", "--yes")
+    assert refused.code == 1
+    assert "is not started in a folder that you have not trusted" in refused.stderr
+    assert await states(home) == {"a": "restricted"}
+
+
+async def test_a_broken_file_is_told_in_plain_words_and_breaks_nothing(home) -> None:
+    home.write(".mcp.json", "{")
+    listed = await mcp(home)
+    assert (listed.code, listed.stdout) == (
+        0,
+        "there are no MCP servers here; add one with `indwell mcp add`\n",
+    )
+    assert listed.stderr.startswith(".mcp.json is not used: line 1 is not JSON")
+
+
+def test_the_example_of_the_page_prints_and_writes_what_the_page_says(home) -> None:
+    environment = home.environment()
+    beside = str(Path(sys.executable).parent)
+    environment["PATH"] = os.pathsep.join((beside, environment["PATH"]))
+    done = subprocess.run(
+        ["bash", "-euc", examples("mcp.md", "sh")[0].text],
+        cwd=home.workspace,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    config = home.config / "indwell" / "config.toml"
+    promised = examples("mcp.md", "text")[0].text.replace("CONFIG", str(config))
+    assert (done.stderr, done.stdout) == ("", promised)
+    written = tomllib.loads(config.read_text("utf-8"))
+    assert written == tomllib.loads(examples("mcp.md", "toml")[0].text)

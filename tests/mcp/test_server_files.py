@@ -1,0 +1,151 @@
+"""Which servers a settings table, ``.mcp.json`` and ``.vscode/mcp.json`` define."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from indwell.mcp.definition import HttpServer, ServerDefinition, StdioServer
+from indwell.mcp.server_files import FoundServers, own_servers, project_servers
+
+FOLDER = Path("/work/shop")
+
+
+def of_project(text: str, file: str = ".mcp.json") -> FoundServers:
+    return project_servers(file, text.encode(), FOLDER)
+
+
+def test_a_table_of_the_user_says_all_that_a_server_may_have() -> None:
+    found = own_servers(
+        {
+            "files": {
+                "command": "npx",
+                "args": ["-y", "server"],
+                "env": {"DEBUG": "1"},
+                "variables": ["TOKEN"],
+                "cwd": "/tmp",
+                "confined": False,
+                "allow_sampling": True,
+                "timeout_s": 5,
+                "pinned": ["read"],
+            },
+            "docs": {"url": "https://host/mcp", "headers": {"X": "${Y}"}, "enabled": False},
+        },
+        "config.toml",
+    )
+    stdio = StdioServer("npx", ("-y", "server"), (("DEBUG", "1"), ("TOKEN", None)), "/tmp")
+    files = ServerDefinition(
+        "files", stdio, is_confined=False, timeout_s=5.0, pinned=("read",), may_sample=True
+    )
+    docs = ServerDefinition(
+        "docs", HttpServer("https://host/mcp", (("X", "${Y}"),)), is_enabled=False
+    )
+    assert found == FoundServers((files, docs))
+
+
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        ({}, "it needs either a 'command' or a 'url'"),
+        ({"command": "a", "url": "https://b"}, "it needs either a 'command' or a 'url'"),
+        ({"url": "ftp://b"}, "its 'url' 'ftp://b' is no address such as 'https://host/mcp'"),
+        ({"comand": "a"}, "object contains unknown field `comand`"),
+        ({"command": ["a"]}, "expected `str`, got `array` for `command`"),
+    ],
+)
+def test_a_wrong_table_is_told_and_the_others_stay(table, why) -> None:
+    found = own_servers({"bad": table, "good": {"command": "a"}}, "config.toml")
+    assert [one.name for one in found.servers] == ["good"]
+    assert found.problems == (f"config.toml: [mcp.bad] is not used: {why}",)
+
+
+def test_mcp_json_gives_programs_and_addresses() -> None:
+    found = of_project(
+        """{"mcpServers": {
+          "Git_Hub": {"command": "uvx", "args": ["${workspaceFolder}/x"], "env": {"A": "${T:-b}"}},
+          "far": {"type": "http", "url": "https://h/mcp", "headers": {"K": "${K}"}}
+        }}"""
+    )
+    near = StdioServer("uvx", ("/work/shop/x",), (("A", "${T:-b}"),), "/work/shop")
+    far = HttpServer("https://h/mcp", (("K", "${K}"),))
+    assert found == FoundServers(
+        (
+            ServerDefinition("git-hub", near, source=".mcp.json"),
+            ServerDefinition("far", far, source=".mcp.json"),
+        )
+    )
+
+
+def test_the_file_of_vscode_has_comments_and_inputs() -> None:
+    found = of_project(
+        """{
+          // asked once
+          "inputs": [{"type": "promptString", "id": "key", "password": true},
+                     {"type": "promptString", "id": "level", "default": "low"}],
+          "servers": {"a": {"type": "stdio", "command": "x", "cwd": "sub", /* why */
+                            "env": {"K": "${input:key}", "L": "${input:level}", "U": "http://a"},
+                            },},
+        }""",
+        ".vscode/mcp.json",
+    )
+    env = (("K", "${input:key}"), ("L", "${input:level:-low}"), ("U", "http://a"))
+    stdio = StdioServer("x", (), env, "/work/shop/sub")
+    assert found == FoundServers((ServerDefinition("a", stdio, source=".vscode/mcp.json"),))
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        '"confined": false',
+        '"allow_sampling": true',
+        '"pinned": ["everything"]',
+        '"autoApprove": ["*"]',
+        '"trust": true',
+    ],
+)
+def test_a_project_cannot_raise_the_rights_of_its_server(extra) -> None:
+    found = of_project(f'{{"mcpServers": {{"a": {{"command": "x", {extra}}}}}}}')
+    plain = of_project('{"mcpServers": {"a": {"command": "x"}}}')
+    assert found.servers == plain.servers
+    assert "is ignored: only your own settings can set it" in found.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "line 1 is not JSON"),
+        ("[]", "it is no JSON object"),
+        ('{"mcpServers": []}', "'mcpServers' is no table of servers"),
+        ("[" * 100_000, "it is nested too deep"),
+        (" " * 300_000, "it is longer than 256 kB"),
+    ],
+)
+def test_a_broken_file_is_told_and_defines_nothing(text, why) -> None:
+    found = of_project(text)
+    assert found.servers == ()
+    assert why in found.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ('{"type": "sse", "url": "https://h"}', "it speaks 'sse'; Indwell speaks"),
+        ('{"command": "x", "envFile": ".env"}', "it takes variables from an 'envFile'"),
+        ('{"command": "x", "cwd": "../../etc"}', "is outside of the folder"),
+        ('{"command": "${input:no}"}', "it names the input 'no', which the file does not define"),
+        ("7", "expected `object`, got `int`"),
+    ],
+)
+def test_an_entry_that_cannot_be_used_is_told_with_its_reason(entry, why) -> None:
+    found = of_project(f'{{"mcpServers": {{"a": {entry}}}}}')
+    assert found.servers == ()
+    assert why in found.problems[0]
+    assert found.problems[0].startswith(".mcp.json: the server 'a' is not used: ")
+
+
+def test_the_variables_that_a_server_takes_are_named() -> None:
+    (server,) = of_project(
+        '{"mcpServers": {"a": {"command": "x", "args": ["${A}"], "env": {"B": "${env:C:-d}"}}}}'
+    ).servers
+    assert server.named_variables() == ("A", "C")
