@@ -55,8 +55,12 @@ def notices(world: World) -> list[str]:
 
 @pytest.mark.parametrize("slot", MUTING)
 async def test_the_turn_continues_without_a_feature_that_fails(tmp_path: Path, slot: str) -> None:
-    script = [*SCRIPT, *SCRIPT]
-    async with a_world(tmp_path, script, files={"a.py": "1\n"}, features=[broken(slot)]) as world:
+    async def play(name: str, _context: ToolContext) -> str:
+        return name
+
+    toy = dataclasses.replace(broken(slot), tools=(a_tool("play", play),))
+    script = [asks(call("play", "c0", name="a")), *SCRIPT, *SCRIPT]
+    async with a_world(tmp_path, script, files={"a.py": "1\n"}, features=[toy]) as world:
         if slot == "changed":
             assert world.session.parts.features.changed(1) == frozenset()
         first = await world.turn()

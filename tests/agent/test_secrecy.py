@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.core.events import ToolFinished
-from indwell.agent.permission.redaction import AT_ONCE
+from indwell.agent.core.session import HIDDEN_AT_ONCE
 from indwell.context.attachments import Selection
 from indwell.errors import ToolError
 from indwell.policy.call_facts import Policy
@@ -46,7 +46,7 @@ async def fails(_name: str, _context: object) -> str:
 
 
 async def shows_much(_name: str, _context: object) -> str:
-    return "x" * AT_ONCE + TEXT
+    return "x" * HIDDEN_AT_ONCE + TEXT
 
 
 @pytest.mark.parametrize("run", [shows, fails, shows_much])

@@ -30,8 +30,9 @@ from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.loop.turn import run_turn
 from indwell.bounds.rules import unconfined
+from indwell.context.untrusted_text import visible
 from indwell.messages import Reply, Request, ToolCall, ToolResult
-from indwell.policy.approvals import Answer, Question, visible
+from indwell.policy.approvals import Answer, Question
 from indwell.providers.scripted import ScriptedProvider
 from indwell.sessions.audit_trail import Act, acts
 from indwell.sessions.storage.store import SessionStore

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.policy.approvals import Question, question_for, visible
+from indwell.context.untrusted_text import visible
+from indwell.policy.approvals import Question, question_for
 from indwell.policy.call_facts import Ask, CallFacts
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.rules import Widening

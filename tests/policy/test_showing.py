@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from inline_snapshot import snapshot
 
-from indwell.policy.approvals import folded, one_line, question_for
+from indwell.context.untrusted_text import folded, one_line
+from indwell.policy.approvals import question_for
 from indwell.policy.call_facts import Ask, CallFacts
 
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.bounds.rules import UNREADABLE, TrustNow
+from indwell.context.untrusted_text import one_line
 from indwell.errors import SettingsError
-from indwell.policy.approvals import one_line
 from indwell.policy.paths import is_inside
 from indwell.policy.trust import TrustStanding, is_unchanged, nearest
 from indwell.sandbox.environment import own_installation

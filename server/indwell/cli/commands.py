@@ -183,7 +183,7 @@ def _safety(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
 
         return permissions(options)
     except UserError as error:  # the arguments are well formed, so the usage would not help
-        from indwell.policy.approvals import visible
+        from indwell.context.untrusted_text import visible
 
         print(visible(f"{parser.prog}: {error}"), file=sys.stderr)
         return 2

@@ -15,8 +15,8 @@ from rich.text import Text
 from indwell.cli import code_of_stop
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.waiting import wait_for
+from indwell.context.untrusted_text import visible
 from indwell.errors import IndwellError, UserError
-from indwell.policy.approvals import visible
 from indwell.providers.catalogue import CATALOGUE, row_of, title_of
 from indwell.providers.discovery import find_servers, local_rows
 from indwell.providers.endpoint import (

@@ -8,6 +8,8 @@ A text can hold words that only a model reads (Unicode tag letters), or show in 
 it is stored (direction overrides). The model gets such characters as ``\u{202e}``. What real
 scripts need stays: joiners in Persian or Hindi, direction marks beside Hebrew, emoji of several
 parts. An edit that returns such an escape means the character (``restored``).
+
+A person reads foreign text too, in questions and reports: ``visible`` and ``short_line``.
 """
 
 from __future__ import annotations
@@ -354,3 +356,61 @@ def scalar_text(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+LONG_LINES = 15  # lines that a dialog shows, roughly
+LONG_CHARACTERS = 1_200
+_READ = 4  # times a line's length: blanks are folded, and a huge text is not read whole
+_CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f]")
+_BLANK = r"[ \t\r\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000]"
+_EMPTY_LINES = lazy_pattern(rf"\n(?:{_BLANK}*\n){{3,}}")
+_BLANKS = lazy_pattern(rf"{_BLANK}{{41,}}")
+
+
+def visible(text: str) -> str:
+    """Escape every character that could hide, reorder or fake text that a person reads."""
+    if text.isascii() and not _CONTROL.search(text):
+        return text
+    return "".join(
+        character if character in "\n\t" or not _hides(character) else _code_point(character)
+        for character in text
+    )
+
+
+def folded(text: str) -> str:
+    """Replace empty lines and blanks that would push the end of a text out of sight by words."""
+    short = narrow(text)
+    lines = text.count("\n") + 1
+    if lines <= LONG_LINES and len(text) <= LONG_CHARACTERS:
+        return short
+    return f"[{lines:,} lines, {len(text):,} characters; look at all of them]\n{short}"
+
+
+def narrow(text: str) -> str:
+    """Replace long runs of blanks by words."""
+    short = _EMPTY_LINES.sub(lambda run: f"\n[… {run[0].count(chr(10)) - 1} empty lines …]\n", text)
+    return _BLANKS.sub(lambda run: f" [… {len(run[0])} blanks …] ", short)
+
+
+def one_line(text: str) -> str:
+    """Return ``visible`` text without anything that begins a new line or column."""
+    return visible(text).replace("\n", _code_point("\n")).replace("\t", _code_point("\t"))
+
+
+def short_line(text: str, most: int) -> str:
+    """Return any text as one line of at most ``most`` characters: ``visible``, blanks folded.
+
+    Use it for names and reports; the subject of a question is never cut.
+    """
+    shown = visible(" ".join(text[: _READ * most].split()))
+    is_whole = len(shown) <= most and len(text) <= _READ * most
+    return shown if is_whole else f"{shown[: most - 1]}…"
+
+
+def _code_point(character: str) -> str:
+    number = ord(character)
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"  # noqa: PLR2004 - planes
+
+
+def _hides(character: str) -> bool:
+    return shows_nothing(character) or (character.isspace() and character not in " \n\t")

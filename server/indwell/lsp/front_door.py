@@ -14,6 +14,7 @@ import msgspec
 from indwell.agent.core.events import Event, Notice, TurnFinished
 from indwell.agent.features.questions import CLOSED, UserQuestion
 from indwell.agent.features.questions import Answer as UserAnswer
+from indwell.context.untrusted_text import short_line
 from indwell.errors import UserError
 from indwell.lsp.editor.client import Client
 from indwell.lsp.editor.editor_model_connection import EditorModelConnection
@@ -23,7 +24,7 @@ from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.methods import AskParams
 from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
 from indwell.lsp.workspace.documents import Documents
-from indwell.policy.approvals import Answer, Approver, Chosen, Question, Reply, short_line
+from indwell.policy.approvals import Answer, Approver, Chosen, Question, Reply
 from indwell.settings.model import DAY_S, Settings
 
 EventListener: TypeAlias = tuple[type | tuple[type, ...], Callable[[str, Event], None]]

@@ -13,8 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from indwell.context.untrusted_text import shows_nothing
-from indwell.lazy_pattern import lazy_pattern
+from indwell.context.untrusted_text import folded, narrow, one_line, short_line, visible
 from indwell.policy.call_facts import Ask, CallFacts
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.paths import is_program, is_protected
@@ -25,13 +24,6 @@ from indwell.workspace.comparing.diff import DiffHunk
 MOST_RISKY = 8  # parts of a command that are named as the reason; of more, only the number is told
 PART_LIMIT = 200  # characters of such a part, and of the model's words
 UNHELD = "not sandboxed"  # as in ``Strength.words``
-LONG_LINES = 15  # lines that a dialog shows, roughly
-LONG_CHARACTERS = 1_200
-_READ = 4  # times a line's length: blanks are folded, and a huge text is not read whole
-_CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f]")
-_BLANK = r"[ \t\r\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000]"
-_EMPTY_LINES = lazy_pattern(rf"\n(?:{_BLANK}*\n){{3,}}")
-_BLANKS = lazy_pattern(rf"{_BLANK}{{41,}}")
 
 Answer: TypeAlias = Literal["no", "once", "session", "always"]
 Said: TypeAlias = Answer | Literal["hunks", "unanswered", "beforehand", "uncovered"]
@@ -235,55 +227,6 @@ def _risky(parts: tuple[CommandPart, ...], command: str) -> tuple[str, ...]:
     ]
     more = len(parts) - MOST_RISKY
     return (*named, f"and {more} more") if more > 0 else tuple(named)
-
-
-def visible(text: str) -> str:
-    """Escape every character that could hide, reorder or fake text."""
-    if text.isascii() and not _CONTROL.search(text):
-        return text
-    return "".join(
-        character if character in "\n\t" or not _hides(character) else _code_point(character)
-        for character in text
-    )
-
-
-def folded(text: str) -> str:
-    """Replace empty lines and blanks that would push the end of a text out of sight by words."""
-    short = narrow(text)
-    lines = text.count("\n") + 1
-    if lines <= LONG_LINES and len(text) <= LONG_CHARACTERS:
-        return short
-    return f"[{lines:,} lines, {len(text):,} characters; look at all of them]\n{short}"
-
-
-def narrow(text: str) -> str:
-    """Replace long runs of blanks by words."""
-    short = _EMPTY_LINES.sub(lambda run: f"\n[… {run[0].count(chr(10)) - 1} empty lines …]\n", text)
-    return _BLANKS.sub(lambda run: f" [… {len(run[0])} blanks …] ", short)
-
-
-def one_line(text: str) -> str:
-    """Return ``visible`` text without anything that begins a new line or column."""
-    return visible(text).replace("\n", _code_point("\n")).replace("\t", _code_point("\t"))
-
-
-def short_line(text: str, most: int) -> str:
-    """Return any text as one line of at most ``most`` characters: ``visible``, blanks folded.
-
-    Use it for names and reports; the subject of a question is never cut.
-    """
-    shown = visible(" ".join(text[: _READ * most].split()))
-    is_whole = len(shown) <= most and len(text) <= _READ * most
-    return shown if is_whole else f"{shown[: most - 1]}…"
-
-
-def _code_point(character: str) -> str:
-    number = ord(character)
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"  # noqa: PLR2004 - planes
-
-
-def _hides(character: str) -> bool:
-    return shows_nothing(character) or (character.isspace() and character not in " \n\t")
 
 
 _USERS = ("ask:", "deny:")

@@ -28,7 +28,7 @@ from indwell.policy.commands.dangerous import why_dangerous
 from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.verdict import CommandPart, CommandVerdict
 from indwell.policy.commands.verdict import Effect as CommandEffect
-from indwell.policy.file_rules import by_file_rules, own_globs
+from indwell.policy.file_rules import by_file_rules
 from indwell.policy.guarded_paths import is_bare, is_guarded
 from indwell.policy.paths import (
     is_beneath,
@@ -46,6 +46,7 @@ from indwell.policy.rules import (
     Widening,
     covers_files,
     file_rule,
+    own_globs,
     tool_rule,
 )
 

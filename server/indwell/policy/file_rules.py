@@ -5,7 +5,6 @@ from __future__ import annotations
 import pkgutil
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 
 import msgspec
 
@@ -14,10 +13,9 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.call_facts import CallFacts, Policy
 from indwell.policy.commands.verdict import CommandPart, CommandVerdict
 from indwell.policy.paths import could_be_beneath, is_inside, matching_glob
-from indwell.policy.rules import FileEffect, file_rule, globs_of, is_for_files
+from indwell.policy.rules import FileEffect, file_rule, globs_of, is_for_files, own_globs
 from indwell.policy.shell.items import joined
 from indwell.policy.shell.words import STAR, UNKNOWN
-from indwell.settings.model import SECRETS
 
 MOST_SCRIPTS = 8  # per command; nobody would read a longer list
 MOST_CANDIDATES = 2_000  # candidate names per command; checking them takes 5 ms
@@ -188,15 +186,6 @@ def _acts_in_restricted(verdict: CommandVerdict, asked: CallFacts, policy: Polic
 
 def _is_git(word: str) -> bool:
     return posixpath.basename(slashed(word)).lower() in {"git", "git.exe"}
-
-
-@lru_cache(maxsize=64)
-def own_globs(deny: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the globs of ``deny`` without the defaults; their files are denied without asking."""
-    if deny[: len(SECRETS)] != SECRETS:
-        return deny
-    spared = tuple(one for one in deny if one.startswith("!"))
-    return (*(one for one in deny[len(SECRETS) :] if not one.startswith("!")), *spared)
 
 
 _FILES = msgspec.json.decode(

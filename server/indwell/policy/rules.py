@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, get_args
 import msgspec
 
 from indwell.policy.paths import listed_matching_glob, matching_glob
+from indwell.settings.model import SECRETS
 
 FileEffect: TypeAlias = Literal["read", "edit"]
 Subject: TypeAlias = Literal["read", "edit", "tool"]
@@ -98,6 +99,15 @@ def aimless(rules: PatternRules, tools: Iterable[str]) -> str:
         return ""
     named = ", ".join(f"'tool: {one}'" for one in lost)
     return f"your rules name unknown tools: {named}; the tools are {', '.join(names)}"
+
+
+@lru_cache(maxsize=64)
+def own_globs(deny: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the globs of ``deny`` without the defaults; their files are denied without asking."""
+    if deny[: len(SECRETS)] != SECRETS:
+        return deny
+    spared = tuple(one for one in deny if one.startswith("!"))
+    return (*(one for one in deny[len(SECRETS) :] if not one.startswith("!")), *spared)
 
 
 @lru_cache(maxsize=4096)  # each decision parses every pattern

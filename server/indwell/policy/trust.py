@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from indwell.context.untrusted_text import one_line, short_line
 from indwell.files.spelling import exact_parts
-from indwell.policy.approvals import one_line, short_line
 from indwell.settings.credentials import redacted
 from indwell.settings.trusted_files import FolderAnswer, TrustedFile, line_digest
 from indwell.workspace.executable_places import FILES, FOLDERS, Executable, Kind

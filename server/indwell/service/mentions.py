@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 from indwell.bounds.secrets import OtherNames
 from indwell.context.attachments import Listing, Selection
+from indwell.context.untrusted_text import one_line
 from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
-from indwell.policy.approvals import one_line
 from indwell.policy.paths import matches_any
 from indwell.settings.model import Settings
 from indwell.tools.searching.patterns import SearchPlace

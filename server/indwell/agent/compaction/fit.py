@@ -48,9 +48,9 @@ from indwell.context.compaction.step import (
 )
 from indwell.context.conversation import prompt_tokens
 from indwell.context.tokens import BLOCK_OVERHEAD, tools_tokens
+from indwell.context.untrusted_text import short_line
 from indwell.errors import ContextOverflow, ConversationTooLarge, SessionError
 from indwell.lazy_pattern import lazy_pattern
-from indwell.policy.approvals import short_line
 from indwell.sessions.records import Ending
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 

@@ -133,10 +133,11 @@ class Feature(Generic[SessionT]):
             check or the background has ended. Synchronous, because a turn may be cancelled there.
         answered: The model has answered a request, so it knows what that request said.
         on_stop: The model is content; True to let the turn go on.
-        result: Replace the result of a tool call, given the conversation and the other results of
-            the same reply. Synchronous, so that two parallel calls see each other's results.
-        tell: Write changed state to the log and tell the client; after each tool call and when a
-            turn begins.
+        result: Replace the result of a call of one of its tools, given the conversation and the
+            other results of the same reply. Synchronous, so that two parallel calls see each
+            other's results.
+        tell: Write changed state to the log and tell the client; after a call of one of its tools
+            and when a turn begins.
         around: An async context in which all rounds of a turn run.
         steered: The user says something to the running turn; True if the feature takes the words,
             so that they do not go to the model. ``numbered`` as in ``Session.steer``.

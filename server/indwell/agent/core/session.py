@@ -46,6 +46,8 @@ from indwell.sessions.records import (
 from indwell.tools.known_texts import KnownTexts
 from indwell.workspace.base import AppliedChange
 
+HIDDEN_AT_ONCE = 10_000  # characters searched for secrets on the event loop, in half a millisecond
+
 
 class TurnState(msgspec.Struct):
     """The state of a running turn.
@@ -228,6 +230,12 @@ class Session(msgspec.Struct):
     under_way: TurnState | None = None
     helping: Helping | None = None
     writers: set[str] = msgspec.field(default_factory=set)
+
+    async def hidden(self, text: str) -> str:
+        """The text with secrets removed; the same object if it has none."""
+        hide = self.parts.secrets.hide
+        is_short = len(text) <= HIDDEN_AT_ONCE
+        return hide(text) if is_short else await asyncio.to_thread(hide, text)
 
     def steer(self, words: str, *, numbered: bool = False) -> bool:
         """Send the user's ``words`` to the running turn, with its next model call.

@@ -194,19 +194,33 @@ class Features(Generic[SessionT]):
         return await self._await_each(reversed(self._heard), lambda one: one.remind, moment)
 
     def result(
-        self, outcome: Outcome, messages: Sequence[Message], results: Collection[ToolResult]
+        self,
+        tool: str,
+        outcome: Outcome,
+        messages: Sequence[Message],
+        results: Collection[ToolResult],
     ) -> Outcome:
-        """The result of a tool call as the model gets it."""
-        for one in self._heard:
+        """The result of a call of this tool as the model gets it."""
+        for one in self._owners(tool):
             if one.result is not None:
                 with self._muting(one):
                     outcome = one.result(outcome, messages, results)
         return outcome
 
-    async def tell(self, moment: Moment[SessionT]) -> None:
-        """Let each feature record and report its changes."""
-        await self._await_each(self._heard, lambda one: one.tell, moment)
+    async def tell(self, moment: Moment[SessionT], tool: str = "") -> None:
+        """Let the feature of this tool, or each feature, record and report its changes."""
+        tellers = self._owners(tool) if tool else self._heard
+        await self._await_each(tellers, lambda one: one.tell, moment)
         self._tell_faults(moment)
+
+    def _owners(self, tool: str) -> tuple[Feature[SessionT], ...]:
+        """The feature whose tool this is; nothing if no feature has the tool."""
+        late = self._each(lambda one: one.late_tools)
+        return tuple(
+            one
+            for one in self._heard
+            if any(own.spec.name == tool for own in (*one.tools, *late.get(one.name, ())))
+        )
 
     @asynccontextmanager
     async def around(self, moment: Moment[SessionT]) -> AsyncIterator[None]:

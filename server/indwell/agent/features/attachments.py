@@ -5,7 +5,6 @@ from __future__ import annotations
 from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
-from indwell.agent.permission.redaction import hidden
 from indwell.context.attachments import (
     Selection,
     is_cut,
@@ -31,7 +30,7 @@ async def _blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
     blocks: list[Text] = []
 
     async def add(kind: Kind, text: str) -> None:
-        blocks.append(inject(kind, await hidden(moment.session, text), turn=moment.turn))
+        blocks.append(inject(kind, await moment.session.hidden(text), turn=moment.turn))
 
     if prompt.opened is not None:
         await add("ide_opened_file", opened_words(prompt.opened))
@@ -55,7 +54,7 @@ async def _count_as_read(session: Session, marked: Selection) -> None:
 
     Only lines count that the prompt quotes in full and unchanged.
     """
-    if is_cut(marked) or await hidden(session, marked.text) != marked.text:
+    if is_cut(marked) or await session.hidden(marked.text) != marked.text:
         return
     try:
         path = session.parts.workspace.resolve(marked.path)

@@ -18,9 +18,9 @@ from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.context.memory import FACT_CHARACTERS, Fact, MemoryQuery, Scope, alike, recalled, same
+from indwell.context.untrusted_text import one_line, short_line
 from indwell.errors import SettingsError, ToolError
 from indwell.messages import Text
-from indwell.policy.approvals import one_line, short_line
 from indwell.secrets import has_mark, kinds_in
 from indwell.tools.base import Outcome, Preview, Tool, ToolContext, ToolFacts
 

@@ -30,11 +30,11 @@ from indwell.context.task_state import (
     next_state,
     plan_text,
 )
+from indwell.context.untrusted_text import narrow
 from indwell.errors import SessionError, ToolError, UserError
 from indwell.files.listing import exists
 from indwell.files.reading import read_bytes
 from indwell.messages import Source, Text
-from indwell.policy.approvals import narrow
 from indwell.prompt.system import mode_words, plan_mode_words
 from indwell.sessions.branches import plan_of
 from indwell.sessions.records import PlanSet, Record, TurnStartRecord

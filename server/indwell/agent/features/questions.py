@@ -17,8 +17,8 @@ from indwell.agent.core.events import QuestionAnswered, QuestionAsked
 from indwell.agent.core.feature import Feature
 from indwell.agent.core.prompt import is_blank
 from indwell.agent.core.session import Session
+from indwell.context.untrusted_text import short_line, visible
 from indwell.errors import ToolError
-from indwell.policy.approvals import short_line, visible
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 

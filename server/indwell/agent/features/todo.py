@@ -24,10 +24,9 @@ from indwell.context.task_state import (
     list_words,
     problem_of,
 )
-from indwell.context.untrusted_text import is_unseen
+from indwell.context.untrusted_text import is_unseen, short_line
 from indwell.errors import ToolError
 from indwell.messages import Message, Text, ToolUse
-from indwell.policy.approvals import short_line
 from indwell.sessions.branches import todo_of
 from indwell.sessions.records import TodoSet
 from indwell.tools.arguments import Given, of_struct, renamed

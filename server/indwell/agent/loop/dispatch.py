@@ -20,9 +20,11 @@ from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.decision import Permit
 from indwell.agent.permission.permit import (
     Previewing,
+    check_no_marks,
     check_still_permitted,
     permitted,
     record_not_given,
+    remember_secrets,
 )
 from indwell.agent.permission.recorded_changes import (
     apart,
@@ -35,12 +37,11 @@ from indwell.agent.permission.recorded_changes import (
     recorded,
     report,
 )
-from indwell.agent.permission.redaction import check_no_marks, hidden, kept_back, remember
 from indwell.context.conversation import tool_result
 from indwell.context.request.assemble import tool_picture
+from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError, UserError
 from indwell.messages import Image, ToolResult, ToolUse
-from indwell.policy.approvals import short_line
 from indwell.sessions.records import CallEnded, Intent, kept_diff, kept_failure
 from indwell.tools.base import Call, Outcome, Preview, ToolContext
 from indwell.workspace.base import AppliedChange
@@ -89,7 +90,8 @@ async def dispatch(
         changes.extend(outcome.changes)
         outcomes[use.id] = outcome
         pictures.extend(tool_picture(use, one.media_type, one.data) for one in outcome.pictures)
-        outcome = features.result(outcome, session.conversation.messages, tuple(results.values()))
+        told = tuple(results.values())
+        outcome = features.result(use.name, outcome, session.conversation.messages, told)
         results[use.id] = tool_result(
             use, outcome.text, is_error=outcome.is_error, frame=outcome.frame
         )
@@ -174,12 +176,12 @@ async def _run_one(
                 outcome = await call.run(_context(session, use, call, emit, permit))
             new = await command_ended(session, call, permit)
         outcome = await report(session, use, new, outcome, emit)
-        remember(session, call, permit.widening, outcome)
-        await session.parts.features.tell(moment)
+        remember_secrets(session, call, permit, outcome)
+        await session.parts.features.tell(moment, use.name)
     except ToolError as error:
         outcome = Outcome(text=str(error), is_error=True, figure="failed")
-    outcome = msgspec.structs.replace(outcome, text=f"{outcome.text}{meanwhile}")
-    outcome = deliver(session, await kept_back(session, outcome))
+    text = await session.hidden(f"{outcome.text}{meanwhile}")
+    outcome = deliver(session, msgspec.structs.replace(outcome, text=text))
     diffs: list[str] = []
     for change in outcome.changes:
         applied = await asyncio.to_thread(_edit_applied, session, use, change, outcome)
@@ -190,7 +192,7 @@ async def _run_one(
     session.parts.features.files_changed(Moment(session, turn, emit))
     seconds = round(session.parts.clock.monotonic() - started, 3)
     message = outcome.text[:TOLD_LIMIT] if outcome.is_error else ""
-    diff = kept_diff(await hidden(session, "\n".join(diffs))) if diffs else ""
+    diff = kept_diff(await session.hidden("\n".join(diffs))) if diffs else ""
     figure, at = outcome.figure, session.timestamp()
     failed = kept_failure(outcome.text) if outcome.is_error else ""
     session.parts.log.append(

@@ -25,6 +25,7 @@ from indwell.context.conversation import counted, prompt_tokens
 from indwell.context.injections import inject, is_oversize, oversize_words
 from indwell.context.pairing import problems, repair, tool_uses
 from indwell.context.request.assemble import assemble, without_pictures
+from indwell.context.untrusted_text import short_line
 from indwell.errors import (
     ContextOverflow,
     ConversationTooLarge,
@@ -46,7 +47,6 @@ from indwell.messages import (
     ToolResult,
     ToolUse,
 )
-from indwell.policy.approvals import short_line
 from indwell.prompt.reminders import call_format_words, repetition_words, round_limit_words
 from indwell.sessions.records import Ending
 

@@ -24,7 +24,7 @@ from indwell.agent.permission.decision import (
     put_question,
     still_allowed,
 )
-from indwell.agent.permission.redaction import carrying
+from indwell.context.untrusted_text import short_line
 from indwell.errors import SettingsError, ToolError
 from indwell.messages import ToolUse
 from indwell.policy.approvals import (
@@ -35,12 +35,14 @@ from indwell.policy.approvals import (
     Said,
     chosen_of,
     question_for,
-    short_line,
     why_uncovered,
 )
 from indwell.policy.call_facts import Allow, Ask, Decision, Deny
+from indwell.policy.paths import matches_any
+from indwell.secrets import MARK, has_mark, values_in
 from indwell.sessions.records import Decided
-from indwell.tools.base import Call, Preview, ToolFacts
+from indwell.settings.model import SECRETS
+from indwell.tools.base import Call, Outcome, Preview, ToolFacts
 from indwell.workspace.comparing.diff import diff_hunks, is_same_change
 
 MOST_REFUSED = 5  # questions in a row without a yes; then the turn asks no more
@@ -48,6 +50,7 @@ NO_MORE = (
     f"{MOST_REFUSED} questions in a row got no yes, so nothing more is asked in this turn; "
     "what would need it is not done"
 )
+MOST_NOTED = 100_000  # characters of a secret file; a `.env` is shorter
 NAME_LIMIT = 128  # characters of the name and arguments of an unknown tool in a record
 
 Previewing: TypeAlias = Callable[[Permit], Awaitable[Preview]]
@@ -178,7 +181,7 @@ class ToolCallRequest:
     async def _put(self, evaluated: EvaluatedPolicy, ask: Ask) -> Reply:
         session = self.session
         question = await asyncio.to_thread(self._question, evaluated, ask)
-        question = carrying(session, question, evaluated.asked.arguments)
+        question = _with_warning(session, question, evaluated.asked.arguments)
         if session.helping is not None:
             title = f"Sub-agent {session.helping.name}: {question.title}"
             question = msgspec.structs.replace(question, title=title)
@@ -198,6 +201,36 @@ class ToolCallRequest:
         shown, held = self._shown, evaluated.rules.policy.sandbox
         hunks = diff_hunks(shown.diff) if shown.by_hunk else ()
         return question_for(self.use.id, evaluated.asked, ask, shown.diff, held, hunks)
+
+
+def check_no_marks(call: Call) -> None:
+    """Refuse to write a redaction mark, which would overwrite a secret the model never saw.
+
+    Raises:
+        ToolError: The arguments contain a mark.
+    """
+    if call.effect != "read" and has_mark(call.arguments):
+        raise ToolError(
+            f"the arguments hold {MARK + ' …]'!r}, which stands for a secret that you are not "
+            "shown; it would be lost, so nothing was done. Leave those lines as they are and "
+            "change only what is around them"
+        )
+
+
+def remember_secrets(session: Session, call: Call, permit: Permit, outcome: Outcome) -> None:
+    """Note the values of a secret file that the user let the model see (SEC-07)."""
+    is_read = any(matches_any(path, SECRETS) for path in call.facts.paths)
+    if permit.widening.shows_secrets or (call.effect == "read" and is_read):
+        session.asked.shown_secrets |= values_in(outcome.text[:MOST_NOTED])
+
+
+def _with_warning(session: Session, question: Question, arguments: str) -> Question:
+    """The question, with a warning if the call contains a value of a secret file (SEC-07)."""
+    if not any(secret in arguments for secret in session.asked.shown_secrets):
+        return question
+    reason = f"{question.reason}; it holds a value from a secret file that the model was shown"
+    uncovered = question.uncovered or "it carries a secret that the model was shown"
+    return msgspec.structs.replace(question, reason=reason, uncovered=uncovered)
 
 
 def record_not_given(session: Session, use: ToolUse, why: str) -> None:

@@ -24,10 +24,11 @@ from indwell.agent.core.session import Session
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.decision import Permit, put_question
 from indwell.bounds.git.note import GitEntry
+from indwell.context.untrusted_text import one_line
 from indwell.errors import EditMayCome
 from indwell.files.listing import file_mark
 from indwell.messages import ToolUse
-from indwell.policy.approvals import Question, Reply, one_line
+from indwell.policy.approvals import Question, Reply
 from indwell.policy.rules import Widening
 from indwell.review.checkpoints.coverage import apart as apart_from
 from indwell.review.copies import Patches

@@ -15,7 +15,6 @@ from indwell.agent.core.events import Event
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
-from indwell.agent.permission.redaction import hidden
 from indwell.agent.requests.sending import has_cache, idle_s
 from indwell.context import conversation as talk
 from indwell.context.attachments import is_cut, picture_blocks
@@ -66,7 +65,7 @@ async def attached_blocks(session: Session, prompt: Prompt, turn: int) -> Attach
     ]
     window = session.conversation.config.window
     for one in prompt.texts:
-        text = await hidden(session, one.text)
+        text = await session.hidden(one.text)
         if is_oversize(text, window):
             path = await session.parts.spill.keep("attached", text)
             text = oversize_words(text, str(path))
@@ -143,7 +142,7 @@ async def _reminder(session: Session, turn: int, changes: ToolChanges) -> tuple[
     newest, _ = talk.sent_texts(session.conversation)
     if changes == _NONE and KIND not in newest:
         return ()
-    words = await hidden(session, change_words(changes))  # others describe late tools
+    words = await session.hidden(change_words(changes))  # others describe late tools
     return (inject(KIND, words, turn=turn),)
 
 

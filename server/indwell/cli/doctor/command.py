@@ -29,10 +29,10 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.waiting import wait_for
 from indwell.context.conversation import Conversation
 from indwell.context.tokens import estimate_tokens, tools_tokens
+from indwell.context.untrusted_text import visible
 from indwell.errors import SettingsError, UserError
 from indwell.files.private import scratch_folder
 from indwell.lazy_pattern import lazy_pattern
-from indwell.policy.approvals import visible
 from indwell.providers.discovery import find_servers
 from indwell.providers.endpoint import EndpointStep, failure, shown
 from indwell.service.endpoint.connection_test import EndpointAnswer, look, talk

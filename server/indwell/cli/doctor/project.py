@@ -9,8 +9,8 @@ from pathlib import Path
 from indwell.bounds.command_bounds import container_words, home_words, state_words, strength
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.cli.doctor.check import DoctorFinding, Findings
+from indwell.context.untrusted_text import short_line
 from indwell.errors import SettingsError
-from indwell.policy.approvals import short_line
 from indwell.providers.endpoint import State
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.store import folder_name

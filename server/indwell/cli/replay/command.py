@@ -19,9 +19,9 @@ from indwell.cli.stored.imported import read_sessions
 from indwell.cli.terminal.json_line import json_line
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import TokenRates
+from indwell.context.untrusted_text import one_line
 from indwell.errors import ToolError, UserError
 from indwell.files.atomic import write_atomic
-from indwell.policy.approvals import one_line
 from indwell.replay.cache import CACHES, CacheRules
 from indwell.replay.course import PREFIX_TOKENS, Summarise
 from indwell.replay.loss import Reader

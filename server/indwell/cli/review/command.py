@@ -15,9 +15,9 @@ from indwell.cli.review.session import TerminalReview, TerminalScreen, Verdict
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.waiting import wait_for
+from indwell.context.untrusted_text import visible
 from indwell.errors import SessionError, ToolError, UserError
 from indwell.files.listing import exists
-from indwell.policy.approvals import visible
 from indwell.review.hunk import Actor, Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import VerdictOutcome

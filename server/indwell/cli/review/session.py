@@ -13,8 +13,8 @@ from rich.text import Text
 
 from indwell.cli.review.files import UNSAVED, FileLook, WantedFiles, look
 from indwell.cli.terminal.stdin import YES_OR_NO, chosen, typed_line
+from indwell.context.untrusted_text import one_line, visible
 from indwell.errors import ToolError
-from indwell.policy.approvals import one_line, visible
 from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, VerdictOutcome, accept, reject

@@ -18,8 +18,8 @@ from indwell.cli.run.grammar import NEWEST, RunOptions
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.front_door import TerminalDoor, TerminalPerson
 from indwell.cli.terminal.json_line import json_line
+from indwell.context.untrusted_text import visible
 from indwell.errors import SessionError
-from indwell.policy.approvals import visible
 from indwell.review.ledger import ReviewLedger
 from indwell.service.endpoint.editor_models import EditorModels
 from indwell.service.service import Service

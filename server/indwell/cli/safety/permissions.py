@@ -20,11 +20,11 @@ from indwell.bounds.folder_trust import FolderTrust
 from indwell.bounds.secrets import SecretPlaces
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
+from indwell.context.untrusted_text import folded, one_line, visible
 from indwell.errors import SessionError, SettingsError, ToolError, UserError
 from indwell.files.append_log import pieces_of
 from indwell.files.private import read_own
 from indwell.files.spelling import quoted
-from indwell.policy.approvals import folded, one_line, visible
 from indwell.policy.call_facts import Policy
 from indwell.policy.decide import Explanation, explain_command
 from indwell.policy.paths import is_beneath

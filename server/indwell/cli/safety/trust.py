@@ -13,8 +13,8 @@ from indwell.bounds.folder_trust import FolderTrust
 from indwell.cli.terminal.front_door import MEANINGS
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, yes_or_no
+from indwell.context.untrusted_text import one_line, visible
 from indwell.errors import UserError
-from indwell.policy.approvals import one_line, visible
 from indwell.policy.trust import TrustStanding, is_unchanged
 from indwell.service.user_settings import read_settings
 from indwell.settings.paths import state_folder

@@ -37,11 +37,11 @@ from indwell.cli.setup.merging import (
 )
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import says_yes
+from indwell.context.untrusted_text import visible
 from indwell.errors import ToolError, UserError
 from indwell.files.append_log import make_private_folder, read_bytes_private
 from indwell.files.atomic import write_atomic
 from indwell.files.user_files import delete_exactly, keep_beside
-from indwell.policy.approvals import visible
 from indwell.settings.paths import state_folder
 from indwell.workspace.paths import visible as visible_path
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 
 from indwell.cli.terminal.json_line import json_line
+from indwell.context.untrusted_text import one_line
 from indwell.errors import SessionError, UserError
 from indwell.files.append_log import PIECE_B, pieces_of
-from indwell.policy.approvals import one_line
 from indwell.sessions.imports import Recorded, imported_records, recorded_sessions
 from indwell.sessions.log_lines import whole_lines
 from indwell.sessions.storage.store import SessionStore, timestamp

@@ -13,8 +13,8 @@ import msgspec
 from indwell.agent.features.memory import MemoryToolArguments, fact_of, replaced
 from indwell.cli.terminal.json_line import json_line
 from indwell.context.memory import Fact, Scope
+from indwell.context.untrusted_text import visible
 from indwell.errors import ToolError, UserError
-from indwell.policy.approvals import visible
 from indwell.settings.memory_pages import MemoryPages
 from indwell.wiring.memory_and_questions import memory_pages
 

@@ -19,8 +19,8 @@ from indwell.agent.core import events
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import cost_words
 from indwell.cli.terminal.waiting import wait_for
+from indwell.context.untrusted_text import one_line, short_line, visible
 from indwell.errors import SessionError, UserError
-from indwell.policy.approvals import one_line, short_line, visible
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.encoder import RequestEncoder, digest_of
 from indwell.service.sessions.recorded_turns import (

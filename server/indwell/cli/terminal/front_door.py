@@ -15,16 +15,8 @@ from indwell.agent.core.events import Event, Listener, Notice
 from indwell.agent.features.questions import NOBODY, UserQuestion, answer_of
 from indwell.agent.features.questions import Answer as UserAnswer
 from indwell.cli.terminal.stdin import YES_OR_NO, chosen, is_typed, typed_line
-from indwell.policy.approvals import (
-    Answer,
-    Approver,
-    Chosen,
-    Question,
-    Reply,
-    Said,
-    one_line,
-    visible,
-)
+from indwell.context.untrusted_text import one_line, visible
+from indwell.policy.approvals import Answer, Approver, Chosen, Question, Reply, Said
 from indwell.policy.trust import STAY, TRUST
 from indwell.service.sessions.session_commands import KEEP, RESTORE
 from indwell.settings.model import Settings

@@ -17,7 +17,7 @@ from indwell.agent.core.events import (
 from indwell.agent.features.checks.gate import NOT_VERIFIED
 from indwell.agent.features.subagents.definition import Names
 from indwell.context.task_state import shown_lines
-from indwell.policy.approvals import short_line, visible
+from indwell.context.untrusted_text import short_line, visible
 
 MOST_TOLD = 5  # runs shown per turn; more would be noise, and mean that the window is small
 HINT = (

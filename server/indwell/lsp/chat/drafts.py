@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.context.untrusted_text import folded, visible
 from indwell.errors import ToolError, UserError
 from indwell.files.atomic import write_atomic
 from indwell.files.private import read_own
@@ -18,7 +19,6 @@ from indwell.lsp.chat import layout
 from indwell.lsp.chat.files import LIMIT_B
 from indwell.lsp.host import Host
 from indwell.lsp.workspace.documents import Document, unbroken
-from indwell.policy.approvals import folded, visible
 from indwell.workspace.base import digest
 
 _TOKEN = lazy_pattern(r"\s+|\w+|[^\w\s]")

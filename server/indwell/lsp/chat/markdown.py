@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from indwell.context.untrusted_text import short_line
 from indwell.lazy_pattern import lazy_pattern
-from indwell.policy.approvals import short_line
 
 _MOST_SPAN = 400  # most characters of an unfinished code span
 _MOST_TARGET = 200  # most characters of an unfinished link target

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from indwell.agent.features.questions import UserQuestion
+from indwell.context.untrusted_text import visible
 from indwell.errors import EditRefused, UserError
 from indwell.lsp.chat import layout
 from indwell.lsp.chat import layout as moving
@@ -28,7 +29,6 @@ from indwell.lsp.host import Host
 from indwell.lsp.messages.documents import ChatArguments, ChatResult
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.workspace.documents import Document, path_of
-from indwell.policy.approvals import visible
 from indwell.service.mentions import SUFFIX, is_chat
 from indwell.service.turns.queue import Ticket
 

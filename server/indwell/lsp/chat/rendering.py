@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from indwell.agent.core import events
 from indwell.agent.core.events import compaction_words, usage_words
 from indwell.context.task_state import shown_lines
+from indwell.context.untrusted_text import short_line
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat.layout import YOU, turn_line
 from indwell.lsp.chat.markdown import Neutral, code, details, fence, quoted
-from indwell.policy.approvals import short_line
 from indwell.service.sessions.recorded_turns import (
     RecordedCall,
     RecordedTurn,

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from indwell.agent.features.plan import board_of
 from indwell.agent.features.questions import question_of
+from indwell.context.untrusted_text import short_line
 from indwell.lsp.chat import layout, outline
 from indwell.lsp.chat import outline as offers
 from indwell.lsp.chat.chats import Chats
@@ -20,7 +21,6 @@ from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.status import SkillRow, SkillsResult
 from indwell.lsp.workspace.documents import Document
 from indwell.lsp.workspace.line_blocks import units_in_line
-from indwell.policy.approvals import short_line
 from indwell.skills.skill import Skill
 from indwell.workspace.paths import display
 

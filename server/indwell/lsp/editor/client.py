@@ -13,6 +13,7 @@ import msgspec
 
 from indwell.agent.core.events import Event, TextAdded, ThinkingAdded, ToolOutput
 from indwell.agent.features.questions import UserQuestion
+from indwell.context.untrusted_text import one_line, visible
 from indwell.lsp.messages import context, status
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import ClientFeatures
@@ -21,7 +22,6 @@ from indwell.lsp.messages.methods import AskParams, AskResult
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.base_protocol import RequestError
 from indwell.lsp.wire.language_server import Server
-from indwell.policy.approvals import one_line, visible
 
 
 class ChatPlace(Protocol):

@@ -14,11 +14,11 @@ from indwell.agent.core.events import (
 )
 from indwell.agent.features.checks.gate import NOT_VERIFIED
 from indwell.agent.features.subagents.definition import Names
+from indwell.context.untrusted_text import short_line
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.editor.answering import WAITING
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.policy.approvals import short_line
 
 LINE_LIMIT = 120  # characters of a progress line
 _STOPPED = "stopped"

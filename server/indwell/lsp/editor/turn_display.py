@@ -9,13 +9,13 @@ from pathlib import Path
 
 from indwell.agent.core.events import TurnFinished
 from indwell.agent.core.session import Session
+from indwell.context.untrusted_text import short_line, visible
 from indwell.errors import SessionError, ToolError
 from indwell.files.atomic import write_atomic
 from indwell.files.spelling import quoted
 from indwell.lsp.editor.client import Client
 from indwell.lsp.editor.progress import REASON_LIMIT, summary
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.policy.approvals import short_line, visible
 from indwell.service.turns import queue as line
 from indwell.service.turns.queue import PLAN_WAITS, OnEnd, Queue, Ticket, proposed_in
 from indwell.service.turns.turns import Turns

@@ -9,6 +9,7 @@ from typing import get_args
 import msgspec
 
 from indwell.agent.features.background.board import Board, list_words
+from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError, UserError
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.opening import ending_of, mark_rewound, show_fork
@@ -19,7 +20,6 @@ from indwell.lsp.messages.features import TASK_COMMANDS
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.methods import AskParams, MemoryArguments, MemoryResult
 from indwell.lsp.wire.language_server import Server
-from indwell.policy.approvals import short_line
 from indwell.prompt.system import Task
 from indwell.service.turns.queue import Ticket
 

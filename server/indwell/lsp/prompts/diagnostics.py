@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from indwell.agent.features.checks.gate import KnownProblems
 from indwell.context.attachments import Problem
+from indwell.context.untrusted_text import short_line
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.context import DiagnosticsParams, DocumentDiagnostics
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.methods import DidChangeDiagnosticsParams
 from indwell.lsp.prompts.attention import is_ours, problem_of
 from indwell.lsp.workspace.documents import Documents, path_of
-from indwell.policy.approvals import short_line
 from indwell.settings.model import Settings
 
 BY = "the editor's problems"  # the name if the editor does not name its checkers

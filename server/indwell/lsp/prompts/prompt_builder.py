@@ -23,14 +23,13 @@ from indwell.context.attachments import (
     opened_words,
     selection_words,
 )
-from indwell.context.untrusted_text import scalar_text
+from indwell.context.untrusted_text import one_line, scalar_text, short_line
 from indwell.errors import UserError
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.context import Attachment
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.prompts.attention import Attention, lines_of, problem_of, touching_problems
 from indwell.lsp.workspace.documents import Document, Documents, name_in, path_of
-from indwell.policy.approvals import one_line, short_line
 from indwell.policy.paths import matches_any
 from indwell.prompt.system import TITLES, Task, named, task_words
 from indwell.service.mentions import attachments, mention_of

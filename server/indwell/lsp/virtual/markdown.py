@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from indwell.agent.core import events
+from indwell.context.untrusted_text import one_line, short_line, visible
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat.markdown import Neutral
 from indwell.lsp.messages.context import BlockRow, ContextResult, HealthRow
-from indwell.policy.approvals import one_line, short_line, visible
 from indwell.service.sessions.recorded_turns import (
     RecordedCall,
     RecordedTurn,

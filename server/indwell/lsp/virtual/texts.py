@@ -16,6 +16,7 @@ from indwell.context.injections import inject
 from indwell.context.request.cache_health import Health, named
 from indwell.context.request.explain import EXCERPT, BlockFacts, explain
 from indwell.context.tokens import estimate_tokens
+from indwell.context.untrusted_text import one_line, visible
 from indwell.errors import ToolError, UserError
 from indwell.files.listing import exists
 from indwell.lsp.host import Host
@@ -30,7 +31,6 @@ from indwell.lsp.prompts.prompt_builder import PromptAttachments, opened_id, sel
 from indwell.lsp.virtual.markdown import request_markdown, transcript_markdown
 from indwell.lsp.virtual.uris import Base, ChangeSpan, Diff, NextRequest, Transcript, Virtual
 from indwell.messages import Text
-from indwell.policy.approvals import one_line, visible
 from indwell.policy.paths import matches_any
 from indwell.policy.rules import globs_of
 from indwell.review.hunk import Hunk

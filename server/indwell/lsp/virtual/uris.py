@@ -11,10 +11,10 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
+from indwell.context.untrusted_text import short_line
 from indwell.errors import UserError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.messages.features import VIRTUAL_SCHEMES
-from indwell.policy.approvals import short_line
 from indwell.sessions.ids import is_id
 
 LONGEST = 8_192  # characters of a URI; a path has at most 4,096 bytes

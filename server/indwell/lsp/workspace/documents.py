@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 
+from indwell.context.untrusted_text import one_line
 from indwell.errors import ToolError
 from indwell.files.disk_names import true_path
 from indwell.files.spelling import plain_path
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.wire.sync import OpenedDocument, Position, TextChange
 from indwell.lsp.workspace.line_blocks import LineBlocks
-from indwell.policy.approvals import one_line
 from indwell.workspace.base import TextStamp, digest
 from indwell.workspace.paths import display
 from indwell.workspace.text import document_lines

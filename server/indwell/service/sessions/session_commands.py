@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from indwell.agent.core.session import Resumed
+from indwell.context.untrusted_text import short_line
 from indwell.errors import UserError
 from indwell.files.spelling import quoted
 from indwell.installation import installation
-from indwell.policy.approvals import short_line
 from indwell.review.hunk import Hunk, Rejection
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import VerdictOutcome, planned_rewind, rewind_files

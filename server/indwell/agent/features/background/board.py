@@ -13,9 +13,9 @@ import msgspec
 
 from indwell.agent.core.events import BackgroundCommand, CommandsChanged, Event, Notice
 from indwell.agent.features.background.output import Output
+from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError
 from indwell.files.private import append_own
-from indwell.policy.approvals import short_line
 from indwell.sandbox import Finished
 from indwell.tools.base import Outcome, Run, ToolContext
 from indwell.tools.commands.command_output import ending_figure, ending_words

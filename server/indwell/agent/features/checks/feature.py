@@ -28,7 +28,6 @@ from indwell.agent.features.checks.new_problems import (
 from indwell.agent.features.checks.run_check import run_check
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.recorded_changes import changed_marks
-from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.errors import ToolError
@@ -143,7 +142,7 @@ async def _new_problems(
     if known is None or not known.reports:
         return {}
     found = await asyncio.to_thread(state.untold, shown_of(session, state, known))
-    words = await hidden(session, told_words(found, lambda path: _named(session, path)))
+    words = await session.hidden(told_words(found, lambda path: _named(session, path)))
     return {edited[-1].id: words} if words else {}
 
 
@@ -169,7 +168,7 @@ async def _goes_on(gate: CheckGate, moment: Moment[Session]) -> bool:
     for by, errors in found.items():
         output = next((ran.output for _, ran in gate.kept.values() if ran.output), "")
         lines = listed(errors, lambda path: _named(session, path), output)
-        words = await hidden(session, "\n".join(lines))
+        words = await session.hidden("\n".join(lines))
         about = {"check": by, "state": "failing"}
         blocks.append(inject("diagnostics", words, turn=turn.number, attributes=about))
     session.conversation = talk.queue(session.conversation, blocks)

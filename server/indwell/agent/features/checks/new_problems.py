@@ -24,7 +24,6 @@ from indwell.agent.features.checks.gate import (
 from indwell.agent.features.checks.run_check import run_check
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.recorded_changes import changed_marks
-from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
 from indwell.context.attachments import Problem
 from indwell.context.injections import inject
@@ -208,7 +207,7 @@ async def look_back(gate: CheckGate, session: Session, state: TurnGate, emit: Li
             is_sure = is_sure and (was_read or not ran.problems)
     proven = state.proven(await asyncio.to_thread(changed_marks, session, state.turn))
     seen = seen.union(*proven.values())
-    names = (await hidden(session, quoted(check.name)) for check in proven)
+    names = (await session.hidden(quoted(check.name)) for check in proven)
     left = tuple(path for path in paths if path not in seen)
     state.found, state.n_seen = found, state.n_edits
     n_errors = sum(len(errors_of(new)) for new in found.values())

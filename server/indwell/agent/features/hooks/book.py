@@ -33,7 +33,8 @@ from indwell.agent.permission.decision import (
     put_question,
     still_allowed,
 )
-from indwell.policy.approvals import Reply, Said, question_for, short_line
+from indwell.context.untrusted_text import short_line
+from indwell.policy.approvals import Reply, Said, question_for
 from indwell.policy.call_facts import Allow, Ask, Decision, Deny, may_stand, rule_of
 from indwell.policy.decide import decide, judged
 from indwell.policy.rules import NOTHING_MORE, Widening

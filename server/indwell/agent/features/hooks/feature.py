@@ -29,12 +29,11 @@ from indwell.agent.features.hooks.hook_io import (
 from indwell.agent.features.hooks.hook_io import EditAppliedPayload as Edited
 from indwell.agent.features.hooks.run import HooksVerdict, run_hooks, tell_late
 from indwell.agent.permission.call_facts import display
-from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
+from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError, UserError
 from indwell.messages import Text, ToolUse
-from indwell.policy.approvals import short_line
 from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
 from indwell.tools.base import Call, Outcome
@@ -174,7 +173,7 @@ async def _after_edit(  # noqa: PLR0917 - as in the slot
         tool=use.name,
         path=display(session, str(change.path)),
         file=str(change.path),
-        diff=await hidden(session, cut(edit.diff)),
+        diff=await session.hidden(cut(edit.diff)),
         created=edit.created,
     )
     verdict = await run_hooks(book, session, turn, payload, emit, tool=use.name, tool_use_id=use.id)
@@ -225,7 +224,7 @@ async def _at_end(
         **_about(session, number),
         ending=ending,
         message=message,
-        answer=await hidden(session, cut(turn.answer)),
+        answer=await session.hidden(cut(turn.answer)),
         files=tuple(files)[:MOST_FILES],
         again=book.asked_in == number,
     )

@@ -42,12 +42,11 @@ from indwell.agent.features.hooks.hook_io import (
 )
 from indwell.agent.permission.decision import Permit
 from indwell.agent.permission.recorded_changes import around, command_turn, is_accepted
-from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
+from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError
 from indwell.messages import Text
-from indwell.policy.approvals import short_line
 from indwell.policy.rules import Widening
 from indwell.review.hunk import Actor
 from indwell.sandbox import Finished, spawn
@@ -273,9 +272,9 @@ async def _outcome(session: Session, timeout_s: float, finished: Finished) -> Ho
         finished.exit_code, without_escapes(finished.output), without_escapes(errors)
     )
     return HookOutcome(
-        add=await hidden(session, outcome.add),
-        block=_cut(await hidden(session, outcome.block)),
-        problem=short_line(await hidden(session, outcome.problem), _PROBLEM),
+        add=await session.hidden(outcome.add),
+        block=_cut(await session.hidden(outcome.block)),
+        problem=short_line(await session.hidden(outcome.problem), _PROBLEM),
     )
 
 

@@ -17,13 +17,12 @@ from indwell.agent.core.events import Notice
 from indwell.agent.core.feature import Feature, Moment, Reminder
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
-from indwell.agent.permission.redaction import hidden
 from indwell.context.conversation import Conversation, sent_texts, state_of
 from indwell.context.injections import inject
+from indwell.context.untrusted_text import one_line
 from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Text
-from indwell.policy.approvals import one_line
 from indwell.prompt.instruction_files import FILE_NAME
 from indwell.prompt.reminders import (
     LIMIT,
@@ -174,7 +173,7 @@ class Instructions:
     async def _blocks(self, moment: Moment[Session], _prompt: Prompt) -> tuple[Text, ...]:
         """Return the instructions of the project itself."""
         session = moment.session
-        text = await hidden(session, await self._own())
+        text = await session.hidden(await self._own())
         if not text:
             return ()
         limit = limit_of(session.conversation.config.window)
@@ -187,7 +186,7 @@ class Instructions:
         found = await self._of_folders((*session.seen.paths(), *_marked(session)), known)
         blocks: tuple[Text, ...] = ()
         if found.texts != before.texts:
-            texts = [one._replace(text=await hidden(session, one.text)) for one in found.texts]
+            texts = [one._replace(text=await session.hidden(one.text)) for one in found.texts]
             blocks = instruction_blocks(
                 session.conversation, FoundInstructions(tuple(texts)), turn=moment.turn
             )

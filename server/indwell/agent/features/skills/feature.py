@@ -13,15 +13,14 @@ from indwell.agent.core.events import Notice
 from indwell.agent.core.feature import Feature, Moment, Reminder
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
-from indwell.agent.permission.redaction import hidden
 from indwell.bounds.rules import ReadableFolders
 from indwell.context import conversation as talk
 from indwell.context.conversation import Conversation
 from indwell.context.injections import Frame, Kind, framed, inject
+from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError, UserError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text, ToolResult, ToolUse
-from indwell.policy.approvals import short_line
 from indwell.skills.skill import (
     BODY_CHARACTERS,
     FILE_NAME,
@@ -359,7 +358,7 @@ async def _called(shelf: Shelf, session: Session, words: str, turn: int) -> tupl
         raise UserError(f"the skill {wanted.name!r} cannot be loaded: {error}") from error
     kind: Kind = "skill" if skill.origin == "workspace" else "own_skill"
     attributes = {"name": skill.name, "from": skill.origin}
-    return (inject(kind, await hidden(session, text), turn=turn, attributes=attributes),)
+    return (inject(kind, await session.hidden(text), turn=turn, attributes=attributes),)
 
 
 def _loaded(conversation: Conversation) -> Iterator[str]:

@@ -9,6 +9,7 @@ from indwell import skills as package
 from indwell.agent.features.skills.feature import Content, FoundSkills
 from indwell.bounds.rules import UNREADABLE, Trust
 from indwell.bounds.secrets import visible_place
+from indwell.context.untrusted_text import one_line
 from indwell.errors import ToolError, UserError
 from indwell.files.listing import list_folder
 from indwell.files.reading import read_bytes
@@ -16,7 +17,6 @@ from indwell.files.spelling import quoted
 from indwell.files.system.access import why_foreign
 from indwell.files.watch.file_watch import FolderWatch
 from indwell.files.watch.tree import names_in
-from indwell.policy.approvals import one_line
 from indwell.policy.paths import is_beneath
 from indwell.settings.model import Settings
 from indwell.skills.front_matter import BadFrontMatter

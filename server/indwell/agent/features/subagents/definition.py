@@ -12,9 +12,8 @@ import msgspec
 
 from indwell.agent.core import events
 from indwell.context.tokens import estimate_tokens
-from indwell.context.untrusted_text import neutralise
+from indwell.context.untrusted_text import neutralise, short_line
 from indwell.lazy_pattern import lazy_pattern
-from indwell.policy.approvals import short_line
 from indwell.skills.front_matter import BadFrontMatter, read_document
 
 MOST_BODY = 16_000  # characters of its instructions, as many as of an instruction file

@@ -39,12 +39,11 @@ from indwell.agent.features.subagents.definition import (
     next_name,
     subject,
 )
-from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
+from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError
 from indwell.messages import Text
-from indwell.policy.approvals import short_line
 from indwell.sessions.audit_trail import DONE
 from indwell.sessions.records import CallEnded, Decided, Intent, Record
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
@@ -332,7 +331,7 @@ class SubagentListing:
 
 async def _blocks(session: Session, turn: int, lines: tuple[str, ...]) -> tuple[Text, ...]:
     if lines:
-        words = await hidden(session, "\n".join((_OF_FOLDER, *lines)))
+        words = await session.hidden("\n".join((_OF_FOLDER, *lines)))
         return (inject("agent_list", words, turn=turn, attributes=_FROM),)
     newest, _ = talk.sent_texts(session.conversation)
     if "agent_list" in newest:
