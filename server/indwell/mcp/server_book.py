@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from indwell.bounds.folder_trust import FolderTrust
+from indwell.context.untrusted_text import one_line
 from indwell.errors import ToolError, UserError
 from indwell.files.reading import read_bytes
 from indwell.files.system.access import why_foreign
 from indwell.mcp.definition import HttpServer, ServerDefinition, StdioServer
 from indwell.mcp.server_files import MOST_FILE_B, PROJECT_FILES, own_servers, project_servers
-from indwell.policy.approvals import one_line
 from indwell.policy.file_rules import project_files
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.credentials import redacted

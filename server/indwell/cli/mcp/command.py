@@ -13,6 +13,7 @@ import msgspec
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, yes_or_no
+from indwell.context.untrusted_text import one_line, visible
 from indwell.errors import UserError
 from indwell.mcp.definition import HttpServer
 from indwell.mcp.server_book import (
@@ -23,7 +24,6 @@ from indwell.mcp.server_book import (
     question_about,
     server_named,
 )
-from indwell.policy.approvals import one_line, visible
 from indwell.service.mcp_servers import add_server, remove_server, why_unasked
 from indwell.service.user_settings import read_settings
 from indwell.settings.credentials import redacted
