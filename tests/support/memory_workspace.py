@@ -19,6 +19,7 @@ from indwell.workspace.encoding.decoding import nothing_declared
 from indwell.workspace.large import Large
 from indwell.workspace.line_index import index_of
 from indwell.workspace.paths import display, folder_said, missing, parse, respelled
+from indwell.workspace.text import LineEnd
 
 ROOT = Path("/workspace")
 
@@ -149,6 +150,11 @@ class MemoryWorkspace:
             after=text,
             stamp=TextStamp(digest(text), self._versions.get(path)),
         )
+
+    async def line_end(self, path: Path, text: str) -> LineEnd:
+        """Return LF: this folder has no convention."""
+        del path, text
+        return "\n"
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
         """Keep it in ``kept``."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.workspace.encoding.editorconfig import LIMIT_B, charset_of, matches
+from indwell.workspace.encoding.editorconfig import LIMIT_B, matches, setting_of
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_a_pattern_means_what_editorconfig_says(pattern, path, fits) -> None:
 
 def test_the_innermost_file_that_says_something_counts_and_a_root_ends_the_search() -> None:
     outer = ("a/b/x.py", "[*]\ncharset = latin1\n")
-    assert charset_of([("x.py", "[*.js]\ncharset=utf-8\n"), outer]) == "latin1"
-    assert charset_of([("x.py", "[*.py]\ncharset = UTF-8\n[x.*]\ncharset=utf-16le"), outer]) == (
-        "utf-16le"
-    )
-    assert charset_of([("x.py", "root = true\n[*]\nindent_size = 2\n"), outer]) is None
-    assert charset_of([("x.py", "[*]\ncharset = unset\n"), outer]) is None
-    assert charset_of([("x.py", "# [*]\n;charset=latin1\n"), outer]) == "latin1"
-    assert charset_of([]) is None
+    assert setting_of("charset", [("x.py", "[*.js]\ncharset=utf-8\n"), outer]) == "latin1"
+    assert setting_of(
+        "charset", [("x.py", "[*.py]\ncharset = UTF-8\n[x.*]\ncharset=utf-16le"), outer]
+    ) == ("utf-16le")
+    assert setting_of("charset", [("x.py", "root = true\n[*]\nindent_size = 2\n"), outer]) is None
+    assert setting_of("charset", [("x.py", "[*]\ncharset = unset\n"), outer]) is None
+    assert setting_of("charset", [("x.py", "# [*]\n;charset=latin1\n"), outer]) == "latin1"
+    assert setting_of("charset", []) is None
 
 
 @given(st.text("ab/*?", max_size=8), st.text("ab/", max_size=8))
@@ -87,12 +87,12 @@ def test_no_pattern_takes_long(pattern: str) -> None:
     n_sections = LIMIT_B // (len(pattern) + 20)
     hostile = f"[{pattern}]\ncharset=latin1\n" * n_sections
     begun = time.process_time()
-    assert charset_of([("module_of_tests/" * 200 + "b.c" * 50, hostile)] * 500) is None
+    assert setting_of("charset", [("module_of_tests/" * 200 + "b.c" * 50, hostile)] * 500) is None
     assert time.process_time() - begun < 2  # seconds; the old way took years
 
 
 def test_files_after_too_much_text_are_not_read() -> None:
     outer = ("a/x.py", "[*]\ncharset = latin1\n")
     inner = ("x.py", "#" * (LIMIT_B - 100))
-    assert charset_of([inner, outer]) == "latin1"
-    assert charset_of([inner, inner, outer]) is None
+    assert setting_of("charset", [inner, outer]) == "latin1"
+    assert setting_of("charset", [inner, inner, outer]) is None

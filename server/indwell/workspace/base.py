@@ -15,7 +15,7 @@ from typing import Literal, Protocol, TypeVar
 import msgspec
 
 from indwell.workspace.large import Large
-from indwell.workspace.text import in_pieces
+from indwell.workspace.text import LineEnd, in_pieces
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -156,6 +156,10 @@ class Workspace(Protocol):
             EditRefused: The file exists although ``base`` is None, or the editor rejected the edit.
                 The user's text is unchanged.
         """
+        ...
+
+    async def line_end(self, path: Path, text: str) -> LineEnd:
+        """Return the line ending that ``text`` gets in a new file at ``path``."""
         ...
 
     async def keep(self, snapshot: Snapshot) -> Path | None:

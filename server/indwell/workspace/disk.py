@@ -35,9 +35,10 @@ from indwell.workspace.encoding.decoding import decode
 from indwell.workspace.encoding.editorconfig import charset_at
 from indwell.workspace.encoding.rewriting import created, rewritten
 from indwell.workspace.large import LARGE_B, Large
+from indwell.workspace.line_ends import line_end_for
 from indwell.workspace.line_index import LineIndex, index_of
 from indwell.workspace.paths import display, folder_said, not_found, parse, respelled
-from indwell.workspace.text import SNIFF_B, Decoded, binary_kind, picture_type, wide_mark
+from indwell.workspace.text import SNIFF_B, Decoded, LineEnd, binary_kind, picture_type, wide_mark
 
 _KEPT_GUESSES = 1_000  # how many guessed encodings are remembered
 T = TypeVar("T")
@@ -107,6 +108,10 @@ class DiskWorkspace:
                 lambda: self._large.splice(path, change, lambda: self._charset(path), stopping),
                 stopping,
             )
+
+    async def line_end(self, path: Path, text: str) -> LineEnd:
+        """Choose the line ending of a new file; see ``Workspace``."""
+        return await asyncio.to_thread(line_end_for, path, text, self.roots)
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
         """Keep the bytes if they still equal the text, else UTF-8 text; see ``Workspace``."""

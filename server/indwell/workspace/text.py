@@ -12,6 +12,7 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 
 Errors: TypeAlias = Literal["strict", "surrogateescape", "surrogatepass"]
+LineEnd: TypeAlias = Literal["\n", "\r\n"]
 
 SNIFF_B = 8_192  # the bytes in which a NUL byte is searched, as in git
 PIECE = 1 << 18  # bytes or characters between two pauses for other threads: about 1 ms of work

@@ -375,7 +375,7 @@ class RecordedWorkspace:
         self.roots, self.watch, self.resolve = inner.roots, inner.watch, inner.resolve
         self.read, self.within, self.keep = inner.read, inner.within, inner.keep
         self.noting, self.unsaved, self.settle = inner.noting, inner.unsaved, inner.settle
-        self.late_edits = inner.late_edits
+        self.line_end, self.late_edits = inner.line_end, inner.late_edits
         self.changed_under_buffers = inner.changed_under_buffers
         self._ledger = ledger
         self._actor = actor

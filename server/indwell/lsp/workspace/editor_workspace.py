@@ -31,6 +31,7 @@ from indwell.workspace.base import (
     digest,
 )
 from indwell.workspace.large import Large
+from indwell.workspace.text import LineEnd
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -166,6 +167,10 @@ class EditorWorkspace:
             if self._documents.at(path) is not None:
                 raise EditRefused(f"{path.name!r} is open in the editor; read_file it again")
             return await self._disk.splice(path, change, label=label)
+
+    async def line_end(self, path: Path, text: str) -> LineEnd:
+        """Like the disk's version of this method."""
+        return await self._disk.line_end(path, text)
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
         """Like the disk's version of this method."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -26,6 +27,7 @@ from indwell.tools.editing.rebase import (
 from indwell.tools.known_texts import KnownTexts
 from indwell.workspace.base import Snapshot
 from indwell.workspace.comparing.diff import unified_diff
+from indwell.workspace.line_ends import with_line_end
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown, split_lines
 
@@ -66,7 +68,7 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
     name = display(path, context.workspace.roots)
     for _ in range(TRIES):
         base, unreadable = await _base(arguments, context)
-        text = _like(base, arguments.content)
+        text = await _like(base, arguments.content, path, context)
         lines = _lines(text)
         if base is not None and base.text == text:
             kept = KEPT_ENDS if text != restored(arguments.content, base.text) else ""
@@ -103,7 +105,7 @@ async def _preview(arguments: WriteFile, context: ToolContext) -> Preview:
     path = context.resolve(arguments.path)
     name = display(path, context.workspace.roots)
     before = None if base is None else base.text
-    after = _like(base, arguments.content)
+    after = await _like(base, arguments.content, path, context)
     diff = await asyncio.to_thread(lambda: shown(unified_diff(before, after, name)))
     return Preview(diff, by_hunk=before is not None, before=before)
 
@@ -166,13 +168,16 @@ def _changed(snapshot: Snapshot, known: str, path: str, seen: KnownTexts) -> Edi
     return EditRefused(f"{words}. Write it again with this change taken in:\n{others}")
 
 
-def _like(base: Snapshot | None, content: str) -> str:
+async def _like(base: Snapshot | None, content: str, path: Path, context: ToolContext) -> str:
     """Return the new text with the line endings of a file that uses CRLF throughout.
 
-    Where the model returns escapes, it also gets their invisible characters (INJ-06).
+    A new or empty file gets the line endings that are usual in its folder. Where the model returns
+    escapes, it also gets their invisible characters (INJ-06).
     """
     content = content if base is None else restored(content, base.text)
-    if base is None or "\r" in content or "\r\n" not in base.text:
+    if base is None or not base.text:
+        return with_line_end(content, await context.workspace.line_end(path, content))
+    if "\r" in content or "\r\n" not in base.text:
         return content
     if base.text.count("\n") != base.text.count("\r\n"):
         return content

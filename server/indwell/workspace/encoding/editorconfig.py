@@ -1,4 +1,4 @@
-"""Reads the ``charset`` that .editorconfig files set for a file (editorconfig.org, 0.17).
+"""Reads what .editorconfig files set for a file (editorconfig.org, 0.17).
 
 These files come with the project and are untrusted, so a pattern does not become a regular
 expression: one pass tracks the set of places in the path that it may have reached.
@@ -27,10 +27,11 @@ _PART = lazy_pattern(
 _SET = lazy_pattern(r"(?P<first>.)-(?P<last>.)|(?P<one>.)", re.DOTALL)
 
 
-def charset_of(found: Iterable[tuple[str, str]]) -> str | None:
-    """Return the charset for one file, in lower case; None if none is set.
+def setting_of(key: str, found: Iterable[tuple[str, str]]) -> str | None:
+    """Return a setting for one file, in lower case; None if it is not set.
 
     Args:
+        key: The setting's name in lower case, such as ``charset``.
         found: For each .editorconfig, innermost first: the file's path relative to its folder, with
             slashes, and its text. Those beyond a total length are ignored.
     """
@@ -39,9 +40,9 @@ def charset_of(found: Iterable[tuple[str, str]]) -> str | None:
         room -= len(text)
         if room < 0:
             return None
-        charset, is_root = _charset_in(text, path)
-        if charset is not None:
-            return None if charset == "unset" else charset
+        setting, is_root = _setting_in(text, path, key)
+        if setting is not None:
+            return None if setting == "unset" else setting
         if is_root:
             return None
     return None
@@ -57,9 +58,9 @@ def matches(pattern: str, path: str) -> bool:
     return bool(places >> len(path))
 
 
-def _charset_in(text: str, path: str) -> tuple[str | None, bool]:
-    """Return one file's charset (the last matching section wins), and whether it is the root."""
-    charset, is_root, section = None, False, None
+def _setting_in(text: str, path: str, wanted: str) -> tuple[str | None, bool]:
+    """Return one file's setting (the last matching section wins), and whether it is the root."""
+    found, is_root, section = None, False, None
     for line in text.splitlines():
         words = line.strip()
         if words.startswith("[") and words.endswith("]"):
@@ -71,9 +72,9 @@ def _charset_in(text: str, path: str) -> tuple[str | None, bool]:
         name, setting = key.strip().lower(), value.strip().lower()
         if name == "root" and section is None:
             is_root = setting == "true"
-        elif name == "charset" and section is not None and matches(section, path):
-            charset = setting
-    return charset, is_root
+        elif name == wanted and section is not None and matches(section, path):
+            found = setting
+    return found, is_root
 
 
 def _reached(pattern: str, path: str) -> int:
@@ -147,13 +148,22 @@ def _in_set(marks: Mapping[str, int], body: str, every: int) -> int:
 
 def charset_at(path: Path, roots: Sequence[Path]) -> str | None:
     """Return the charset of ``path`` by the files from its folder up to the root; None if unset."""
+    return setting_of("charset", above(path, roots, ".editorconfig"))
+
+
+def above(path: Path, roots: Sequence[Path], name: str) -> list[tuple[str, str]]:
+    """Read the files ``name`` from the folder of ``path`` up to the root, innermost first.
+
+    Returns:
+        For each file that can be read: ``path`` relative to its folder, with slashes, and its text.
+    """
     found: list[tuple[str, str]] = []
     for folder in path.parents:
         if not any(folder == root or root in folder.parents for root in roots):
             break
         try:
-            data = read_bytes(folder / ".editorconfig", roots, LIMIT_B)
+            data = read_bytes(folder / name, roots, LIMIT_B)
         except ToolError:  # missing or unreadable
             continue
         found.append((path.relative_to(folder).as_posix(), data.decode("utf-8", "replace")))
-    return charset_of(found)
+    return found

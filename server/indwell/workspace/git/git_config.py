@@ -67,7 +67,7 @@ def executing(text: str) -> Executing:
     if not lines:
         return Executing()
     # Both readings, because they differ if a value continues on the next line.
-    found = dict.fromkeys((*_entries(text), *_entries(re.sub(r"\\\r?\n", "", text))))
+    found = dict.fromkeys((*entries(text), *entries(re.sub(r"\\\r?\n", "", text))))
     return Executing(
         lines=tuple(lines),
         hooks=tuple(value for name, key, value in found if (name, key) == ("core", "hookspath")),
@@ -98,7 +98,7 @@ def value_of(written: str) -> str:
     return "".join(kept) if text.endswith('"') else "".join(kept).rstrip()
 
 
-def _entries(text: str) -> Iterator[tuple[str, str, str]]:
+def entries(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield section, key and value of each line, also after a section header on the same line."""
     section = ""
     for raw in text.removeprefix("\ufeff").split("\n"):
