@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.errors import BadReply, NotAuthorised, ProviderError, RequestRejected, Unreachable
+from indwell.providers.discovery import AT_ONCE
 from indwell.providers.fetch import MOST_VALUES, decoded
 from indwell.providers.listing import list_models
 from indwell.providers.offered_models import MAX_MODELS, TRAINED, OfferedModel
-from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, raw, refuse
-from support.model_server import answering, listed
+from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, Seen, raw, refuse
+from support.model_server import answering, listed, page, with_gets
 
 KEY = "sk-canary-7e2"
 
@@ -38,6 +39,21 @@ async def test_ollama_is_asked_about_each_model() -> None:
     assert models == tuple(OfferedModel(name, 32_768, tools=True, source=TRAINED) for name in "ab")
     asked = [(one.path, json.loads(one.raw)) for one in seen[1:]]
     assert sorted(asked, key=str) == [("/api/show", {"model": name}) for name in "ab"]
+
+
+async def test_a_server_that_says_nothing_of_its_models_holds_the_list_up_once() -> None:
+    told = {"model_info": {"x.context_length": 32_768}}
+
+    def script(seen: Seen) -> Answer:
+        if seen.path == "/v1/models":
+            return page(listed(*(f"m{number:02}" for number in range(40)), owned_by="library"))
+        return page(told) if json.loads(seen.raw) == {"model": "m00"} else Answer((HANG,))
+
+    models, seen = await offered(with_gets(script), timeout_s=0.5)
+    assert models[0] == OfferedModel("m00", 32_768, source=TRAINED)
+    assert models[1:] == tuple(OfferedModel(f"m{number:02}") for number in range(1, 40))
+    # As many as are asked about at once, and one more after the answer.
+    assert len(seen) == 1 + AT_ONCE + 1
 
 
 async def test_lm_studio_and_llama_cpp_say_more_elsewhere() -> None:

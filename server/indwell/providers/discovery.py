@@ -80,7 +80,7 @@ async def _look(
                 return None  # something else listens there
             owned_by = owners(answer)
             server = _server(row, models)
-            server = _server(row, await enriched(fetcher, models, owned_by))
+            server = _server(row, await enriched(fetcher, models, owned_by, timeout_s))
             if "library" in owned_by:
                 warning = await _small_context(fetcher, server.models, environment)
                 server = msgspec.structs.replace(server, warning=warning)
@@ -133,38 +133,48 @@ AT_ONCE = 8
 
 
 async def enriched(
-    fetcher: Fetcher, models: tuple[OfferedModel, ...], owned_by: frozenset[str]
+    fetcher: Fetcher,
+    models: tuple[OfferedModel, ...],
+    owned_by: frozenset[str],
+    timeout_s: float,
 ) -> tuple[OfferedModel, ...]:
-    """Return ``models`` with facts from other pages of their local server; best effort."""
+    """Return ``models`` with facts from other pages of their local server; best effort.
+
+    Args:
+        fetcher: Asks the server.
+        models: The models of its list.
+        owned_by: Their owners, which tell the kind of server.
+        timeout_s: Seconds for all of it; the facts that came until then count.
+    """
+    told = [*models]
     try:
-        if "library" in owned_by:  # Ollama's name for it
-            return await _asked_one_by_one(fetcher, models)
-        if "organization_owner" in owned_by:  # LM Studio's name for it
-            told = parse_models(await fetcher.get("/api/v0/models", at_root=True)) or ()
-            by_name = {model.name: model for model in told}
-            return tuple(by_name.get(model.name, model) for model in models)
-        if "llamacpp" in owned_by:
-            return _with_running_window(await fetcher.get("/props", at_root=True), models)
-    except ProviderError:
-        return models  # an older server, or a gateway in front: use the plain list
-    return models
+        async with asyncio.timeout(timeout_s):
+            if "library" in owned_by:  # Ollama's name for it
+                await _ask_one_by_one(fetcher, told)
+            elif "organization_owner" in owned_by:  # LM Studio's name for it
+                page = parse_models(await fetcher.get("/api/v0/models", at_root=True)) or ()
+                by_name = {model.name: model for model in page}
+                return tuple(by_name.get(model.name, model) for model in models)
+            elif "llamacpp" in owned_by:
+                return _with_running_window(await fetcher.get("/props", at_root=True), models)
+    except (ProviderError, TimeoutError):
+        pass  # an older server, a slow one, or a gateway in front
+    return tuple(told)
 
 
-async def _asked_one_by_one(
-    fetcher: Fetcher, models: tuple[OfferedModel, ...]
-) -> tuple[OfferedModel, ...]:
+async def _ask_one_by_one(fetcher: Fetcher, told: list[OfferedModel]) -> None:
+    """Put the facts of each model in the place of the model, as they come."""
     limit = asyncio.Semaphore(AT_ONCE)
 
-    async def ask(model: OfferedModel) -> OfferedModel:
+    async def ask(at: int) -> None:
         async with limit:
             try:
-                shown = await fetcher.post("/api/show", {"model": model.name}, at_root=True)
+                shown = await fetcher.post("/api/show", {"model": told[at].name}, at_root=True)
             except ProviderError:
-                return model
-        return ollama_facts(model, shown)
+                return
+        told[at] = ollama_facts(told[at], shown)
 
-    asked = await asyncio.gather(*(ask(model) for model in models[:N_SHOWN]))
-    return (*asked, *models[N_SHOWN:])
+    await asyncio.gather(*(ask(at) for at in range(min(N_SHOWN, len(told)))))
 
 
 def _with_running_window(

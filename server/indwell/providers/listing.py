@@ -16,7 +16,7 @@ from indwell.providers.catalogue import row_of
 from indwell.providers.discovery import enriched
 from indwell.providers.endpoint import NO_EXTRAS, OPENAI_URL, Extras
 from indwell.providers.facts import facts_for
-from indwell.providers.fetch import Fetcher, fetching
+from indwell.providers.fetch import Fetcher, fetching, unreachable
 from indwell.providers.offered_models import (
     OfferedModel,
     litellm_facts,
@@ -25,7 +25,7 @@ from indwell.providers.offered_models import (
     running_contexts,
 )
 
-LIST_S = 15.0  # seconds; OpenRouter's list comes within two, but a gateway may ask others first
+LIST_S = 10.0  # seconds; OpenRouter's list comes within two, but a gateway may ask others first
 
 
 async def list_models(
@@ -40,7 +40,8 @@ async def list_models(
     Args:
         base_url: The address of the API; None means OpenAI itself.
         key: The key for its origin.
-        timeout_s: Seconds for each request; there are up to three in sequence.
+        timeout_s: Seconds for the whole listing; facts of single models that come later are left
+            out.
         extras: Headers, parameters and a proxy of the user's own.
 
     Raises:
@@ -49,19 +50,29 @@ async def list_models(
     """
     url = base_url or OPENAI_URL
     async with fetching(url, key, timeout_s=timeout_s, extras=extras) as fetcher:
-        row = row_of(url)
-        if row is not None and row.key_path and key:
-            await fetcher.get(row.key_path)  # needs a valid key, unlike its public list of models
-        answer = await fetcher.get("/models")
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + timeout_s
+        try:
+            async with asyncio.timeout_at(deadline):
+                answer = await _list(fetcher, url, has_key=bool(key))
+        except TimeoutError as error:  # each request came in time, but not all of them
+            raise unreachable(error, fetcher.address) from error
         # In a thread, because a list may have thousands of entries.
         models = await asyncio.to_thread(parse_models, answer)
         if models is None:
             raise BadReply(
                 f"{fetcher.address} did not answer with a list of models; check the address"
             )
-        models = await enriched(fetcher, models, owners(answer))
+        models = await enriched(fetcher, models, owners(answer), deadline - clock())
     with_facts = await asyncio.to_thread(_with_facts, models, url)
     return tuple(sorted(with_facts, key=lambda model: model.name.lower()))
+
+
+async def _list(fetcher: Fetcher, url: str, *, has_key: bool) -> object:
+    row = row_of(url)
+    if row is not None and row.key_path and has_key:
+        await fetcher.get(row.key_path)  # needs a valid key, unlike its public list of models
+    return await fetcher.get("/models")
 
 
 async def told_of(
@@ -94,7 +105,7 @@ async def told_of(
         listed = await asyncio.to_thread(parse_models, answer) or ()
         one = next((one for one in listed if one.name == model), OfferedModel(model))
         owned_by = owners(answer)
-        one = (await enriched(fetcher, (one,), owned_by))[0]
+        one = (await enriched(fetcher, (one,), owned_by, timeout_s))[0]
         if "library" in owned_by:
             return await _as_ollama_runs_it(fetcher, one)
         row = row_of(url)
