@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from agent.test_approvals_hold import meddle
-from indwell.agent.permission.call_facts import planted
-from indwell.policy.call_facts import NO_FILE
+from indwell.agent.permission.call_facts import MOST_LOOKED_UP, planted, with_batch_files
+from indwell.policy.call_facts import NO_FILE, Allow, Ask, CallFacts, Policy
 from indwell.policy.commands.verdict import CommandPart
+from indwell.policy.decide import decide
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
@@ -63,6 +65,16 @@ def test_permission_for_a_virtual_environments_python_is_bound_to_the_link_targe
     ((_, after),) = planted(of("python9", "-m", "x"), [work])
     assert NO_FILE not in {before, after}
     assert before != after
+
+
+async def test_of_more_words_than_are_looked_up_each_counts_as_a_batch_file() -> None:
+    rules = SimpleNamespace(policy=Policy("auto", roots=("C:\\work",), language="powershell"))
+    session = SimpleNamespace(parts=SimpleNamespace(workspace=SimpleNamespace(roots=())))
+    words = " ".join(f"a{number}" for number in range(MOST_LOOKED_UP))
+    asked = CallFacts("bash", "run", command=f"echo {words}; rg 'a&calc'", cwd="C:\\work")
+    found = await with_batch_files(session, rules, asked)
+    assert isinstance(decide(asked, rules.policy), Allow)
+    assert isinstance(decide(found, rules.policy), Ask)
 
 
 async def test_a_permission_names_the_workspace_program_and_ends_when_the_program_changes(

@@ -17,6 +17,7 @@ from indwell.errors import ToolError
 from indwell.sandbox import BACKGROUND, CommandLimits, Finished, run_program, spawn
 from indwell.sandbox.environment import program_in
 from indwell.sandbox.leftovers import Pause, is_alive
+from indwell.sandbox.starting import batch_files
 
 pytestmark = pytest.mark.timeout(120)
 LONG_S = 60.0
@@ -197,6 +198,19 @@ async def test_a_batch_file_is_found_and_gets_its_words(tmp_path) -> None:
         ["show", *words], cwd=tmp_path, timeout_s=LONG_S, env={"PATH": str(tools)}
     )
     assert (finished.exit_code, finished.output) == (0, f"{words}\r\n")
+
+
+def test_the_first_program_on_path_says_whether_a_bare_name_is_a_batch_file(
+    tmp_path, monkeypatch
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for place in (first / "one.cmd", first / "two.exe", second / "one.exe", second / "two.bat"):
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(b"")
+    monkeypatch.setenv("PATH", f"{first};{second}")
+    assert batch_files(("ONE", "two", "three"), ()) == ("one",)
+    # PATH lacks the workspace's folders when a command runs unconfined.
+    assert batch_files(("one", "two"), (first,)) == ("one", "two")
 
 
 def test_a_process_is_known_to_be_alive_until_its_end() -> None:

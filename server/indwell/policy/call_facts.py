@@ -45,6 +45,7 @@ class CallFacts(msgspec.Struct, frozen=True):
         unknown: Unlisted dot names at the root of a repository in the workspace; the file to be
             changed is one of them or lies beneath one.
         is_private: The workspace is a home folder, and a file lies where programs keep keys.
+        batch_files: Words of the command, in lower case, that name batch files on PATH (Windows).
         keeps: For whom the call would remember something beyond the session, such as
             ``for you``; empty if it remembers nothing.
         background: The command keeps running after the call has ended.
@@ -68,6 +69,7 @@ class CallFacts(msgspec.Struct, frozen=True):
     background: bool = False
     unknown: tuple[str, ...] = ()
     is_private: bool = False
+    batch_files: tuple[str, ...] = ()
 
 
 class Allow(msgspec.Struct, frozen=True):

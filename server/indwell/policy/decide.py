@@ -331,6 +331,7 @@ def _situation(asked: CallFacts, policy: Policy) -> Situation:
         restricted=policy.restricted,
         harmless=policy.harmless,
         repository_roots=policy.repository_roots,
+        batch_files=asked.batch_files,
     )
     return situation if policy.language == "bash" else situation.in_powershell()
 

@@ -12,13 +12,13 @@ import errno
 import subprocess
 import sys
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Protocol
 
 from indwell.errors import ToolError
 from indwell.files.spelling import quoted
-from indwell.sandbox.environment import program_in, raw
+from indwell.sandbox.environment import commands_path, path_without, program_in, raw
 
 
 class StartedProgram(Protocol):
@@ -85,6 +85,20 @@ if sys.platform == "win32":
             threading.Thread(target=wait, daemon=True, name="indwell-wait").start()
             return await code
 
+    def batch_files(words: Iterable[str], never_in: Sequence[Path]) -> tuple[str, ...]:
+        """Return the words, in lower case, that name batch files on PATH; blocks.
+
+        Args:
+            words: Bare names of programs.
+            never_in: Folders that PATH may lack when the command runs.
+        """
+        paths = dict.fromkeys((commands_path(), path_without(never_in)))
+        return tuple(
+            word.lower()
+            for word in words
+            if any(is_batch_file(program_in(word, path) or "") for path in paths)
+        )
+
     async def start_plainly(
         argv: Sequence[str],
         *,
@@ -130,6 +144,11 @@ if sys.platform == "win32":
 
 else:
     HIDDEN = 0
+
+    def batch_files(words: Iterable[str], never_in: Sequence[Path]) -> tuple[str, ...]:
+        """Return nothing: only Windows has batch files."""
+        del words, never_in
+        return ()
 
     async def start_plainly(
         argv: Sequence[str],

@@ -21,10 +21,12 @@ from indwell.files.spelling import relative, slashed
 from indwell.policy.call_facts import NO_FILE, CallFacts
 from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.verdict import CommandPart
+from indwell.policy.decide import judged
 from indwell.policy.file_rules import MOST_SCRIPTS, Bound, bound_files
 from indwell.policy.guarded_paths import BARE, is_obeyed_by_git
 from indwell.policy.paths import is_at_root_unknown
 from indwell.sandbox.environment import program_within
+from indwell.sandbox.starting import batch_files
 from indwell.tools.base import ToolFacts
 from indwell.workspace.paths import parse
 
@@ -96,6 +98,20 @@ async def with_scripts(session: Session, rules: Rules, asked: CallFacts) -> Call
     bound = tuple((display(session, name), digest) for name, digest in programs)
     names = tuple(name for name, _ in bound)
     return msgspec.structs.replace(asked, scripts=(*scripts, *bound), programs=names)
+
+
+async def with_batch_files(session: Session, rules: Rules, asked: CallFacts) -> CallFacts:
+    """The facts with the programs of a command that are batch files.
+
+    Only PowerShell starts ``rg.cmd`` for ``rg``; for bash a batch file has its full name.
+    """
+    if asked.effect != "run" or rules.policy.language != "powershell":
+        return asked
+    words = _bare_words(judged(asked, rules.policy).parts)
+    if len(words) > MOST_LOOKED_UP:  # so each could be one
+        return msgspec.structs.replace(asked, batch_files=tuple(word.lower() for word in words))
+    found = await asyncio.to_thread(batch_files, words, session.parts.workspace.roots)
+    return msgspec.structs.replace(asked, batch_files=found)
 
 
 def display(session: Session, path: str) -> str:
@@ -184,9 +200,12 @@ def planted(parts: Iterable[CommandPart], roots: Sequence[Path]) -> tuple[tuple[
     PATH may name an activated environment in the workspace. A sandboxed command could plant a
     ``git`` there, which would later run with all rights of the user.
     """
-    words = dict.fromkeys(word for part in parts for word in part.words if _is_bare(word))
-    found = (program_within(word, roots) for word in tuple(words)[:MOST_LOOKED_UP])
+    found = (program_within(word, roots) for word in _bare_words(parts)[:MOST_LOOKED_UP])
     return tuple((str(path), _program_digest(path, roots)) for path in found if path is not None)
+
+
+def _bare_words(parts: Iterable[CommandPart]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for part in parts for word in part.words if _is_bare(word)))
 
 
 def _is_bare(word: str) -> bool:

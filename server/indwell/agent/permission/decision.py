@@ -19,7 +19,7 @@ import msgspec
 
 from indwell.agent.core.events import Listener, PermissionAnswered, PermissionAsked
 from indwell.agent.core.session import Session
-from indwell.agent.permission.call_facts import call_facts, with_scripts
+from indwell.agent.permission.call_facts import call_facts, with_batch_files, with_scripts
 from indwell.bounds.rules import Rules
 from indwell.errors import ToolError
 from indwell.policy.approvals import UNHELD, Chosen, Question, Reply
@@ -340,6 +340,7 @@ async def _by_policy(
     policy = rules.policy
     if asked.effect == "run" and not policy.writes_confined:
         policy = await asyncio.to_thread(_with_disk, rules)
+    asked = await with_batch_files(session, rules, asked)
     decision = decide(asked, policy)
     if with_files or _binds_to_files(decision):
         asked = await with_scripts(session, rules, asked)

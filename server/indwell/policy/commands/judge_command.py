@@ -84,6 +84,8 @@ class Judging:
         use = self._use_of(words, one, self._situation)
         if found := elsewhere(words, one.folders, self._situation):
             return forbidden if forbidden and found.decision == "ask" else found
+        if not forbidden and (found := read_again(words, self._situation)):
+            return found
         inner = [self._command(each, one, depth + 1) for each in use.inner]
         is_opaque = use.kind in _OPAQUE
         if forbidden:  # a pattern asks about the wrapper; another may deny its command
@@ -351,6 +353,36 @@ def elsewhere(
     if others and (not places or any(could_be_beneath(path, others) for path in paths)):
         reason = "git would obey the settings of a repository that nobody was asked about"
         return ask("repository", reason)
+    return None
+
+
+_OF_CMD = lazy_pattern(r"[&|<>^%\"!\r\n]")
+"""Characters that mean something to ``cmd.exe``; within quotes some of them still do."""
+
+
+def read_again(words: Sequence[Word], situation: Situation) -> PartFinding | None:
+    """Return why a batch file of Windows needs a question: ``cmd.exe`` reads its words once more.
+
+    Args:
+        words: The words of a command.
+        situation: Which names are batch files on PATH.
+    """
+    if situation.system != "win32":
+        return None
+    names = {one.lower().strip("'\"") for one in (words[0].source, words[0].text)}
+    names |= {name.replace("\\", "/").rpartition("/")[2] for name in names}
+    is_one = any(one.rstrip(". ").endswith((".bat", ".cmd")) for one in names)
+    if not (is_one or names.intersection(situation.batch_files)):
+        return None
+    for word in words[1:]:
+        found = _OF_CMD.search(word.text)
+        if found or not word.is_literal:
+            what = f"{found[0]!r} in them may start" if found else "what is in them may be"
+            return ask(
+                "batch file",
+                f"{quoted(words[0].source)} is a batch file: cmd.exe reads its words once more, "
+                f"and {what} another command",
+            )
     return None
 
 

@@ -301,6 +301,7 @@ class Situation(Grounds, frozen=True):
         repositories: Absolute folders with git settings that the user was not asked about; without
             a sandbox, git may not even read there without a question.
         restricted: Absolute folders that the user does not trust; git does not run there.
+        batch_files: Names of programs, in lower case, that are batch files on PATH.
     """
 
     rules: PatternRules = PatternRules()
@@ -308,6 +309,7 @@ class Situation(Grounds, frozen=True):
     reads_only: bool = False
     repositories: tuple[str, ...] = ()
     restricted: tuple[str, ...] = ()
+    batch_files: tuple[str, ...] = ()
 
     def in_powershell(self) -> Situation:
         """Return the situation of a PowerShell text, which has the paths of Windows."""
