@@ -19,7 +19,7 @@ from indwell.messages import Reply, Usage
 from indwell.providers.http.guard import TooLong
 from indwell.providers.http.http_client import keep_only_if_clean
 from indwell.providers.http.sse import TooManyValues, decoded
-from indwell.providers.wires.chat_reply import ChatReply, ThinkTags
+from indwell.providers.wires.chat import ChatReply, ThinkTags
 from indwell.providers.wires.dialect import Dialect, WireName
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools

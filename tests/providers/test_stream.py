@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from indwell.context.tokens import estimate_tokens, request_tokens
 from indwell.messages import Reply, ToolCall, Usage
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta, ThinkingDelta
-from indwell.providers.wires.chat_reply import ChatReply
+from indwell.providers.wires.chat import ChatReply
 from indwell.providers.wires.reply import REPEATED, period
 from support.loopback_endpoint import chunk
 from support.requests import request, user

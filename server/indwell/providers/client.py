@@ -39,7 +39,7 @@ from indwell.providers.http.guard import StreamGuard, TooLong
 from indwell.providers.http.http_client import ListenerFailed, RefusedAnswer, http_client
 from indwell.providers.http.refusals import said_in
 from indwell.providers.quirks import dialect_for
-from indwell.providers.wires.chat_reply import ChatReply
+from indwell.providers.wires.chat import ChatReply
 from indwell.providers.wires.dialect import Dialect, WireName, adapted
 from indwell.providers.wires.encoder import LAYOUTS, RequestEncoder, path_of
 from indwell.providers.wires.messages import VERSION, MessagesReply

@@ -13,12 +13,12 @@ from indwell.files.spelling import quoted
 from indwell.tools.arguments import PATHS, Given, of_struct, renamed
 from indwell.tools.base import Outcome, Preview, Tool, ToolContext, ToolFacts
 from indwell.tools.editing import edit_large
-from indwell.tools.editing.edit_results import told
 from indwell.tools.editing.rebase import (
     Collision,
     Proposal,
     allowed_part,
     check_whole,
+    edit_result,
     propose,
     with_refused,
 )
@@ -106,7 +106,7 @@ async def _run(arguments: EditFile, context: ToolContext) -> Outcome:
                 f"{name} is open in the editor, which keeps one line ending throughout a file; "
                 "nothing was changed. The user can choose another in the editor"
             )
-        return with_refused(await told(change, allowed, context, f"edited {name}"), refused)
+        return with_refused(await edit_result(change, allowed, context, f"edited {name}"), refused)
     raise EditRefused(
         f"{quoted(arguments.path)} was changed by others {TRIES} times while it was being edited; "
         "nothing was edited; read_file it again"

@@ -14,7 +14,6 @@ from indwell.files.spelling import quoted
 from indwell.tools.arguments import PATHS, of_struct, renaming
 from indwell.tools.base import Outcome, Preview, Tool, ToolContext, ToolFacts
 from indwell.tools.editing.edit import TRIES, known_text, read_known
-from indwell.tools.editing.edit_results import told
 from indwell.tools.editing.rebase import (
     CHANGED,
     Proposal,
@@ -22,6 +21,7 @@ from indwell.tools.editing.rebase import (
     allowed_part,
     check_whole,
     cut_others,
+    edit_result,
     with_refused,
 )
 from indwell.tools.known_texts import KnownTexts
@@ -92,7 +92,9 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
                 raise ToolError(f"{unreadable}; it was not replaced") from error
             raise
         did = "created" if base is None else "wrote"
-        outcome = await told(change, proposal, context, f"{did} {name} ({_lines(proposal.text)})")
+        outcome = await edit_result(
+            change, proposal, context, f"{did} {name} ({_lines(proposal.text)})"
+        )
         return with_refused(outcome, refused)
     raise EditRefused(
         f"{quoted(arguments.path)} was changed by others {TRIES} times while it was being written; "
