@@ -24,7 +24,7 @@ from indwell.skills.skill import LINE_TOKENS, catalogue
 from indwell.tools.base import ToolTable
 from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
-from indwell.wiring.project.skills import user_folders
+from indwell.wiring.project_files import user_folders
 from indwell.workspace.disk import DiskWorkspace
 from support.session import World, a_tool, a_world, asks, call, says, texts
 

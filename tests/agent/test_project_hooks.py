@@ -10,7 +10,7 @@ from indwell.agent.features.hooks.book import HookBook
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.settings.load import WORKSPACE_FILE
 from indwell.settings.model import Hook, Settings
-from indwell.wiring.project.commands import hooks_of
+from indwell.wiring.project_files import hooks_of
 from indwell.workspace.disk import DiskWorkspace
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import READ, Project, a_project

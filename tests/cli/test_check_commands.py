@@ -11,7 +11,7 @@ import pytest
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.settings.load import load
 from indwell.settings.model import Settings
-from indwell.wiring.project.commands import gate_of
+from indwell.wiring.project_files import gate_of
 from indwell.workspace.disk import DiskWorkspace
 
 

@@ -14,7 +14,7 @@ from indwell.files.system.access import why_foreign
 from indwell.service.user_settings import read_settings
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
-from indwell.wiring.project.skills import user_folders
+from indwell.wiring.project_files import user_folders
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are those of Unix")
 only_root = pytest.mark.skipif(

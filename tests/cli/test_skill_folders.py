@@ -17,7 +17,7 @@ from indwell.errors import ToolError
 from indwell.files.watch.file_watch import FolderWatch
 from indwell.settings.model import Settings
 from indwell.skills.skill import LINE_TOKENS, listed, ranked
-from indwell.wiring.project.skills import names_here, user_folders
+from indwell.wiring.project_files import names_here, user_folders
 
 BODY = "---\nname: {name}\ndescription: {about}\n---\n# {name}\n"
 

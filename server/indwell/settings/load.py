@@ -188,7 +188,7 @@ def _with_workspace(loaded: Loaded, text: str) -> Loaded:
         return Loaded(loaded.settings, (*loaded.notices, str(error)))
     _, problem = project_hooks(
         table, WORKSPACE_FILE
-    )  # `wiring.project.commands` takes them, once it is trusted
+    )  # `wiring.project_files` takes them, once it is trusted
     rest = {name: value for name, value in table.items() if name != "hooks"}
     loaded = Loaded(loaded.settings, (*loaded.notices, *([problem] if problem else ())))
     return _tightened(loaded, rest, WORKSPACE_FILE, chooses=False)

@@ -52,7 +52,7 @@ from indwell.tools.editing.lost_edits import looked_up
 from indwell.wiring.compose import SessionPlace, look_ahead, make_session, taken
 from indwell.wiring.features import ORDER
 from indwell.wiring.model import Model
-from indwell.wiring.project.skills import shelf_beside
+from indwell.wiring.project_files import shelf_beside
 from indwell.wiring.spill import highest_number
 from indwell.workspace.base import Workspace
 

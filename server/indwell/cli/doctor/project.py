@@ -18,8 +18,7 @@ from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
 from indwell.settings.permission_rules import RuleBook
 from indwell.skills.skill import MOST_LISTED, ranked
-from indwell.wiring.project.commands import hooks_of
-from indwell.wiring.project.skills import skills_here
+from indwell.wiring.project_files import hooks_of, skills_here
 from indwell.wiring.subagents import find_agents
 from indwell.workspace.disk import DiskWorkspace
 

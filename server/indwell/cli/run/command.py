@@ -152,7 +152,7 @@ def _refused(wish: RunOptions) -> str:
     if is_compact(wish.words) and not wish.session:
         return f"there is no conversation to shorten yet; resume one with `--continue {COMPACT}`"
     if wish.words.lstrip().startswith("/"):  # other prompts need no look-up
-        from indwell.wiring.project.skills import names_here
+        from indwell.wiring.project_files import names_here
 
         names = names_here((wish.folder,), os.environ, is_given=wish.trust)
         return no_command(wish.words, names)

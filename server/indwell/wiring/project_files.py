@@ -1,23 +1,28 @@
-"""Commands that a project or its user names: hooks, and the commands that check the project."""
+"""The contributions of a project's and the user's files to a session: skills, hooks, checks."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from indwell.agent.features.checks.gate import CheckCommand, CheckGate
 from indwell.agent.features.hooks.book import FoundHook, HookBook, MatchingHooks
+from indwell.agent.features.skills.feature import FoundSkills, Shelf
+from indwell.agent.features.skills.folders import SkillFolders
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError, ToolError
 from indwell.files.listing import is_file, mark_of
 from indwell.files.reading import read_bytes
 from indwell.files.system.access import why_foreign
+from indwell.files.watch.file_watch import FolderWatch
 from indwell.sandbox.environment import program_on_path
 from indwell.service.user_settings import workspace_file
 from indwell.settings.load import WORKSPACE_FILE, workspace_table
 from indwell.settings.model import Settings
+from indwell.settings.paths import state_folder, user_file
 from indwell.settings.values import project_hooks
 from indwell.workspace.base import Workspace
 from indwell.workspace.problems.checks import FILES, ProjectCheck, found_checks
@@ -117,3 +122,69 @@ def _program(root: Path, check: ProjectCheck) -> str:
         elif program_on_path(program) is not None:
             return program
     return ""
+
+
+def user_folders() -> tuple[Path, ...]:
+    """Return the folders of the user's skills; the first takes precedence."""
+    return (user_file().parent / "skills", Path.home() / ".agents" / "skills")
+
+
+def shelf_of(
+    workspace: Workspace,
+    settings: Callable[[], Settings],
+    trust: FolderTrust,
+    environment: Mapping[str, str],
+) -> Shelf:
+    """Create the skills of a session in ``workspace``, scanned at once; blocks for milliseconds."""
+    folders = _folders(workspace.roots, settings, trust, environment, watch=FolderWatch())
+    shelf = Shelf(folders)
+    shelf.look_now()
+    return shelf
+
+
+async def shelf_beside(
+    workspace: Workspace,
+    settings: Callable[[], Settings],
+    trust: FolderTrust | None,
+    environment: Mapping[str, str],
+) -> Shelf | None:
+    """The same off the event loop, because a hundred skills take some ten milliseconds."""
+    if trust is None:
+        return None
+    return await asyncio.to_thread(shelf_of, workspace, settings, trust, environment)
+
+
+def skills_here(
+    roots: Sequence[Path],
+    settings: Settings,
+    trust: FolderTrust,
+    environment: Mapping[str, str],
+) -> FoundSkills:
+    """Return the skills here, without a session; blocks."""
+    return _folders(roots, lambda: settings, trust, environment).look()
+
+
+def names_here(
+    roots: Sequence[Path], environment: Mapping[str, str], *, is_given: bool
+) -> tuple[str, ...]:
+    """Return the names of the skills that the user could call here. Reads files, so it blocks.
+
+    In an untrusted folder nothing is read, and the names of the skills' folders count.
+    ``is_given``: the command line trusts all folders.
+    """
+    trust = FolderTrust(environment, is_given=is_given)
+    trust.look(roots, Settings())
+    found = skills_here(roots, Settings(), trust, environment).ranked
+    return tuple(dict.fromkeys((*found.by_name, *found.withheld)))
+
+
+def _folders(
+    roots: Sequence[Path],
+    settings: Callable[[], Settings],
+    trust: FolderTrust,
+    environment: Mapping[str, str],
+    *,
+    watch: FolderWatch | None = None,
+) -> SkillFolders:
+    private = (str(state_folder(environment).resolve()), str(user_file().parent.resolve()))
+    return SkillFolders(roots, settings, trust, watch=watch, own=user_folders(), private=private)
