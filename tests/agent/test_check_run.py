@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from indwell.agent.core.events import Checking, TurnFinished
-from indwell.agent.features.checks.gate import CheckGate
+from indwell.agent.features.checks.turn_checks import CheckGate
 from indwell.sessions.audit_trail import acts
 from indwell.sessions.records import Decided
 from indwell.sessions.storage.store import SessionStore
@@ -194,8 +194,8 @@ async def test_in_a_folder_that_is_not_trusted_nothing_is_run(tmp_path: Path) ->
         gate = project.session.parts.features.door(CheckGate)
         assert gate.checks.commands((project.folder / "a.txt",)) == ()
         # And if it were found all the same, the policy says no.
-        from indwell.agent.features.checks.gate import CheckCommand  # noqa: PLC0415
         from indwell.agent.features.checks.run_check import run_check  # noqa: PLC0415 - only here
+        from indwell.agent.features.checks.turn_checks import CheckCommand  # noqa: PLC0415
 
         command = CheckCommand("x", "touch ran", project.folder, is_own=True)
         ran = await run_check(gate, project.session, 1, command, project.events.append, 10)

@@ -8,7 +8,7 @@ from pathlib import Path
 from lsprotocol import types
 from lsprotocol.types import Position, Range
 
-from indwell.agent.features.checks.gate import KnownProblems
+from indwell.agent.features.checks.turn_checks import KnownProblems
 from indwell.context.attachments import Problem
 from indwell.lsp.messages.context import (
     DiagnosticsParams,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from indwell.agent.features.checks.gate import KnownProblems
+from indwell.agent.features.checks.turn_checks import KnownProblems
 from indwell.context.attachments import Problem
 
 

@@ -22,7 +22,7 @@ from indwell.agent.core.session_features import Features
 from indwell.agent.core.session_parts import Parts, SessionClock, SessionModel, TurnLimits
 from indwell.agent.features.attachments import attachments_feature
 from indwell.agent.features.checks.feature import checks_feature
-from indwell.agent.features.checks.gate import CheckGate
+from indwell.agent.features.checks.turn_checks import CheckGate
 from indwell.agent.features.instructions.feature import NOTHING, FoundInstructions, Instructions
 from indwell.agent.features.review_news import ReviewNews
 from indwell.agent.features.time import time_feature

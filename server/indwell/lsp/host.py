@@ -12,7 +12,7 @@ from typing import Any
 
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
-from indwell.agent.features.checks.gate import CheckGate
+from indwell.agent.features.checks.turn_checks import CheckGate
 from indwell.bounds.secrets import OtherNames
 from indwell.lsp.editor.answering import Answering, Stillness
 from indwell.lsp.editor.client import Client

@@ -13,7 +13,7 @@ from indwell.agent.features.attachments import attachments_feature
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import background_feature
 from indwell.agent.features.checks.feature import checks_feature
-from indwell.agent.features.checks.gate import CheckGate
+from indwell.agent.features.checks.turn_checks import CheckGate
 from indwell.agent.features.hooks.book import HookBook
 from indwell.agent.features.hooks.feature import hooks_feature
 from indwell.agent.features.instructions.feature import Instructions

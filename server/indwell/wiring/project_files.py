@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from indwell.agent.features.checks.gate import CheckCommand, CheckGate
+from indwell.agent.features.checks.turn_checks import CheckCommand, CheckGate
 from indwell.agent.features.hooks.book import FoundHook, HookBook, MatchingHooks
 from indwell.agent.features.skills.feature import FoundSkills, Shelf
 from indwell.agent.features.skills.folders import SkillFolders

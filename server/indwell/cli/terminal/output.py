@@ -14,7 +14,7 @@ from indwell.agent.core.events import (
     to_review_words,
     usage_words,
 )
-from indwell.agent.features.checks.gate import NOT_VERIFIED
+from indwell.agent.features.checks.turn_checks import NOT_VERIFIED
 from indwell.agent.features.subagents.definition import Names
 from indwell.context.task_state import shown_lines
 from indwell.context.untrusted_text import short_line, visible

@@ -12,7 +12,7 @@ from indwell.agent.core.events import (
     prompt_read_words,
     to_review_words,
 )
-from indwell.agent.features.checks.gate import NOT_VERIFIED
+from indwell.agent.features.checks.turn_checks import NOT_VERIFIED
 from indwell.agent.features.subagents.definition import Names
 from indwell.context.untrusted_text import short_line
 from indwell.lazy_pattern import lazy_pattern

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from indwell.agent.features.checks.gate import KnownProblems
+from indwell.agent.features.checks.turn_checks import KnownProblems
 from indwell.context.attachments import Problem
 from indwell.context.untrusted_text import short_line
 from indwell.lsp.editor.client import Client

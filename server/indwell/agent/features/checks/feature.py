@@ -14,7 +14,6 @@ from indwell.agent.core.events import EditApplied, Listener, Notice
 from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.session import Session
 from indwell.agent.features.checks.checking_commands import checks_in
-from indwell.agent.features.checks.gate import CheckGate
 from indwell.agent.features.checks.new_problems import (
     ASKED,
     errors_of,
@@ -26,6 +25,7 @@ from indwell.agent.features.checks.new_problems import (
     told_words,
 )
 from indwell.agent.features.checks.run_check import run_check
+from indwell.agent.features.checks.turn_checks import CheckGate
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.recorded_changes import changed_marks
 from indwell.context import conversation as talk

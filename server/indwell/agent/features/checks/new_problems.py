@@ -11,7 +11,8 @@ import msgspec
 
 from indwell.agent.core.events import Listener
 from indwell.agent.core.session import Session
-from indwell.agent.features.checks.gate import (
+from indwell.agent.features.checks.run_check import run_check
+from indwell.agent.features.checks.turn_checks import (
     NOT_VERIFIED,
     CheckCommand,
     CheckGate,
@@ -21,7 +22,6 @@ from indwell.agent.features.checks.gate import (
     TurnGate,
     quoted,
 )
-from indwell.agent.features.checks.run_check import run_check
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.recorded_changes import changed_marks
 from indwell.context import conversation as talk

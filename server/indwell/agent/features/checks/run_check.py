@@ -20,7 +20,7 @@ from indwell.agent.core import events
 from indwell.agent.core.events import Listener
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
-from indwell.agent.features.checks.gate import CheckCommand, CheckGate, Ran, quoted
+from indwell.agent.features.checks.turn_checks import CheckCommand, CheckGate, Ran, quoted
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.decision import (
     FAULT,

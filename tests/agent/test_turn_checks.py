@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from indwell.agent.core.events import Notice, TurnFinished
-from indwell.agent.features.checks.gate import (
+from indwell.agent.features.checks.turn_checks import (
     CheckCommand,
     CheckGate,
     KnownProblems,
