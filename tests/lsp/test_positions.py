@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol.types import Position, PositionEncodingKind
 
-from indwell.lsp.workspace.line_blocks import index_in_line, units_in_line
-from indwell.workspace.text import document_lines
+from indwell.workspace.text import document_lines, index_in_line, units_in_line
 from support.editor_texts import ENCODINGS, texts, to_offset, to_position, units
 
 UTF8, UTF16, UTF32 = (kind.value for kind in PositionEncodingKind)

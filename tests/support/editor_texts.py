@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 from lsprotocol.types import Position, PositionEncodingKind, Range
 
-from indwell.lsp.workspace.line_blocks import index_in_line, units_in_line
+from indwell.workspace.text import index_in_line, units_in_line
 
 ENCODINGS = tuple(kind.value for kind in PositionEncodingKind)
 

@@ -209,6 +209,9 @@ class Tool(Generic[A]):
         facts: Says what a call is about to do.
         run: Runs a call; raises ``ToolError`` with words for the model.
         preview: Shows what an edit would change, for the user to confirm.
+        plan: For a call whose effects are only known after a look at the workspace, such as a
+            rename: returns the function that makes the proper call from the context and the
+            arguments as JSON. None for other calls.
         polls: Whether equal calls in a row are normal, because each asks how far something is.
     """
 
@@ -222,6 +225,7 @@ class Tool(Generic[A]):
         facts: Callable[[A], ToolFacts],
         run: Callable[[A, ToolContext], Awaitable[Outcome]],
         preview: Callable[[A, ToolContext], Awaitable[Preview]] | None = None,
+        plan: Callable[[A], Callable[[ToolContext, str], Awaitable[Call]] | None] | None = None,
         polls: bool = False,
     ) -> None:
         self._arguments = arguments if isinstance(arguments, Arguments) else of_struct(arguments)
@@ -232,6 +236,7 @@ class Tool(Generic[A]):
         self._facts = facts
         self._run = run
         self._preview = preview
+        self._plan = plan
 
     def shortened(self, description: str, schema: Mapping[str, Any]) -> Tool[A]:
         """Return the tool in short form for a small model; a call may still have all arguments."""
@@ -252,12 +257,14 @@ class Tool(Generic[A]):
         value, ours = self._arguments.read(self.spec.name, arguments)
         facts = self._facts(value)
         preview = self._preview
+        plan = None if self._plan is None else self._plan(value)
         return Call(
             effect=self.effect,
             arguments=ours,
             facts=facts,
             run=lambda context: self._run(value, msgspec.structs.replace(context, facts=facts)),
             preview=None if preview is None else lambda context: preview(value, context),
+            plan=None if plan is None else lambda context: plan(context, ours),
         )
 
 
@@ -270,6 +277,8 @@ class Call(msgspec.Struct, frozen=True):
         facts: What it is about to do.
         run: Runs it.
         preview: Shows what it would change; None unless it is an edit.
+        plan: Looks at the workspace, as this call may, and returns the call that runs in its place
+            after a permission of its own; None if this call runs itself.
     """
 
     effect: Effect
@@ -277,6 +286,7 @@ class Call(msgspec.Struct, frozen=True):
     facts: ToolFacts
     run: Callable[[ToolContext], Awaitable[Outcome]]
     preview: Callable[[ToolContext], Awaitable[Preview]] | None
+    plan: Callable[[ToolContext], Awaitable[Call]] | None = None
 
 
 class ToolTable:

@@ -34,6 +34,8 @@ from indwell.bounds.secrets import SecretPlaces
 from indwell.context.compaction.presets import PRESETS
 from indwell.errors import SessionError
 from indwell.files.private import scratch_folder
+from indwell.navigation.navigator import Navigator
+from indwell.navigation.syntax import SyntaxTrees
 from indwell.policy.approvals import Approver
 from indwell.policy.rules import aimless
 from indwell.review.ledger import ReviewLedger
@@ -253,6 +255,7 @@ def make_session(
         lambda: settings().mode,
         hooks_of(workspace, settings, trust),
         gate_of(workspace, settings, trust),
+        Navigator((SyntaxTrees(),)),
         bounds.close,
     )
     boards, features = boards_and_features(given)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from indwell.agent.compaction.fit import make_compact
+from indwell.agent.core.feature import Feature
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
 from indwell.agent.core.session_parts import CompactionWish
@@ -26,17 +27,29 @@ from indwell.agent.features.skills.feature import Shelf, skills_feature
 from indwell.agent.features.subagents.feature import Subagents, subagents_feature
 from indwell.agent.features.time import time_feature
 from indwell.agent.features.todo import TodoList
+from indwell.navigation.navigator import Navigator
 from indwell.settings.model import Mode
 from indwell.tools.base import NOWHERE, Background, Tool, ToolTable
 from indwell.tools.commands.bash import Shell, make_bash
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file
+from indwell.tools.navigation.navigate import make_navigate
 from indwell.tools.read import make_read_file
 from indwell.tools.searching.glob import make_glob
 from indwell.tools.searching.grep import make_grep
 from indwell.wiring.memory_and_questions import Companion
 
-ORDER = ("compact", "todo", "load_skill", "agent", "ask_user", "plan", "commands", "remember")
+ORDER = (
+    "compact",
+    "todo",
+    "load_skill",
+    "agent",
+    "ask_user",
+    "plan",
+    "commands",
+    "remember",
+    "navigate",
+)
 """The tools of the agent as the model reads them, behind those of files and commands.
 
 The order is part of every request, so a change of it costs each session its prompt cache.
@@ -62,6 +75,7 @@ class FeatureInputs(NamedTuple):
         mode: Returns the mode in force.
         hooks: Commands that run at fixed points of a turn.
         gate: The known problems of files, and the commands that check them.
+        navigator: Answers questions about code.
         let_go: Stops watching the workspace when the session ends; blocks for a moment.
     """
 
@@ -73,6 +87,7 @@ class FeatureInputs(NamedTuple):
     mode: Callable[[], Mode]
     hooks: HookBook
     gate: CheckGate
+    navigator: Navigator
     let_go: Callable[[], None]
 
 
@@ -96,10 +111,16 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
             questions_feature(companion.questions, companion.ask_user),
             hooks_feature(given.hooks),
             checks_feature(given.gate),
+            navigation_feature(given.navigator),
             ReviewNews().feature(),
         )
     )
     return Boards(CompactionWish(), background), features
+
+
+def navigation_feature(navigator: Navigator) -> Feature[Session]:
+    """The tool that asks questions about code; front doors find the navigator."""
+    return Feature(name="navigation", tools=(make_navigate(navigator),), door=navigator)
 
 
 def _object(*required: str, **optional: str) -> Mapping[str, Any]:

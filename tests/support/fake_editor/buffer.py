@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from lsprotocol import types
 
-from indwell.lsp.workspace.line_blocks import index_in_line, units_in_line
-from indwell.workspace.text import document_lines
+from indwell.workspace.text import document_lines, index_in_line, units_in_line
 
 _BREAK = re.compile(r"\r\n|\n|\r")
 

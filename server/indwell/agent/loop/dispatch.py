@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from functools import partial
 from itertools import groupby
+from typing import NamedTuple
 
 import msgspec
 
@@ -77,7 +78,7 @@ async def dispatch(
     gate = asyncio.Semaphore(PARALLEL)
     features = session.parts.features
     outcomes: dict[str, Outcome] = {}
-    ran: dict[str, list[EditApplied]] = {}
+    ran: dict[str, _RanCall] = {}
 
     async def one(use: ToolUse, call: Call | ToolError) -> None:
         async with gate:
@@ -95,9 +96,9 @@ async def dispatch(
         results[use.id] = tool_result(
             use, outcome.text, is_error=outcome.is_error, frame=outcome.frame
         )
-        if use.id in ran and not isinstance(call, ToolError):
-            moment = Moment(session, use.meta.turn, emit)
-            await features.after_tool(moment, use, call, outcome, ran[use.id])
+        if use.id in ran:
+            moment, (call, edits) = Moment(session, use.meta.turn, emit), ran[use.id]
+            await features.after_tool(moment, use, call, outcome, edits)
 
     for parallel, group in groupby(bound, key=lambda pair: _is_read(pair[1])):
         if parallel:
@@ -113,6 +114,13 @@ async def dispatch(
             outcome = outcomes[call_id]
             text = f"{outcome.text}\n{words}"
             results[call_id] = tool_result(by_id[call_id], text, is_error=outcome.is_error)
+
+
+class _RanCall(NamedTuple):
+    """A call that ran, and the edits that it reported."""
+
+    call: Call
+    edits: list[EditApplied]
 
 
 async def _at_once(calls: Sequence[Coroutine[None, None, None]]) -> None:
@@ -134,7 +142,7 @@ def _bind(session: Session, use: ToolUse) -> Call | ToolError:
 
 def _is_read(call: Call | ToolError) -> bool:
     """Can the call run in parallel? A call that asks the user cannot: one question at a time."""
-    if isinstance(call, ToolError) or call.effect != "read":
+    if isinstance(call, ToolError) or call.effect != "read" or call.plan is not None:
         return False
     return not (call.facts.asks or call.facts.keeps)
 
@@ -144,7 +152,7 @@ async def _run_one(
     use: ToolUse,
     call: Call | ToolError,
     emit: Listener,
-    ran: dict[str, list[EditApplied]],
+    ran: dict[str, _RanCall],
 ) -> Outcome:
     turn, started = use.meta.turn, session.parts.clock.monotonic()
     name = short_line(use.name, NAME_LIMIT)
@@ -155,6 +163,7 @@ async def _run_one(
         if isinstance(call, ToolError):
             record_not_given(session, use, str(call))
             raise call
+        call = await _planned(session, use, call, emit)
         check_no_marks(call)
         moment = Moment(session, turn, emit)
         # Features may veto the call, and may take a while, so they come before the permission.
@@ -169,7 +178,7 @@ async def _run_one(
                 session.parts.log.append(intent)
                 await session.parts.log.commit()
             session.is_editing = call.effect == "edit"
-            ran[use.id] = []
+            ran[use.id] = _RanCall(call, [])
             await command_begins(session, call, permit)
             async with apart(session, call):
                 permit = await check_still_permitted(session, permit)
@@ -186,7 +195,7 @@ async def _run_one(
     for change in outcome.changes:
         applied = await asyncio.to_thread(_edit_applied, session, use, change, outcome)
         diffs.append(applied.diff)
-        ran[use.id].append(applied)
+        ran[use.id].edits.append(applied)
         emit(applied)
     session.is_editing = False
     session.parts.features.files_changed(Moment(session, turn, emit))
@@ -202,6 +211,14 @@ async def _run_one(
         ToolFinished(turn, use.id, name, target, outcome.is_error, outcome.figure, seconds, message)
     )
     return outcome
+
+
+async def _planned(session: Session, use: ToolUse, call: Call, emit: Listener) -> Call:
+    """The proper call, if this one only looks; the proper one asks for a permission of its own."""
+    if call.plan is None:
+        return call
+    looking = await permitted(session, use, call, emit, _previewing(session, use, call))
+    return await call.plan(_context(session, use, call, emit, looking))
 
 
 def _previewing(session: Session, use: ToolUse, call: Call) -> Previewing:

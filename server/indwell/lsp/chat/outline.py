@@ -12,8 +12,8 @@ from urllib.parse import unquote
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat import layout
 from indwell.lsp.chat.layout import Heading, headings
-from indwell.lsp.workspace.line_blocks import units_in_line
 from indwell.service.mentions import Mention, mention_of, mentions_in
+from indwell.workspace.text import units_in_line
 
 Place = Callable[[int], dict[str, int]]
 """Returns the position of an offset, as JSON."""

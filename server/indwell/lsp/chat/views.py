@@ -20,9 +20,9 @@ from indwell.lsp.host import Host
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.status import SkillRow, SkillsResult
 from indwell.lsp.workspace.documents import Document
-from indwell.lsp.workspace.line_blocks import units_in_line
 from indwell.skills.skill import Skill
 from indwell.workspace.paths import display
+from indwell.workspace.text import units_in_line
 
 
 async def skills_of(host: Host) -> Mapping[str, Skill]:

@@ -14,8 +14,8 @@ from indwell.lsp.prompts.attention import OURS, hint_words
 from indwell.lsp.prompts.code_actions import AUTOMATIC, is_wanted
 from indwell.lsp.review.words import QUICKFIX, SOURCE, Offered, changes, described, offered
 from indwell.lsp.wire import sync
-from indwell.lsp.workspace.line_blocks import units_in_line
 from indwell.review.hunk import Hunk
+from indwell.workspace.text import units_in_line
 
 
 class ShownLines(NamedTuple):

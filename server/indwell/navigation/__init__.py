@@ -1,0 +1,1 @@
+"""Definitions, references, outlines and renames: the editor, language servers, and syntax trees."""

@@ -1,0 +1,183 @@
+"""A question about code, its answer, and the sources that are asked in order, best first."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from indwell.context.attachments import Problem
+
+Action: TypeAlias = Literal["definition", "references", "hover", "symbols", "rename", "problems"]
+
+_log = logging.getLogger(__name__)
+
+
+class Texts(Protocol):
+    """The texts of the workspace, as the editor shows them, without hidden files."""
+
+    async def read(self, path: Path) -> str | None:
+        """Return the text of a file; None if it cannot be read or is no text."""
+        ...
+
+    async def containing(self, word: str) -> Sequence[Path]:
+        """Return files that contain a word, in any case; a bounded number of them."""
+        ...
+
+
+class CodeQuestion(msgspec.Struct, frozen=True):
+    """A question about code.
+
+    Attributes:
+        action: The kind of question.
+        texts: The texts of the workspace.
+        path: The file that the question is about; None for the whole workspace.
+        text: The text of that file.
+        line: The line of the symbol in that file, from 0.
+        column: The symbol's first character in that line, from 0.
+        symbol: The name of the symbol, or a part of the names of wanted symbols.
+        new_name: The new name of a symbol.
+    """
+
+    action: Action
+    texts: Texts
+    path: Path | None = None
+    text: str = ""
+    line: int = 0
+    column: int = 0
+    symbol: str = ""
+    new_name: str = ""
+
+
+class CodePlace(msgspec.Struct, frozen=True, order=True):
+    """A place in a file; lines count from 1, as in ``read_file``.
+
+    Attributes:
+        path: Absolute.
+        line: The first line.
+        end_line: The last line.
+        name: The name of the symbol there; empty if unknown.
+        kind: The kind of symbol, such as ``function``; empty if unknown.
+        inside: The name of the symbol around it; empty if unknown.
+        is_definition: Whether the symbol is defined there.
+    """
+
+    path: Path
+    line: int
+    end_line: int = 0
+    name: str = ""
+    kind: str = ""
+    inside: str = ""
+    is_definition: bool = False
+
+
+class TextChange(msgspec.Struct, frozen=True):
+    """A replacement in a text: lines from 0, columns in units of the encoding of its answer."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+class CodeAnswer(msgspec.Struct, frozen=True):
+    """The answer of one source.
+
+    Attributes:
+        source: The name of the source, for the model and for people.
+        places: Where it is; of an outline, all its symbols in order.
+        words: The text of a hover.
+        changes: The changes of a rename, by absolute path.
+        encoding: The unit of the columns in ``changes``: utf-8, utf-16 or utf-32.
+        problems: The problems of a file; None if the source knows nothing about it.
+        is_by_name: Whether names alone were compared, so that other symbols of that name count.
+        refusal: Why the source cannot do what was asked, such as an impossible new name.
+    """
+
+    source: str
+    places: tuple[CodePlace, ...] = ()
+    words: str = ""
+    changes: Mapping[Path, tuple[TextChange, ...]] = {}
+    encoding: str = "utf-16"
+    problems: tuple[Problem, ...] | None = None
+    is_by_name: bool = False
+    refusal: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the source found nothing."""
+        return not (
+            self.places or self.words or self.changes or self.refusal or self.problems is not None
+        )
+
+
+class SourceFailed(Exception):
+    """A source that should know the answer did not give one; the message is a clause."""
+
+
+class CodeSource(Protocol):
+    """Answers questions about code."""
+
+    async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
+        """Return an answer, perhaps an empty one; None if the source knows nothing of this.
+
+        Raises:
+            SourceFailed: It was asked, and failed.
+        """
+        ...
+
+
+class Navigated(msgspec.Struct, frozen=True):
+    """An answer, and what the model should know about the sources before it.
+
+    Attributes:
+        answer: The first answer that is not empty, else the last empty one; None if no source
+            answers such a question.
+        notes: Sentences about failed sources, and about better ones that found nothing.
+    """
+
+    answer: CodeAnswer | None
+    notes: tuple[str, ...] = ()
+
+
+class Navigator:
+    """Asks sources in order until one has an answer. One for each session.
+
+    Args:
+        sources: The sources behind the editor, best first.
+
+    Attributes:
+        editor: The source that is asked first, if an editor can answer.
+    """
+
+    def __init__(self, sources: Sequence[CodeSource] = ()) -> None:
+        self.editor: CodeSource | None = None
+        self._sources = tuple(sources)
+        self._told: set[str] = set()
+
+    async def ask(self, question: CodeQuestion) -> Navigated:
+        """Return the best answer."""
+        empty: CodeAnswer | None = None
+        notes: list[str] = []
+        first = () if self.editor is None else (self.editor,)
+        for source in (*first, *self._sources):
+            try:
+                answer = await source.ask(question)
+            except SourceFailed as error:
+                _log.warning("no answer about code: %s", error)
+                if str(error) not in self._told:  # a source that stays broken is told once
+                    self._told.add(str(error))
+                    notes.append(str(error))
+                continue
+            if answer is None:
+                continue
+            if not answer.is_empty:
+                if empty is not None and answer.is_by_name:
+                    notes.append(f"{empty.source} found nothing")
+                return Navigated(answer, tuple(notes))
+            empty = empty or answer
+        return Navigated(empty, tuple(notes))

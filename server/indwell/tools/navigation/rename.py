@@ -1,0 +1,237 @@
+"""A rename in all files as one change: planned on present texts, then made whole or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from indwell.errors import EditRefused, TextMoved, ToolError
+from indwell.files.spelling import quoted
+from indwell.navigation.lsp_answers import changed_text
+from indwell.navigation.navigator import CodeAnswer, Navigated, Navigator
+from indwell.tools.base import Call, Outcome, Preview, ToolContext, ToolFacts
+from indwell.tools.navigation.locate import Navigate, bare_name, is_inside, question_of
+from indwell.tools.searching.patterns import counted
+from indwell.tools.truncate import cut_diff
+from indwell.workspace.base import AppliedChange, Snapshot
+from indwell.workspace.comparing.diff import unified_diff
+from indwell.workspace.paths import display
+from indwell.workspace.text import shown
+
+MOST_FILES = 200  # of one rename
+MOST_NAMED = 5  # places or files that a message names
+
+
+class RenamedFile(msgspec.Struct, frozen=True):
+    """A file of a rename: its text when the rename was planned, its new text, and how many places.
+
+    Attributes:
+        base: The text that the rename was planned on.
+        text: The new text.
+        n_places: The number of changed places.
+    """
+
+    base: Snapshot
+    text: str
+    n_places: int
+
+
+def subject_of(arguments: Navigate) -> str:
+    """Return what a call is about, for people."""
+    what = arguments.symbol or arguments.path
+    to = f" to {arguments.new_name}" if arguments.action == "rename" else ""
+    return f"{arguments.action} {what}{to}"
+
+
+async def plan_rename(
+    arguments: Navigate, navigator: Navigator, context: ToolContext, ours: str
+) -> Call:
+    """Ask for a rename, and return the call that makes it in the present texts.
+
+    Args:
+        arguments: The model's arguments.
+        navigator: Knows who can rename.
+        context: The context of the looking call.
+        ours: The arguments as JSON.
+
+    Raises:
+        ToolError: Nothing can rename here, or a part of the rename may not be made.
+    """
+    asked = await question_of(arguments, context, navigator)
+    if isinstance(asked, Navigated):
+        raise ToolError(_several(arguments, asked, context))
+    found = await navigator.ask(asked)
+    answer = found.answer
+    if answer is None or not (answer.changes or answer.refusal):
+        raise ToolError("; ".join([_nobody(arguments, answer), *found.notes]))
+    if answer.refusal:
+        raise ToolError(f"{answer.source} refuses the rename: {answer.refusal}")
+    files = await _planned(arguments, answer, context)
+    roots = context.workspace.roots
+    paths = tuple(_written(one.base.path, roots) for one in files)
+
+    async def run(context: ToolContext) -> Outcome:
+        return await _renamed(arguments, files, context)
+
+    async def preview(context: ToolContext) -> Preview:
+        await _check_unchanged(files, context)
+        return Preview(await asyncio.to_thread(_diffs, files, roots))
+
+    facts = ToolFacts("navigate", "edit", paths, subject=subject_of(arguments))
+    return Call(effect="edit", arguments=ours, facts=facts, run=run, preview=preview)
+
+
+def _written(path: Path, roots: Sequence[Path]) -> str:
+    inside = path.is_relative_to(roots[0])
+    return path.relative_to(roots[0]).as_posix() if inside else path.as_posix()
+
+
+def _several(arguments: Navigate, found: Navigated, context: ToolContext) -> str:
+    assert found.answer is not None
+    places = found.answer.places
+    named = ", ".join(
+        f"{display(one.path, context.workspace.roots)} line {one.line}"
+        for one in places[:MOST_NAMED]
+    )
+    more = f" and {len(places) - MOST_NAMED} more" if len(places) > MOST_NAMED else ""
+    return (
+        f"{len(places)} symbols are named {quoted(arguments.symbol)}: {named}{more}; "
+        "say the path and line of one"
+    )
+
+
+def _nobody(arguments: Navigate, answer: CodeAnswer | None) -> str:
+    if answer is not None:
+        return f"{answer.source} found nothing to rename at {quoted(arguments.symbol)}"
+    return (
+        f"nothing can rename {quoted(arguments.symbol)} here: no editor or language server "
+        "answers; find the places with references, and change them with edit_file"
+    )
+
+
+async def _planned(
+    arguments: Navigate, answer: CodeAnswer, context: ToolContext
+) -> tuple[RenamedFile, ...]:
+    """Make the new texts; refuse the whole rename if one file cannot be changed."""
+    if len(answer.changes) > MOST_FILES:
+        raise ToolError(
+            f"the rename would change {len(answer.changes):,} files, and at most {MOST_FILES} are "
+            "changed at once; nothing was renamed"
+        )
+    files = []
+    roots = context.workspace.roots
+    for path in sorted(answer.changes):
+        changes, name = answer.changes[path], display(path, roots)
+        if not is_inside(path, roots) or context.hidden(name):
+            where = name if not is_inside(path, roots) else "a file that you may not see"
+            raise ToolError(f"the rename would change {where}; nothing was renamed")
+        base = await context.workspace.read(context.workspace.resolve(str(path)))
+        if not base.lossless:
+            raise ToolError(f"{name} is no text in its encoding; nothing was renamed")
+        made = await asyncio.to_thread(changed_text, base.text, changes, answer.encoding)
+        if made is None or not all(bare_name(arguments.symbol) in one for one in made.replaced):
+            raise ToolError(
+                f"{answer.source} knows an older text of {name}; nothing was renamed; try again"
+            )
+        if made.text != base.text:
+            files.append(RenamedFile(base, made.text, len(changes)))
+    if not files:
+        raise ToolError("the rename changes nothing: the new name is the old one")
+    return tuple(files)
+
+
+async def _check_unchanged(
+    files: Sequence[RenamedFile], context: ToolContext
+) -> Mapping[Path, Snapshot]:
+    """Return the present texts; refuse the whole rename if one has changed."""
+    present = {}
+    for one in files:
+        now = await context.workspace.read(one.base.path)
+        if now.stamp.digest != one.base.stamp.digest:
+            raise _moved(one.base.path, context)
+        present[one.base.path] = now
+    return present
+
+
+def _moved(path: Path, context: ToolContext) -> EditRefused:
+    name = display(path, context.workspace.roots)
+    return EditRefused(
+        f"{name} changed while the rename was prepared; nothing was renamed; call it again"
+    )
+
+
+def _diffs(files: Sequence[RenamedFile], roots: Sequence[Path]) -> str:
+    named = ((one, display(one.base.path, roots)) for one in files)
+    return "".join(shown(unified_diff(one.base.text, one.text, name)) for one, name in named)
+
+
+async def _renamed(
+    arguments: Navigate, files: Sequence[RenamedFile], context: ToolContext
+) -> Outcome:
+    """Write all files; if one cannot be written, take the others back."""
+    present = await _check_unchanged(files, context)
+    label = f"Indwell: rename {arguments.symbol} to {arguments.new_name}"
+    made: list[AppliedChange] = []
+    try:
+        for one in files:
+            base = present[one.base.path]
+            made.append(await context.workspace.write(base.path, base, one.text, label=label))
+    except BaseException as error:  # a stopped turn as well leaves no half of a rename
+        kept = await _taken_back(made, context, label)
+        if isinstance(error, TextMoved) and not kept:
+            raise _moved(files[len(made)].base.path, context) from error
+        if isinstance(error, ToolError) and kept:
+            raise EditRefused(
+                f"{error}; the rename was taken back, but not in {', '.join(kept)}; read_file them"
+            ) from error
+        raise
+    for change, one in zip(made, files, strict=True):
+        if context.seen.digest(change.path) == one.base.stamp.digest and change.after == one.text:
+            context.seen.record(change.path, change.stamp.digest, change.after)
+    return await asyncio.to_thread(_outcome, arguments, files, made, context)
+
+
+async def _taken_back(
+    made: Sequence[AppliedChange], context: ToolContext, label: str
+) -> tuple[str, ...]:
+    """Write back what was changed; returns the files that others have changed since."""
+    kept = []
+    for change in reversed(made):
+        name = display(change.path, context.workspace.roots)
+        assert change.before is not None
+        try:
+            now = await context.workspace.read(change.path)
+            if now.text == change.after:
+                await context.workspace.write(change.path, now, change.before, label=label)
+                continue
+        except ToolError:
+            pass  # named below
+        kept.append(name)
+    return tuple(kept)
+
+
+def _outcome(
+    arguments: Navigate,
+    files: Sequence[RenamedFile],
+    made: Sequence[AppliedChange],
+    context: ToolContext,
+) -> Outcome:
+    roots = context.workspace.roots
+    n_places = sum(one.n_places for one in files)
+    where = f"{counted(n_places, 'place', 'places')} in {counted(len(files), 'file', 'files')}"
+    words = [f"renamed {arguments.symbol} to {arguments.new_name}: {where}"]
+    notes = (
+        f"{display(one.path, roots)}: {one.note or 'it could not be verified; read_file it'}"
+        for one in made
+        if one.note or not one.verified
+    )
+    words += notes
+    diffs = (shown(unified_diff(one.before, one.after, display(one.path, roots))) for one in made)
+    return Outcome(
+        text="\n".join([*words, cut_diff("".join(diffs)).rstrip("\n")]),
+        figure=where,
+        changes=tuple(made),
+    )
