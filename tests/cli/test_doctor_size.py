@@ -15,7 +15,7 @@ from support.editing import Home
 from support.terminal import indwell
 
 ALL = (*LEAN, *ORDER)
-MOST_BYTES = 7_900  # about 1,800 tokens, for machines without the vocabulary
+MOST_BYTES = 8_800  # about 2,000 tokens, for machines without the vocabulary
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ async def test_all_that_can_be_on_is_estimated_at_2200_tokens_at_most(
     assert 1_500 < found.together <= MOST == 2_200
 
 
-async def test_all_that_can_be_on_takes_1800_tokens_of_o200k_at_most(
+async def test_all_that_can_be_on_takes_2000_tokens_of_o200k_at_most(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home.config))
@@ -49,7 +49,7 @@ async def test_all_that_can_be_on_takes_1800_tokens_of_o200k_at_most(
         import bpe_openai  # noqa: PLC0415 - it warns when it is imported
 
         encode = bpe_openai.get_encoding("o200k_base").encode
-    assert sum(len(encode(one)) for one in (prompt, *tools)) <= 1_800
+    assert sum(len(encode(one)) for one in (prompt, *tools)) <= 2_000
 
 
 async def test_the_doctor_prints_the_prompts_size_by_part_with_user_parts_apart(home: Home) -> None:

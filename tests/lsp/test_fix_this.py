@@ -119,6 +119,7 @@ async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
             "plan",
             "commands",
             "remember",
+            "navigate",
         ]
         assert tags(asked["content"]) == {
             "ide_selection": "The user selected lines 1-2 of shop.py:\n"

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from indwell.context.attachments import MESSAGE_LIMIT, Problem
 from indwell.errors import ToolError
-from indwell.navigation.navigator import Action, CodeAnswer, CodePlace, CodeQuestion, TextChange
+from indwell.navigation.navigator import Action, CodeAnswer, CodePlace, CodeQuestion, ServerEdit
 from indwell.workspace.paths import parse
 from indwell.workspace.text import document_lines, index_in_line, units_in_line
 
@@ -122,7 +122,7 @@ class ChangedText(NamedTuple):
     replaced: tuple[str, ...]
 
 
-def changed_text(text: str, changes: Sequence[TextChange], encoding: str) -> ChangedText | None:
+def changed_text(text: str, changes: Sequence[ServerEdit], encoding: str) -> ChangedText | None:
     """Apply changes to a text; None if they do not fit the text or overlap."""
     lines = document_lines(text)
     starts = [0]
@@ -155,7 +155,7 @@ def _rename_answer(replies: Iterable[CodeReply], source: str) -> CodeAnswer:
     for reply in replies:
         if not isinstance(reply.result, Mapping):
             continue
-        changes: dict[Path, tuple[TextChange, ...]] = {}
+        changes: dict[Path, tuple[ServerEdit, ...]] = {}
         for entry in _tables(reply.result.get("documentChanges")):
             if "kind" in entry:
                 refusal = "the rename would also create, move or delete files"
@@ -172,13 +172,13 @@ def _rename_answer(replies: Iterable[CodeReply], source: str) -> CodeAnswer:
     return CodeAnswer(source)
 
 
-def _take(changes: dict[Path, tuple[TextChange, ...]], uri: object, edits: object) -> bool:
+def _take(changes: dict[Path, tuple[ServerEdit, ...]], uri: object, edits: object) -> bool:
     """Add the edits of a document; False if it is no file."""
     path = _path(uri)
     if path is None:
         return False
     made = tuple(
-        TextChange(
+        ServerEdit(
             line=_number(_start(one.get("range")), "line"),
             column=_number(_start(one.get("range")), "character"),
             end_line=_number(_end(one.get("range")), "line"),

@@ -74,7 +74,7 @@ class CodePlace(msgspec.Struct, frozen=True, order=True):
     is_definition: bool = False
 
 
-class TextChange(msgspec.Struct, frozen=True):
+class ServerEdit(msgspec.Struct, frozen=True):
     """A replacement in a text: lines from 0, columns in units of the encoding of its answer."""
 
     line: int
@@ -101,7 +101,7 @@ class CodeAnswer(msgspec.Struct, frozen=True):
     source: str
     places: tuple[CodePlace, ...] = ()
     words: str = ""
-    changes: Mapping[Path, tuple[TextChange, ...]] = {}
+    changes: Mapping[Path, tuple[ServerEdit, ...]] = {}
     encoding: str = "utf-16"
     problems: tuple[Problem, ...] | None = None
     is_by_name: bool = False

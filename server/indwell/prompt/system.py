@@ -56,7 +56,7 @@ EXPLORE = """\
 ---
 name: explore
 description: find where and how something is done in the workspace
-tools: [read_file, glob, grep, bash]
+tools: [read_file, glob, grep, navigate, bash]
 read_only: true
 ---
 Find out what the task asks for, and change nothing. Search wide first, then read only what decides.

@@ -23,6 +23,7 @@ const LOOKS: Readonly<Record<string, ToolLook>> = {
   plan: { verb: "Propose a plan", icon: "list-ordered" },
   commands: { verb: "Look at the commands", icon: "server-process" },
   remember: { verb: "Remember", icon: "bookmark" },
+  navigate: { verb: "Look up", icon: "references" },
 };
 
 /** The look of a tool by its name; one that is not known is called by its name. */

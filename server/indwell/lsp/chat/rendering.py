@@ -34,6 +34,7 @@ _VERBS = {
     "agent": "Sub-agent",
     "ask_user": "Ask",
     "remember": "Remember",
+    "navigate": "Look up",
 }
 
 

@@ -159,6 +159,7 @@ _VERBS = {
     "ask_user": "asking",
     "remember": "proposing to remember",
     "plan": "proposing a plan",
+    "navigate": "looking up",
 }
 
 

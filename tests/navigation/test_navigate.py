@@ -1,0 +1,260 @@
+"""``navigate`` through the real loop, with syntax trees as the only source."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from indwell.messages import ToolResult
+from indwell.navigation.navigator import (
+    CodeAnswer,
+    CodePlace,
+    CodeQuestion,
+    Navigator,
+    SourceFailed,
+)
+from indwell.navigation.syntax import SyntaxTrees
+from indwell.policy.call_facts import Policy
+from indwell.tools.navigation.navigate import BY_NAME, MOST_SHOWN
+from indwell.wiring.features import navigation_feature
+from indwell.workspace.base import Snapshot
+from indwell.workspace.disk import DiskWorkspace
+from support.doc_examples import examples
+from support.session import a_world, asks, call, says, with_parts
+
+FILES = {
+    "shop/cart.py": (
+        "class Cart:\n    def total(self):\n        return 1\n\n\ndef total():\n    pass\n"
+    ),
+    "shop/till.py": "from shop.cart import Cart\n\n# total\nprint(Cart().total())\n",
+    "web/app.ts": "export function total(): number {\n  return 2;\n}\n",
+}
+
+
+def written(folder: Path, files: Mapping[str, str]) -> DiskWorkspace:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+    return DiskWorkspace((folder.resolve(),))
+
+
+async def asked(
+    tmp_path: Path,
+    *calls: Mapping[str, Any],
+    files: Mapping[str, str] = FILES,
+    navigator: Navigator | None = None,
+    policy: Policy | None = None,
+    hide: Any = None,
+    workspace: Any = None,
+) -> list[ToolResult]:
+    """The results of calls of ``navigate``, each in a reply of its own."""
+    script = [asks(call("navigate", f"c{n}", **one)) for n, one in enumerate(calls)]
+    workspace = workspace or written(tmp_path / "work", files)
+    features = [navigation_feature(navigator or Navigator((SyntaxTrees(),)))]
+    async with a_world(
+        tmp_path, [*script, says("done")], workspace=workspace, features=features, policy=policy
+    ) as world:
+        if hide is not None:
+            with_parts(world.session, hide=hide)
+        await world.turn()
+        return world.results
+
+
+def text_of(result: ToolResult) -> str:
+    return result.text.strip()
+
+
+async def test_a_definition_is_shown_whole_with_its_lines_as_read_file_shows_them(
+    tmp_path: Path,
+) -> None:
+    (found,) = await asked(
+        tmp_path, {"action": "definition", "path": "shop/till.py", "line": 4, "symbol": "Cart"}
+    )
+    assert text_of(found) == (
+        f"shop/cart.py\n1\tclass Cart:\n2\t    def total(self):\n3\t        return 1\n[{BY_NAME}]"
+    )
+
+
+async def test_several_definitions_of_a_name_are_a_list_to_choose_from(tmp_path: Path) -> None:
+    (found,) = await asked(tmp_path, {"action": "definition", "symbol": "total"})
+    assert "2\t    def total(self):" in found.text
+    assert "6\tdef total():" in found.text
+    assert "web/app.ts\n1\texport function total(): number {" in found.text
+    assert "several symbols fit: choose one by its path and line" in found.text
+
+
+async def test_a_dotted_name_chooses_the_symbol_inside_the_other(tmp_path: Path) -> None:
+    (found,) = await asked(tmp_path, {"action": "definition", "symbol": "Cart.total"})
+    assert text_of(found).startswith("shop/cart.py\n2\t    def total(self):\n3\t")
+    assert "app.ts" not in found.text
+
+
+async def test_references_by_name_leave_out_comments_and_say_what_they_are(tmp_path: Path) -> None:
+    (found,) = await asked(
+        tmp_path, {"action": "references", "path": "shop/cart.py", "line": 2, "symbol": "total"}
+    )
+    assert "shop/till.py\n4\tprint(Cart().total())" in found.text
+    assert "3\t# total" not in found.text
+    assert BY_NAME in found.text
+
+
+async def test_symbols_of_a_file_are_its_outline_and_of_the_workspace_a_search(
+    tmp_path: Path,
+) -> None:
+    outline, search = await asked(
+        tmp_path,
+        {"action": "symbols", "path": "shop/cart.py"},
+        {"action": "symbols", "symbol": "TOT"},
+    )
+    assert text_of(outline) == (
+        "shop/cart.py\n1\tclass Cart:\n2\t    def total(self):\n6\tdef total():"
+    )
+    assert text_of(search).startswith("shop/cart.py\n2\t")
+    assert "web/app.ts\n1\t" in search.text
+
+
+async def test_problems_without_a_checker_are_syntax_errors(tmp_path: Path) -> None:
+    bad, good = await asked(
+        tmp_path,
+        {"action": "problems", "path": "bad.py"},
+        {"action": "problems", "path": "good.py"},
+        files={"bad.py": "def f(:\n    pass\n", "good.py": "x = 1\n"},
+    )
+    assert text_of(bad) == "line 1: error: ')' is missing [syntax tree]"
+    assert text_of(good) == "the syntax tree reports no problems in 'good.py'"
+
+
+async def test_hidden_files_are_in_no_answer_and_secrets_in_no_line(tmp_path: Path) -> None:
+    files = {
+        "a.py": "def key():\n    return 'hush'\n",
+        "secret/b.py": "def key(): ...\n",
+    }
+    found, refused = await asked(
+        tmp_path,
+        {"action": "definition", "symbol": "key"},
+        {"action": "symbols", "path": "secret/b.py"},
+        files=files,
+        policy=Policy("auto", deny=("secret/**",)),
+        hide=lambda text: text.replace("hush", "[hidden]"),
+    )
+    assert "secret" not in found.text
+    assert "[hidden]" in found.text
+    assert refused.is_error
+
+
+async def test_places_of_a_source_in_hidden_files_are_left_out_and_libraries_marked(
+    tmp_path: Path,
+) -> None:
+    root = (tmp_path / "work").resolve()
+
+    class Knows:
+        async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
+            del question
+            places = (root / "secret/b.py", root / "a.py", tmp_path.resolve() / "lib/c.py")
+            return CodeAnswer("a server", tuple(CodePlace(path, 1, 1) for path in places))
+
+    (found,) = await asked(
+        tmp_path,
+        {"action": "references", "path": "a.py", "symbol": "key"},
+        files={"a.py": "def key(): ...\n", "secret/b.py": "key()\n"},
+        navigator=Navigator((Knows(), SyntaxTrees())),
+        policy=Policy("auto", deny=("secret/**",)),
+    )
+    library = (tmp_path.resolve() / "lib/c.py").as_posix()
+    assert text_of(found) == (f"a.py\n1\tdef key(): ...\n{library} (outside the workspace)\nline 1")
+
+
+async def test_a_failed_source_is_told_once_and_the_next_one_answers(tmp_path: Path) -> None:
+    class Breaks:
+        async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
+            raise SourceFailed(f"{question.action}: pyright ended")
+
+    first, second = await asked(
+        tmp_path,
+        *({"action": "definition", "path": "shop/till.py", "symbol": "Cart"},) * 2,
+        navigator=Navigator((Breaks(), SyntaxTrees())),
+    )
+    assert "1\tclass Cart:" in first.text
+    assert "[definition: pyright ended]" in first.text
+    assert "1\tclass Cart:" in second.text
+    assert "pyright ended" not in second.text
+
+
+async def test_many_places_are_cut_and_counted(tmp_path: Path) -> None:
+    (found,) = await asked(
+        tmp_path,
+        {"action": "references", "path": "a.py", "symbol": "f"},
+        files={"a.py": "def f(): ...\n" + "f()\n" * 300},
+    )
+    assert found.text.count("\tf()") == MOST_SHOWN - 1
+    assert "stopped at 100 of 301 places" in found.text
+
+
+async def test_unsaved_text_counts(tmp_path: Path) -> None:
+    disk = written(tmp_path / "work", {"a.py": "old = 1\n", "b.py": "print(fresh)\n"})
+    path = disk.roots[0] / "a.py"
+
+    class Unsaved(DiskWorkspace):
+        def unsaved(self) -> Mapping[Path, str]:
+            return {path: "\n\nfresh = 1\n"}
+
+        async def read(self, wanted: Path) -> Snapshot:
+            found = await super().read(wanted)
+            if wanted != path:
+                return found
+            return msgspec.structs.replace(found, text=self.unsaved()[path], unsaved=True)
+
+    (found,) = await asked(
+        tmp_path,
+        {"action": "definition", "path": "b.py", "symbol": "fresh"},
+        workspace=Unsaved(disk.roots),
+    )
+    assert text_of(found).startswith("a.py (not saved yet)\n3\tfresh = 1")
+
+
+async def test_a_wrong_place_is_an_error_that_says_what_is_there(tmp_path: Path) -> None:
+    results = await asked(
+        tmp_path,
+        {"action": "definition", "path": "shop/till.py", "line": 1, "symbol": "nothing"},
+        {"action": "definition", "symbol": "nothing"},
+        {"action": "problems"},
+        {"action": "hover", "path": "shop/till.py"},
+        {"action": "rename", "path": "shop/till.py", "symbol": "Cart"},
+        {"action": "rename", "path": "shop/till.py", "symbol": "Cart", "new_name": "Basket"},
+    )
+    assert [one.is_error for one in results] == [True] * 6
+    assert "near line 1, which reads 'from shop.cart import Cart'" in results[0].text
+    assert "no symbol 'nothing' is defined in the workspace" in results[1].text
+    assert "problems needs the path of a file" in results[2].text
+    assert "hover needs the name of a symbol" in results[3].text
+    assert "rename needs new_name" in results[4].text
+    assert "find the places with references, and change them with edit_file" in results[5].text
+
+
+async def test_other_agents_names_of_the_arguments_are_understood(tmp_path: Path) -> None:
+    (found,) = await asked(tmp_path, {"action": "symbols", "file_path": "web/app.ts", "query": ""})
+    assert text_of(found) == "web/app.ts\n1\texport function total(): number {"
+
+
+async def test_the_example_of_the_page_gives_the_shown_result(tmp_path: Path) -> None:
+    files = {one.title: one.text for one in examples("navigation.md", "python")}
+    (asking,) = examples("navigation.md", "json")
+    (shown,) = examples("navigation.md", "text")
+    (found,) = await asked(tmp_path, json.loads(asking.text), files=files)
+    assert text_of(found) == shown.text.strip()
+
+
+def test_no_grammar_is_imported_before_a_file_is_parsed() -> None:
+    code = (
+        "import sys, indwell.wiring.compose\n"
+        "print([name for name in sys.modules if name.startswith('tree_sitter')])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
