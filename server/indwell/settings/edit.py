@@ -21,7 +21,7 @@ def edited(text: str, changes: Mapping[str, object], name: str) -> str:
     Args:
         text: Valid TOML; empty for a new file.
         changes: New values by setting name; ``endpoints.work.base_url`` is in the table of the
-            named endpoint ``work``, and ``mcp.NAME`` is the whole table of a server.
+            named endpoint ``work``.
         name: The user's name for the file.
 
     Raises:
