@@ -17,7 +17,7 @@ import msgspec
 from lsprotocol.types import LSPObject  # noqa: F401 -- lsprotocol's own annotations name it
 
 from indwell.agent.core.events import Event
-from indwell.lsp.messages import context, documents, views
+from indwell.lsp.messages import context, documents, status, views
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.documents import ChatResult
 from indwell.lsp.messages.features import TASK_COMMANDS
@@ -49,6 +49,7 @@ COMMAND_RESULTS: Mapping[str, tuple[type | None, ...]] = {
     "indwell.chat": (ChatResult, None),
     "indwell.send": (*STARTED, protocol.SteerResult),
     "indwell.memory": (MemoryResult, None),
+    "indwell.mcp": (status.McpResult, None),
 }
 """What a command answers: any of these; which one, docs/protocol.md says."""
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}

@@ -605,6 +605,58 @@ export interface LoginResult {
   readonly origin: string;
 }
 
+/** The argument of `indwell.mcp`: as of `indwell/mcp`; `wait` as with other commands. */
+export interface McpArguments {
+  readonly action?: "list" | "add" | "remove" | "approve" | "restart";
+  readonly name?: string;
+  readonly command?: readonly string[];
+  readonly url?: string;
+  readonly wait?: boolean;
+}
+
+/** What to do with the MCP servers before they are listed. */
+export interface McpParams {
+  /**
+   * `add` puts a server into the user's settings; `approve` asks the user about one of the project; `restart`
+   * ends a server, which starts again when it is needed.
+   */
+  readonly action?: "list" | "add" | "remove" | "approve" | "restart";
+  /** The server. */
+  readonly name?: string;
+  /** For `add`: the program and its arguments. */
+  readonly command?: readonly string[];
+  /** For `add`: the address, if it is no program. */
+  readonly url?: string;
+}
+
+/** The MCP servers of the workspace, and a sentence for each definition that is wrong. */
+export interface McpResult {
+  readonly servers: readonly McpRow[];
+  readonly problems: readonly string[];
+}
+
+/** One MCP server. */
+export interface McpRow {
+  /** Its name. */
+  readonly name: string;
+  /**
+   * `usable`, `open` (the user has not decided), `declined`, `restricted` (its folder is not trusted), or `off`.
+   */
+  readonly standing: "usable" | "open" | "declined" | "restricted" | "off";
+  /** The state of its connection; `idle` if no session needs it yet. */
+  readonly state: string;
+  /** Why it does not run; empty if nothing is wrong. */
+  readonly problem: string;
+  /** Where it is defined, for people. */
+  readonly source: string;
+  /** Whether it is in the user's own settings, and can be removed here. */
+  readonly own: boolean;
+  /** Its command line or address, as it is written. */
+  readonly runs: string;
+  /** How many tools it offers; null if that is not known yet. */
+  readonly tools: number | null;
+}
+
 /** The argument of `indwell.memory`; all fields are optional. */
 export interface MemoryArguments {
   /** Facts about this workspace, or about the user everywhere. */
@@ -1512,6 +1564,7 @@ export interface ServerRequests {
   readonly "indwell/models": { readonly params: ModelsParams; readonly result: ModelsResult };
   readonly "indwell/setModel": { readonly params: SetModelParams; readonly result: SetModelResult };
   readonly "indwell/skills": { readonly params: SkillsParams; readonly result: SkillsResult };
+  readonly "indwell/mcp": { readonly params: McpParams; readonly result: McpResult };
   readonly "indwell/login": { readonly params: LoginParams; readonly result: LoginResult };
   readonly "indwell/events": { readonly params: EventsParams; readonly result: EventsResult };
   readonly "indwell/detach": { readonly params: DetachParams; readonly result: DetachResult };
@@ -1563,6 +1616,7 @@ export const METHODS = {
   "indwell/models": { to: "server", kind: "request" },
   "indwell/setModel": { to: "server", kind: "request" },
   "indwell/skills": { to: "server", kind: "request" },
+  "indwell/mcp": { to: "server", kind: "request" },
   "indwell/login": { to: "server", kind: "request" },
   "indwell/events": { to: "server", kind: "request" },
   "indwell/detach": { to: "server", kind: "request" },
@@ -1610,6 +1664,7 @@ export interface Commands {
   readonly "indwell.chat": { readonly argument: ChatArguments; readonly result: ChatResult | null };
   readonly "indwell.send": { readonly argument: SendArguments; readonly result: StartedResult | TurnResult | null | SteerResult };
   readonly "indwell.memory": { readonly argument: MemoryArguments; readonly result: MemoryResult | null };
+  readonly "indwell.mcp": { readonly argument: McpArguments; readonly result: McpResult | null };
 }
 
 /** Every command of the server. */
@@ -1619,7 +1674,7 @@ export const COMMANDS = [
   "indwell.newSession", "indwell.compact", "indwell.continue", "indwell.commands",
   "indwell.explainRequest", "indwell.open", "indwell.resume", "indwell.fork", "indwell.rewind",
   "indwell.plan", "indwell.effort", "indwell.mode", "indwell.trust", "indwell.chat",
-  "indwell.send", "indwell.memory",
+  "indwell.send", "indwell.memory", "indwell.mcp",
 ] as const satisfies readonly (keyof Commands)[];
 
 /** The commands that begin a task about a range or a document. */

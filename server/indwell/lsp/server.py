@@ -25,6 +25,7 @@ from indwell.lsp.methods.commands import (
     register_tasks,
     take_up,
 )
+from indwell.lsp.methods.mcp import register_mcp
 from indwell.lsp.methods.methods import register_methods, returning
 from indwell.lsp.methods.planning import Planning, register_plan
 from indwell.lsp.prompts import code_actions
@@ -218,6 +219,7 @@ def _commands(server: Server, host: Host, chats: Chats) -> None:
     register_branching(server, host, chats)
     register_virtual(server, host)
     register_memory(server, host)
+    register_mcp(server, host)
 
     @server.command("indwell.mode")
     def mode(arguments: protocol.ModeArguments) -> None:

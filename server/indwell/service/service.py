@@ -198,6 +198,10 @@ class Service:
         self.check_usable()
         self.warn(tuple(dict.fromkeys((*told, *self.configuration.notices))))
 
+    async def read_settings(self) -> None:
+        """Read all settings again, and report their problems."""
+        self.warn(await self.configuration.read_again())
+
     def warm_up(self) -> None:
         """Prepare for a prompt, at a sign that one may come."""
         self._factory.warm_up(self.configuration.settings)

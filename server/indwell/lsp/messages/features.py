@@ -174,6 +174,7 @@ COMMAND_NAMES = (
     "indwell.chat",
     "indwell.send",
     "indwell.memory",
+    "indwell.mcp",
 )
 
 METHOD_NAMES = (
@@ -194,6 +195,7 @@ METHOD_NAMES = (
     "indwell/events",
     "indwell/firstRun",
     "indwell/login",
+    "indwell/mcp",
     "indwell/modelPieces",
     "indwell/models",
     "indwell/permission",

@@ -319,6 +319,16 @@ class TrustArguments(CommandArguments, frozen=True):
     wait: bool = False
 
 
+class McpArguments(CommandArguments, frozen=True):
+    """The argument of ``indwell.mcp``: as of ``indwell/mcp``; ``wait`` as with other commands."""
+
+    action: status.McpAction = "list"
+    name: str = ""
+    command: tuple[str, ...] = ()
+    url: str = ""
+    wait: bool = False
+
+
 class StartedResult(Value, frozen=True):
     """The immediate answer of a command: session and turn that began, or the queued prompt's id."""
 
@@ -351,6 +361,7 @@ METHODS: Mapping[str, Method] = {
     "indwell/models": Method("in", views.ModelsParams, views.ModelsResult),
     "indwell/setModel": Method("in", views.SetModelParams, views.SetModelResult),
     "indwell/skills": Method("in", SkillsParams, SkillsResult),
+    "indwell/mcp": Method("in", status.McpParams, status.McpResult),
     "indwell/login": Method("in", views.LoginParams, views.LoginResult),
     "indwell/events": Method("in", views.EventsParams, views.EventsResult),
     "indwell/detach": Method("in", context.DetachParams, context.DetachResult),
@@ -391,6 +402,7 @@ COMMANDS: Mapping[str, type | None] = {
     "indwell.chat": ChatArguments,
     "indwell.send": SendArguments,
     "indwell.memory": MemoryArguments,
+    "indwell.mcp": McpArguments,
 }
 """Every command with the type of its argument."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from indwell.lsp.messages.values import Value
 from indwell.messages import Effort
@@ -142,6 +142,58 @@ class FirstRunResult(Value, frozen=True):
     """True: a model can be called now. False: the user wants none."""
 
     ok: bool
+
+
+McpAction: TypeAlias = Literal["list", "add", "remove", "approve", "restart"]
+
+
+class McpParams(Value, frozen=True):
+    """What to do with the MCP servers before they are listed.
+
+    Attributes:
+        action: ``add`` puts a server into the user's settings; ``approve`` asks the user about one
+            of the project; ``restart`` ends a server, which starts again when it is needed.
+        name: The server.
+        command: For ``add``: the program and its arguments.
+        url: For ``add``: the address, if it is no program.
+    """
+
+    action: McpAction = "list"
+    name: str = ""
+    command: tuple[str, ...] = ()
+    url: str = ""
+
+
+class McpRow(Value, frozen=True):
+    """One MCP server.
+
+    Attributes:
+        name: Its name.
+        standing: ``usable``, ``open`` (the user has not decided), ``declined``, ``restricted`` (its
+            folder is not trusted), or ``off``.
+        state: The state of its connection; ``idle`` if no session needs it yet.
+        problem: Why it does not run; empty if nothing is wrong.
+        source: Where it is defined, for people.
+        own: Whether it is in the user's own settings, and can be removed here.
+        runs: Its command line or address, as it is written.
+        tools: How many tools it offers; null if that is not known yet.
+    """
+
+    name: str
+    standing: Literal["usable", "open", "declined", "restricted", "off"]
+    state: str
+    problem: str
+    source: str
+    own: bool
+    runs: str
+    tools: int | None
+
+
+class McpResult(Value, frozen=True):
+    """The MCP servers of the workspace, and a sentence for each definition that is wrong."""
+
+    servers: tuple[McpRow, ...]
+    problems: tuple[str, ...]
 
 
 class RenameParams(Value, frozen=True):

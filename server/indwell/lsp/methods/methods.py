@@ -52,7 +52,7 @@ async def login(host: Host, params: LoginParams) -> LoginOutcome:
         params.provider, params.key, params.url, params.model, by_client=params.keep == "client"
     )
     if outcome.ok:
-        host.service.warn(await host.service.configuration.read_again())
+        await host.service.read_settings()
     return outcome
 
 

@@ -1,0 +1,117 @@
+"""Handles ``indwell/mcp`` and ``indwell.mcp``: lists, adds, removes and approves MCP servers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from indwell.errors import UserError
+from indwell.lsp.host import Host
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages import status
+from indwell.lsp.messages.lsprotocol_types import types
+from indwell.lsp.messages.status import McpParams, McpResult, McpRow
+from indwell.lsp.wire.language_server import Server
+from indwell.mcp.server_book import KnownServer
+from indwell.policy.approvals import one_line, short_line
+from indwell.service.mcp_servers import add_server, remove_server
+from indwell.settings.credentials import redacted
+
+CLOSE = "Close"
+_RUNS_CHARACTERS = 120  # of a command line in a message
+_STANDINGS = {
+    "usable": "used",
+    "open": "waits for your decision",
+    "declined": "you decided not to use it",
+    "restricted": "its folder is not trusted",
+    "off": "turned off",
+}
+
+
+def register_mcp(server: Server, host: Host) -> None:
+    """Register the request and the command."""
+
+    @server.feature("indwell/mcp")
+    async def mcp(params: McpParams | None) -> McpResult:
+        return await done(host, params or McpParams())
+
+    @server.command("indwell.mcp")
+    async def command(arguments: protocol.McpArguments) -> McpResult | None:
+        return await host.answering.answer(_commanded(host, arguments), wait=arguments.wait)
+
+
+async def done(host: Host, params: McpParams) -> McpResult:
+    """Do what a request says, then list the servers.
+
+    Raises:
+        UserError: It cannot be done, in plain words.
+    """
+    mcp = host.service.mcp
+    if params.action != "list" and not params.name:
+        raise UserError(f"{params.action!r} needs the `name` of a server; send it along")
+    match params.action:
+        case "add":
+            await asyncio.to_thread(add_server, params.name, _table(params))
+            await host.service.read_settings()
+        case "remove":
+            await asyncio.to_thread(remove_server, params.name, await mcp.look())
+            await host.service.read_settings()
+        case "approve":
+            await mcp.approve(params.name, host.settings.answer_timeout_s)
+        case "restart" | "list":
+            pass
+    return await _listed(host)
+
+
+def _table(params: McpParams) -> Mapping[str, object]:
+    """Return the settings of a server to add."""
+    if bool(params.command) == bool(params.url):
+        raise UserError("'add' needs either a `command` or a `url`; send one of them along")
+    if params.url:
+        return {"url": params.url}
+    program, *arguments = params.command
+    return {"command": program, **({"args": arguments} if arguments else {})}
+
+
+async def _listed(host: Host) -> McpResult:
+    found = await host.service.mcp.look()
+    return McpResult(tuple(_row(one) for one in found.servers), found.problems)
+
+
+def _row(server: KnownServer) -> McpRow:
+    return McpRow(
+        name=server.name,
+        standing=server.standing,
+        state="idle",
+        problem="",
+        source=server.source,
+        own=server.folder is None,
+        runs=redacted(server.definition.shown()),
+        tools=None,
+    )
+
+
+async def _commanded(host: Host, arguments: protocol.McpArguments) -> McpResult | None:
+    """Do what the command says; without an action, let the user choose."""
+    if arguments.action != "list":
+        params = McpParams(arguments.action, arguments.name, arguments.command, arguments.url)
+        return await done(host, params)
+    found = await _listed(host)
+    undecided = [one for one in found.servers if one.standing in {"open", "declined"}]
+    buttons = {f"Decide on {one.name}": McpParams("approve", one.name) for one in undecided}
+    words = "\n".join(map(_line, found.servers)) or (
+        "there are no MCP servers here; `indwell mcp add` in a terminal adds one"
+    )
+    words = "\n".join((f"Indwell: MCP servers:\n{words}", *found.problems))
+    if not buttons:
+        host.client.show(types.MessageType.Info, words)
+        return found
+    titles = (CLOSE, *buttons)
+    chosen = await host.client.choose(words, titles, host.settings.answer_timeout_s)
+    return await done(host, buttons[chosen]) if chosen in buttons else found
+
+
+def _line(server: status.McpRow) -> str:
+    runs = short_line(server.runs, _RUNS_CHARACTERS)
+    state = server.problem or _STANDINGS[server.standing]
+    return f"{server.name}: {one_line(state)} ({one_line(server.source)}): {runs}"

@@ -1,0 +1,126 @@
+"""MCP servers in an editor: the question about a project's, the list, adding and removing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pygls.exceptions import JsonRpcException
+
+from indwell.lsp.messages import status as told
+from indwell.mcp.server_book import LEAVE, START
+from support.editing import USAGE, Editor, Home, editing
+from support.loopback_endpoint import LoopbackEndpoint, say
+
+DEFINED = '{"mcpServers": {"a": {"command": "no-such-program", "args": ["x"]}}}'
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    made = Home(tmp_path)
+    made.write(".mcp.json", DEFINED)
+    return made
+
+
+async def mcp(editor: Editor, action: str = "list", **named: Any) -> told.McpResult:
+    params = told.McpParams(action, **named)  # type: ignore[arg-type] # a test says what it likes
+    return await editor.client.protocol.send_request_async("indwell/mcp", params)
+
+
+async def standings(editor: Editor) -> dict[str, str]:
+    return {one.name: one.standing for one in (await mcp(editor)).servers}
+
+
+def questions(editor: Editor) -> list[str]:
+    return [one for one in editor.messages if "defines the MCP server" in one]
+
+
+def answering(answer: str | None) -> Callable[[str, tuple[str, ...]], str | None]:
+    return lambda _message, titles: answer if START in titles else None
+
+
+def n_words(n: int) -> LoopbackEndpoint:
+    return LoopbackEndpoint([say("Hello.", usage=USAGE)] * n)
+
+
+@pytest.mark.parametrize(
+    ("answer", "standing"), [(START, "usable"), (LEAVE, "declined"), (None, "open")]
+)
+async def test_the_first_prompt_asks_once_and_the_answer_is_kept(home, answer, standing):
+    async with n_words(2) as endpoint:
+        async with editing(home, endpoint.base_url) as editor:
+            editor.answers.choose = answering(answer)
+            await editor.ask("hello")
+            await editor.ask("hello")
+            assert len(questions(editor)) == 1
+            assert "│ no-such-program x\n" in questions(editor)[0]
+            assert await standings(editor) == {"a": standing}
+        async with editing(home, endpoint.base_url) as editor:
+            assert await standings(editor) == {"a": standing}
+
+
+async def test_a_changed_definition_is_asked_about_at_the_next_prompt(home):
+    async with n_words(2) as endpoint, editing(home, endpoint.base_url) as editor:
+        editor.answers.choose = answering(START)
+        await editor.ask("hello")
+        home.write(".mcp.json", DEFINED.replace('"x"', '"y"'))
+        assert await standings(editor) == {"a": "open"}
+        await editor.ask("hello")
+        assert ["│ no-such-program y\n" in one for one in questions(editor)] == [False, True]
+
+
+async def test_a_restricted_folder_is_not_asked_about_its_servers(home):
+    home.trusted = ()
+    async with n_words(1) as endpoint, editing(home, endpoint.base_url) as editor:
+        editor.answers.choose = answering(START)
+        await editor.ask("hello")
+        assert questions(editor) == []
+        assert await standings(editor) == {"a": "restricted"}
+
+
+async def test_an_unanswered_question_tells_how_to_answer_later(home):
+    async with n_words(1) as endpoint, editing(home, endpoint.base_url) as editor:
+        editor.answers.choose = answering(None)
+        await editor.ask("hello")
+        assert any("is not used until you approve it" in one for one in editor.messages)
+
+
+async def test_servers_are_added_approved_and_removed_by_request(home):
+    async with editing(home) as editor:
+        await mcp(editor, "add", name="files", command=("npx", "-y", "x"))
+        await mcp(editor, "add", name="docs", url="https://host/mcp")
+        assert await standings(editor) == {"files": "usable", "docs": "usable", "a": "open"}
+        (row, *_) = (await mcp(editor)).servers
+        assert (row.runs, row.source, row.own) == ("npx -y x", "your settings", True)
+        editor.answers.choose = answering(START)
+        await mcp(editor, "approve", name="a")
+        await mcp(editor, "remove", name="files")
+        assert await standings(editor) == {"docs": "usable", "a": "usable"}
+
+
+@pytest.mark.parametrize(
+    ("named", "why"),
+    [
+        ({"action": "add"}, "needs the `name` of a server"),
+        ({"action": "add", "name": "b"}, "either a `command` or a `url`"),
+        ({"action": "add", "name": "B c", "url": "https://h"}, "its name cannot be the beginning"),
+        ({"action": "remove", "name": "a"}, "is defined in .mcp.json of the project"),
+        ({"action": "approve", "name": "z"}, "there is no MCP server 'z' here"),
+    ],
+)
+async def test_a_request_that_cannot_be_carried_out_says_why(home, named, why):
+    async with editing(home) as editor:
+        with pytest.raises(JsonRpcException, match=why):
+            await mcp(editor, **named)
+
+
+async def test_a_plain_editor_decides_by_the_buttons_of_the_command(home):
+    async with editing(home, extensions=()) as editor:
+        editor.answers.choose = lambda _message, titles: (
+            START if START in titles else next(one for one in titles if one == "Decide on a")
+        )
+        await editor.execute("indwell.mcp", {"wait": True})
+        assert await standings(editor) == {"a": "usable"}
+        (listed,) = [one for one in editor.messages if "MCP servers:\n" in one]
+        assert "a: waits for your decision (.mcp.json): no-such-program x" in listed
