@@ -21,6 +21,7 @@ export const COMMANDS: readonly SlashCommand[] = [
   { name: "sessions", detail: "List past sessions, or search in them", values: "words" },
   { name: "export", detail: "Save the session as Markdown", values: "none" },
   { name: "request", detail: "Show the next request, block by block", values: "none" },
+  { name: "mcp", detail: "List, add and remove MCP servers", values: "none" },
   { name: "keys", detail: "Manage the keys of providers", values: "none" },
   { name: "stop", detail: "Stop the running turn", values: "none" },
   { name: "restart", detail: "Restart the server", values: "none" },
@@ -87,6 +88,7 @@ function plainMessage(name: string): ToHost | null {
     case "review":
     case "export":
     case "restart":
+    case "mcp":
       return { type: "command", command: name };
     case "request":
       return { type: "command", command: "explainRequest" };

@@ -77,6 +77,7 @@ export type ToHost =
         | "export"
         | "openSettings"
         | "manageKeys"
+        | "mcp"
         | "explainRequest"
         | "trust"
         | "connect";

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from indwell.context.untrusted_text import one_line, short_line
 from indwell.errors import UserError
 from indwell.lsp.host import Host
 from indwell.lsp.messages import methods as protocol
@@ -13,7 +14,6 @@ from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.status import McpParams, McpResult, McpRow
 from indwell.lsp.wire.language_server import Server
 from indwell.mcp.server_book import KnownServer
-from indwell.policy.approvals import one_line, short_line
 from indwell.service.mcp_servers import add_server, remove_server
 from indwell.settings.credentials import redacted
 

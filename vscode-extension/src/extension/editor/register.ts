@@ -4,6 +4,7 @@ import type { Server } from "../server/server.ts";
 import { attachCommands } from "./attach/commands.ts";
 import type { ChatLink } from "./chat-link.ts";
 import { backgroundCommands } from "./commands/background.ts";
+import { mcpCommands } from "./commands/mcp-servers.ts";
 import { reviewCommands } from "./commands/reviews.ts";
 import { registerCommands } from "./commands/run.ts";
 import { sessionCommands } from "./commands/sessions.ts";
@@ -30,6 +31,7 @@ export function registerEditor(
     ...sessionCommands(server, chat),
     ...attachCommands(chat),
     ...backgroundCommands(chat),
+    ...mcpCommands(server),
     "indwell.openWalkthrough": () =>
       vscode.commands.executeCommand(
         "workbench.action.openWalkthrough",

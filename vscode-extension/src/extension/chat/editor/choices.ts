@@ -57,6 +57,9 @@ export function choiceHandlers(
         return;
       case "manageKeys":
         return elsewhere.manageKeys();
+      case "mcp":
+        await ports.shell.run("indwell.mcp");
+        return;
       case "explainRequest":
         await ports.shell.run("indwell.explainRequest");
         return;

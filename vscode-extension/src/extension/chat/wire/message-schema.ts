@@ -29,6 +29,7 @@ const COMMANDS = [
   "export",
   "openSettings",
   "manageKeys",
+  "mcp",
   "explainRequest",
   "trust",
   "connect",

@@ -1,0 +1,46 @@
+/** MCP servers as lines of a list, and a typed line as a server to add. Pure. */
+import type { McpRow } from "../../../protocol.ts";
+import { visible } from "../../../shared/visible.ts";
+import type { PickRow } from "./session-rows.ts";
+
+const STANDINGS: Readonly<Record<McpRow["standing"], string>> = {
+  usable: "used",
+  open: "waits for your decision",
+  declined: "you decided not to use it",
+  restricted: "this folder is not trusted",
+  off: "turned off",
+};
+
+/** A server: what it is doing, where it is defined, and what it runs. */
+export function serverRow(server: McpRow): PickRow<McpRow> {
+  const tools = server.tools === null ? "" : `, ${server.tools} tools`;
+  const problem = server.problem === "" ? "" : `${visible(server.problem)} · `;
+  const state = server.standing === "usable" && server.state !== "idle" ? server.state : "";
+  return {
+    label: visible(server.name),
+    description: `${state || STANDINGS[server.standing]}${tools} · ${visible(server.source)}`,
+    detail: `${problem}${visible(server.runs.replace(/\s+/g, " "))}`,
+    value: server,
+  };
+}
+
+/** Whether the user's answer about a server would change something. */
+export function isUndecided(server: McpRow): boolean {
+  return server.standing === "open" || server.standing === "declined";
+}
+
+/** What to start or to call; null for a line that says nothing. */
+export function serverOf(
+  line: string,
+): { readonly command: readonly string[] } | { readonly url: string } | null {
+  const words = wordsOf(line);
+  const [first] = words;
+  if (first === undefined) return null;
+  return words.length === 1 && /^https?:\/\//i.test(first) ? { url: first } : { command: words };
+}
+
+/** The words of a line; quotes keep blanks, and a backslash is an ordinary character, as in paths. */
+function wordsOf(line: string): readonly string[] {
+  const found = line.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g);
+  return [...found].map(([word]) => word.replace(/"([^"]*)"|'([^']*)'/g, "$1$2"));
+}

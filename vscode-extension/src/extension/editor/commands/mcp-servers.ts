@@ -1,0 +1,116 @@
+/** The MCP servers of the workspace, as a list: add, remove, decide on a project's, start again. */
+import * as vscode from "vscode";
+import type { McpParams, McpResult, McpRow } from "../../../protocol.ts";
+import { plainWords } from "../../plain-words.ts";
+import { askForWords, askModal } from "../../say.ts";
+import type { Server } from "../../server/server.ts";
+import { isUndecided, serverOf, serverRow } from "./mcp-rows.ts";
+import { argumentOf, type Handler, stringIn } from "./run.ts";
+
+const button = (icon: string, tooltip: string): vscode.QuickInputButton => ({
+  iconPath: new vscode.ThemeIcon(icon),
+  tooltip,
+});
+const REMOVE = button("trash", "Remove from Your Settings");
+const DECIDE = button("question", "Decide Whether It Is Used");
+const RESTART = button("debug-restart", "Start Again");
+
+type Row = vscode.QuickPickItem & { readonly server: McpRow | null };
+type Wish = Pick<McpParams, "action" | "name"> & Partial<McpParams>;
+
+/** The handler of the list; with an `action` it does that, without a list. */
+export function mcpCommands(server: Server): Readonly<Record<string, Handler>> {
+  return {
+    "indwell.mcp": (...args) => {
+      const argument = argumentOf(args);
+      if (stringIn(argument, "action") === null) return show(server);
+      return server.execute("indwell.mcp", { ...argument, wait: true });
+    },
+  };
+}
+
+/** Until the user closes it; after each change it is shown as it is then. */
+async function show(server: Server): Promise<void> {
+  let found = await ask(server, { action: "list", name: "" });
+  for (;;) {
+    const wish = await choose(found);
+    if (wish === null) return;
+    found = await ask(server, wish);
+  }
+}
+
+function ask(server: Server, wish: Wish): Promise<McpResult> {
+  return server.request<McpResult>("indwell/mcp", wish);
+}
+
+/** What the user wants; null: nothing more. */
+async function choose(found: McpResult): Promise<Wish | null> {
+  const box = vscode.window.createQuickPick<Row>();
+  box.title = "Indwell: MCP servers";
+  box.placeholder = plainWords(found.problems[0] ?? "Choose a server, or add one");
+  box.matchOnDescription = true;
+  box.items = [
+    { label: "$(add) Add a server…", alwaysShow: true, server: null },
+    ...found.servers.map(rowOf),
+  ];
+  try {
+    const chosen = await new Promise<Wish | "add" | null>((resolve) => {
+      box.onDidTriggerItemButton(({ item, button: pressed }) => resolve(wishOf(item, pressed)));
+      box.onDidAccept(() => {
+        const item = box.selectedItems[0];
+        if (item?.server === null) resolve("add");
+        else if (item !== undefined) resolve(wishOf(item, item.buttons?.[0]));
+      });
+      box.onDidHide(() => resolve(null));
+      box.show();
+    });
+    box.hide();
+    if (chosen === "add") return add();
+    if (chosen?.action === "remove" && !(await isSure(chosen.name ?? ""))) return null;
+    return chosen;
+  } finally {
+    box.dispose();
+  }
+}
+
+function rowOf(server: McpRow): Row {
+  const { label, description, detail } = serverRow(server);
+  const buttons = [
+    ...(isUndecided(server) ? [DECIDE] : []),
+    ...(server.standing === "usable" ? [RESTART] : []),
+    ...(server.own ? [REMOVE] : []),
+  ];
+  return { label, description, detail, buttons, server };
+}
+
+function wishOf({ server }: Row, pressed: vscode.QuickInputButton | undefined): Wish | null {
+  if (server === null) return null;
+  const { name } = server;
+  if (pressed === DECIDE) return { action: "approve", name };
+  if (pressed === REMOVE) return { action: "remove", name };
+  return pressed === RESTART ? { action: "restart", name } : null;
+}
+
+async function add(): Promise<Wish | null> {
+  const line = await askForWords({
+    title: "Add an MCP server to your settings",
+    prompt: "The program with its arguments, or the address of a server that runs already",
+    placeHolder: "npx -y @modelcontextprotocol/server-filesystem .",
+    ignoreFocusOut: true,
+  });
+  const what = line === undefined ? null : serverOf(line);
+  if (what === null) return null;
+  const name = await askForWords({
+    title: "Add an MCP server to your settings",
+    prompt: "Its name: small letters, digits and '-'; the names of its tools begin with it",
+    ignoreFocusOut: true,
+  });
+  return name === undefined ? null : { action: "add", name: name.trim(), ...what };
+}
+
+async function isSure(name: string): Promise<boolean> {
+  const answer = await askModal(`Remove the MCP server ${name} from your settings?`, "", [
+    { title: "Remove" },
+  ]);
+  return answer !== undefined;
+}
