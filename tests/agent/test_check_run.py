@@ -1,4 +1,4 @@
-"""The project's own check as the gate's source: through the same doors as any command."""
+"""The project's own check as a source of problems: through the same doors as any command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from indwell.agent.core.events import Checking, TurnFinished
-from indwell.agent.features.checks.turn_checks import CheckGate
+from indwell.agent.features.checks.turn_checks import SessionChecks
 from indwell.sessions.audit_trail import acts
 from indwell.sessions.records import Decided
 from indwell.sessions.storage.store import SessionStore
@@ -134,7 +134,7 @@ async def test_a_check_that_takes_too_long_is_ended_and_reported(tmp_path: Path)
         why = "`sleep 60` took longer than 0.3 s"
         assert (finished.ending, finished.verified) == ("done", f"not verified: {why}")
         assert project.checking == ["sleep 60"] * 2
-        assert project.session.parts.features.door(CheckGate).slow == {"sleep 60"}
+        assert project.session.parts.features.door(SessionChecks).slow == {"sleep 60"}
 
 
 async def test_without_a_baseline_only_changed_lines_count_and_that_is_reported(
@@ -145,13 +145,13 @@ async def test_without_a_baseline_only_changed_lines_count_and_that_is_reported(
     wrong = asks(call("edit_file", "c3", path="a.txt", edits=[{"old": "y", "new": "totl2"}]))
     script = [READ, harmless, says(), wrong, says(), says()]
     async with a_project(tmp_path, script, files=files, check_command=CHECK) as project:
-        gate = project.session.parts.features.door(CheckGate)
-        gate.slow.add(CHECK)  # it took too long before
+        checks = project.session.parts.features.door(SessionChecks)
+        checks.slow.add(CHECK)  # it took too long before
         finished = await project.turn()
         assert finished.verified == (
             f"checked with {NAME} (no new errors); only changed lines could be compared"
         )
-        gate.kept.clear()
+        checks.kept.clear()
         assert (await project.turn()).verified == "1 new error stays"
         assert "- a.txt:2: " in project.told()[0]
 
@@ -191,14 +191,14 @@ async def test_in_a_folder_that_is_not_trusted_nothing_is_run(tmp_path: Path) ->
     async with a_project(
         tmp_path, [READ, says()], check_command="touch ran", is_trusted=False
     ) as project:
-        gate = project.session.parts.features.door(CheckGate)
-        assert gate.checks.commands((project.folder / "a.txt",)) == ()
+        checks = project.session.parts.features.door(SessionChecks)
+        assert checks.finder.commands((project.folder / "a.txt",)) == ()
         # And if it were found all the same, the policy says no.
         from indwell.agent.features.checks.run_check import run_check  # noqa: PLC0415 - only here
         from indwell.agent.features.checks.turn_checks import CheckCommand  # noqa: PLC0415
 
         command = CheckCommand("x", "touch ran", project.folder, is_own=True)
-        ran = await run_check(gate, project.session, 1, command, project.events.append, 10)
+        ran = await run_check(checks, project.session, 1, command, project.events.append, 10)
         assert (ran.state, project.events) == ("refused", [])
         assert not (project.folder / "ran").exists()
 
@@ -315,14 +315,14 @@ async def test_the_projects_own_checks_are_found_and_run(tmp_path: Path) -> None
 
 
 async def test_an_edit_takes_no_longer_if_no_checker_reports_problems(tmp_path: Path) -> None:
-    """The hooks alone: with a gate that knows nothing, against none at all."""
+    """The hooks alone: with checks that know nothing, against no checks at all."""
     edit = [asks(call("write_file", f"c{n}", path=f"f{n}.txt", content="x\n")) for n in range(30)]
     seconds = {}
     for name, is_on in (("on", True), ("off", False), ("on again", True)):
         folder = tmp_path / name
         folder.mkdir()
         async with a_project(folder, [*edit, says()], check_edits=is_on) as project:
-            assert isinstance(project.session.parts.features.door(CheckGate), CheckGate)
+            assert isinstance(project.session.parts.features.door(SessionChecks), SessionChecks)
             begun = time.process_time()
             finished = await project.turn()
             seconds[name] = (time.process_time() - begun) / len(edit)

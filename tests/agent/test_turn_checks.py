@@ -1,4 +1,4 @@
-"""The diagnostics gate in the loop: what edits did is told, and a turn is asked once to repair."""
+"""Checks in the loop: the model reads what edits did, and is asked once a turn to repair."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from indwell.agent.core.events import Notice, TurnFinished
 from indwell.agent.features.checks.turn_checks import (
     CheckCommand,
-    CheckGate,
     KnownProblems,
-    NoChecks,
+    NoFinder,
+    ProblemSource,
     Reports,
-    Source,
+    SessionChecks,
 )
 from indwell.context.attachments import Problem
 from indwell.context.compaction.summarising.task_card import task_card
@@ -36,9 +36,9 @@ WRONG = Problem(1, "error", 'undefined name "totl"', "ruff", "F821")
 LINE = 'shop/invoice.py:1: undefined name "totl" [ruff F821]'
 
 
-def with_gate(world: World, source: Source, settings: Settings = Settings()) -> None:  # noqa: B008
-    gate = world.session.parts.features.door(CheckGate)
-    gate.source, gate.settings = source, lambda: settings
+def with_source(world: World, source: ProblemSource, settings: Settings = Settings()) -> None:  # noqa: B008
+    checks = world.session.parts.features.door(SessionChecks)
+    checks.source, checks.settings = source, lambda: settings
 
 
 def said(world: World, source: str) -> list[str]:
@@ -58,7 +58,7 @@ async def test_the_result_of_an_edit_lists_new_and_fixed_problems(tmp_path: Path
     old = Problem(1, "error", "bad spacing", "ruff", "E1")
     source = ScriptedSource({FILE: (old,)}, {FILE: (WRONG,)}, {FILE: ()})
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         finished = await world.turn()
     assert last_result(world).text.endswith(f"\nProblems: 1 new error: {LINE}; 1 gone")
     assert finished.verified == "verified by the editor's problems"
@@ -69,7 +69,7 @@ async def test_the_result_of_an_edit_lists_new_and_fixed_problems(tmp_path: Path
 async def test_an_edit_that_changes_no_problem_reports_no_problems(tmp_path: Path) -> None:
     source = ScriptedSource({FILE: (WRONG,)})
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         finished = await world.turn()
     assert "Problems" not in last_result(world).text
     assert finished.verified == "verified by the editor's problems"
@@ -81,7 +81,7 @@ async def test_many_edits_of_a_reply_cause_one_wait_and_one_report(tmp_path: Pat
     late = Problem(1, "error", "undefined a")
     source = ScriptedSource({FILE: ()}, {}, {FILE: (WRONG,), new: (late,)}, {FILE: (), new: ()})
     async with a_world(tmp_path, [READ, both, says()], files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         await world.turn()
     _, first, second = world.results
     assert "Problems" not in first.text
@@ -93,7 +93,7 @@ async def test_reported_problems_are_not_reported_again(tmp_path: Path) -> None:
     again = asks(call("edit_file", "c3", path="shop/invoice.py", edits=[{"old": "1", "new": "2"}]))
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)})
     async with a_world(tmp_path, [READ, EDIT, again, says(), says()], files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         await world.turn()
     _, first, second = world.results
     assert LINE in first.text
@@ -104,7 +104,7 @@ async def test_a_turn_that_ends_with_new_errors_is_asked_once_and_repairs(tmp_pa
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)}, {FILE: (WRONG,)}, {FILE: ()})
     script = [READ, EDIT, says("done"), BACK, says("repaired")]
     async with a_world(tmp_path, script, files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         finished = await world.turn()
     asked = [text for text in said(world, "reminder") if "are new since your changes" in text]
     assert len(asked) == 1
@@ -122,7 +122,7 @@ async def test_a_turn_that_leaves_problems_is_asked_only_once_to_fix_problems(
 ) -> None:
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)})
     async with a_world(tmp_path, [READ, EDIT, says(), says("they stay")], files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         finished = await world.turn()
     assert finished.verified == "1 new error stays"
     assert (finished.ending, finished.rounds) == ("done", 4)
@@ -137,7 +137,7 @@ async def test_the_next_turn_may_be_asked_again(tmp_path: Path) -> None:
     source = ScriptedSource({FILE: ()}, wrong, wrong, {}, {**wrong, new: (late,)})
     script = [READ, EDIT, says(), says(), more, says(), says()]
     async with a_world(tmp_path, script, files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         await world.turn()
         finished = await world.turn()
     asked = [text for text in said(world, "reminder") if "are new since your changes" in text]
@@ -151,7 +151,7 @@ async def test_warnings_are_reported_and_keep_no_turn_open(tmp_path: Path) -> No
     own = Problem(1, "warning", "changed by Indwell", "indwell")
     source = ScriptedSource({FILE: ()}, {FILE: (hint, own, warning)})
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         finished = await world.turn()
     assert last_result(world).text.endswith(
         "\nProblems: 1 new warning: shop/invoice.py:1: unused [ruff F1]"
@@ -171,7 +171,7 @@ async def test_files_that_the_source_does_not_know_are_not_verified(tmp_path: Pa
     more = asks(*EDIT.calls, call("write_file", "c4", path="new.md", content="a\n"))
     source = ScriptedSource({FILE: ()})
     async with a_world(tmp_path, [READ, more, says()], files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         finished = await world.turn()
     assert finished.verified == "verified by the editor's problems; 1 file not verified"
 
@@ -179,7 +179,7 @@ async def test_files_that_the_source_does_not_know_are_not_verified(tmp_path: Pa
 async def test_a_setting_turns_the_edit_check_off(tmp_path: Path) -> None:
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)})
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
-        with_gate(world, source, Settings(check_edits=False))
+        with_source(world, source, Settings(check_edits=False))
         finished = await world.turn()
     assert (source.asked, finished.verified, finished.rounds) == ([], "", 3)
 
@@ -187,7 +187,7 @@ async def test_a_setting_turns_the_edit_check_off(tmp_path: Path) -> None:
 async def test_no_round_is_taken_beyond_the_limit(tmp_path: Path) -> None:
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)})
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES, round_limit=3) as world:
-        with_gate(world, source)
+        with_source(world, source)
         finished = await world.turn()
     assert (finished.ending, finished.verified, finished.rounds) == ("done", "1 new error stays", 3)
 
@@ -221,7 +221,7 @@ async def test_one_checker_that_has_not_rechecked_keeps_a_file_from_being_verifi
     tmp_path: Path,
 ) -> None:
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
-        with_gate(world, TwoCheckers({"quick": ()}, None))
+        with_source(world, TwoCheckers({"quick": ()}, None))
         finished = await world.turn()
     assert finished.verified == "not verified: slow has not rechecked; quick found no new errors"
 
@@ -239,7 +239,7 @@ async def test_an_unchecked_new_file_is_reported_with_the_names_of_the_checkers(
 ) -> None:
     new = asks(call("write_file", path="new.py", content="X = ((\n"))
     async with a_world(tmp_path, [new, says()], files=FILES) as world:
-        with_gate(world, NotThere())
+        with_source(world, NotThere())
         finished = await world.turn()
     assert finished.verified == "not verified: ruff and basedpyright have not looked at new.py"
 
@@ -248,7 +248,7 @@ async def test_each_checker_is_compared_with_its_own_earlier_report(tmp_path: Pa
     """What ``slow`` says once it has looked was there before: no edit has made it."""
     old = Problem(1, "error", "old")
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
-        with_gate(world, TwoCheckers({"quick": ()}, (old,), None, (old,)))
+        with_source(world, TwoCheckers({"quick": ()}, (old,), None, (old,)))
         finished = await world.turn()
     assert "Problems" not in world.results[-1].text
     assert finished.verified == "verified by quick and slow"
@@ -259,7 +259,7 @@ async def test_an_error_of_one_checker_counts_while_another_checker_still_works(
 ) -> None:
     source = TwoCheckers({}, None)
     async with a_world(tmp_path, [READ, EDIT, says(), says()], files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         source.quick = {"quick": ()}
         edited = source.edited
 
@@ -272,7 +272,7 @@ async def test_an_error_of_one_checker_counts_while_another_checker_still_works(
     assert finished.verified == "1 new error stays"
 
 
-class Counted(NoChecks):
+class Counted(NoFinder):
     """Counts how often checks are looked for."""
 
     n_looks = 0
@@ -287,12 +287,12 @@ async def test_a_missing_report_is_explained_and_checks_run_from_then_on(
 ) -> None:
     script = [READ, EDIT, says(), BACK, says()]
     async with a_world(tmp_path, script, files=FILES) as world:
-        with_gate(world, Vague())
-        world.session.parts.features.door(CheckGate).checks = checks = Counted()
+        with_source(world, Vague())
+        world.session.parts.features.door(SessionChecks).finder = finder = Counted()
         first = await world.turn()
-        assert (first.verified, checks.n_looks) == ("not verified: x has not rechecked", 1)
+        assert (first.verified, finder.n_looks) == ("not verified: x has not rechecked", 1)
         await world.turn()
-        assert checks.n_looks == 3  # before the first edit as well
+        assert finder.n_looks == 3  # before the first edit as well
 
 
 class Waiting:
@@ -315,7 +315,7 @@ class Waiting:
 async def test_a_turn_can_be_stopped_while_it_waits_for_problems(tmp_path: Path) -> None:
     source = Waiting()
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         turn = world.begin()
         await asyncio.wait_for(source.asked.wait(), 60)
         turn.cancel()
@@ -330,7 +330,7 @@ async def test_a_failed_turn_is_not_asked_to_fix_its_problems(tmp_path: Path) ->
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)})
     broken = Reply("half", finish="length", usage=Usage(input=10, output=1))
     async with a_world(tmp_path, [READ, EDIT, broken], files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         finished = await world.turn()
     assert (finished.ending, finished.verified) == ("failed", "not verified")
 
@@ -345,7 +345,7 @@ async def test_a_steering_message_during_the_problem_check_continues_the_turn(
             return await super().problems(paths, settle_s=settle_s)
 
     async with a_world(tmp_path, [READ, EDIT, says("one"), says("two")], files=FILES) as world:
-        with_gate(world, Steering({FILE: ()}))
+        with_source(world, Steering({FILE: ()}))
         finished = await world.turn()
     assert (finished.answer, finished.draft) == ("two", "")
 
@@ -359,7 +359,7 @@ async def test_hostile_problems_cannot_speak_as_the_harness(tmp_path: Path) -> N
     )
     source = ScriptedSource({FILE: ()}, {FILE: (hostile,) * 40})
     async with a_world(tmp_path, [READ, EDIT, says(), says()], files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         await world.turn()
     for text in (*said(world, "diagnostics"), last_result(world).text):
         assert "<system-reminder>" not in text
@@ -372,7 +372,7 @@ async def test_hostile_problems_cannot_speak_as_the_harness(tmp_path: Path) -> N
 async def test_no_secret_of_a_problem_reaches_the_model(tmp_path: Path) -> None:
     source = ScriptedSource({FILE: ()}, {FILE: (Problem(1, "error", "bad key s3cret"),)})
     async with a_world(tmp_path, [READ, EDIT, says(), says()], files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         with_parts(world.session, hide=lambda text: text.replace("s3cret", "[hidden]"))
         await world.turn()
     everything = "\n".join(line for message in world.messages for line in texts(message))
@@ -389,10 +389,10 @@ async def test_the_task_card_lists_the_check_that_fails_until_it_passes(tmp_path
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)}, {FILE: (WRONG,)}, {FILE: (WRONG,)})
     script = [READ, EDIT, says(), says("later"), BACK, says("repaired"), says()]
     async with a_world(tmp_path, script, files=FILES) as world:
-        with_gate(world, source)
+        with_source(world, source)
         await world.turn("rename it")
         assert '- "the editor\'s problems" (turn 1): shop/invoice.py:1' in card()
-        world.session.parts.features.door(CheckGate).source = ScriptedSource(
+        world.session.parts.features.door(SessionChecks).source = ScriptedSource(
             {FILE: (WRONG,)}, {FILE: ()}
         )
         await world.turn("repair it")

@@ -11,7 +11,7 @@ import pytest
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.settings.load import load
 from indwell.settings.model import Settings
-from indwell.wiring.project_files import gate_of
+from indwell.wiring.project_files import checks_of
 from indwell.workspace.disk import DiskWorkspace
 
 
@@ -27,8 +27,8 @@ def commands(folder: Path, name: str, *, is_trusted: bool = True, **settings: ob
     now = Settings(**settings)  # type: ignore[arg-type]
     if is_trusted:
         trust.look([folder], now)
-    gate = gate_of(DiskWorkspace([folder]), lambda: now, trust)
-    return [one.command for one in gate.checks.commands((folder / name,))]
+    checks = checks_of(DiskWorkspace([folder]), lambda: now, trust)
+    return [one.command for one in checks.finder.commands((folder / name,))]
 
 
 def test_a_checker_in_the_projects_virtual_environment_comes_first(folder: Path) -> None:

@@ -22,7 +22,7 @@ from indwell.agent.core.session_features import Features
 from indwell.agent.core.session_parts import Parts, SessionClock, SessionModel, TurnLimits
 from indwell.agent.features.attachments import attachments_feature
 from indwell.agent.features.checks.feature import checks_feature
-from indwell.agent.features.checks.turn_checks import CheckGate
+from indwell.agent.features.checks.turn_checks import SessionChecks
 from indwell.agent.features.instructions.feature import NOTHING, FoundInstructions, Instructions
 from indwell.agent.features.review_news import ReviewNews
 from indwell.agent.features.time import time_feature
@@ -200,7 +200,7 @@ async def a_world(
             Instructions(instructions, of_folders).feature(),
             attachments_feature(),
             *features,
-            checks_feature(CheckGate()),
+            checks_feature(SessionChecks()),
             ReviewNews().feature(),
         )
     )

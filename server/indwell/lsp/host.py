@@ -12,7 +12,7 @@ from typing import Any
 
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
-from indwell.agent.features.checks.turn_checks import CheckGate
+from indwell.agent.features.checks.turn_checks import SessionChecks
 from indwell.bounds.secrets import OtherNames
 from indwell.lsp.editor.answering import Answering, Stillness
 from indwell.lsp.editor.client import Client
@@ -166,7 +166,7 @@ class Host:
 
     def _give_problems(self, session: Session) -> None:
         """Let the checks of a session read the editor's diagnostics."""
-        session.parts.features.door(CheckGate).source = self.problems
+        session.parts.features.door(SessionChecks).source = self.problems
 
     def _offer(self, ticket: Ticket) -> None:
         """After a turn, offer the user's options for its failure or held prompts."""

@@ -60,7 +60,7 @@ from indwell.wiring.conversation import (
 from indwell.wiring.features import FeatureInputs, boards_and_features, tools_of
 from indwell.wiring.memory_and_questions import companion_of
 from indwell.wiring.model import Model, budgets_of
-from indwell.wiring.project_files import gate_of, hooks_of, shelf_beside, shelf_of
+from indwell.wiring.project_files import checks_of, hooks_of, shelf_beside, shelf_of
 from indwell.wiring.spill import SpillFolder
 from indwell.wiring.subagents import find_agents, lines_of, subagents_of
 from indwell.workspace.base import Workspace
@@ -254,7 +254,7 @@ def make_session(
         companion,
         lambda: settings().mode,
         hooks_of(workspace, settings, trust),
-        gate_of(workspace, settings, trust),
+        checks_of(workspace, settings, trust),
         Navigator((SyntaxTrees(),)),
         bounds.close,
     )

@@ -14,7 +14,7 @@ from indwell.agent.features.attachments import attachments_feature
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import background_feature
 from indwell.agent.features.checks.feature import checks_feature
-from indwell.agent.features.checks.turn_checks import CheckGate
+from indwell.agent.features.checks.turn_checks import SessionChecks
 from indwell.agent.features.hooks.book import HookBook
 from indwell.agent.features.hooks.feature import hooks_feature
 from indwell.agent.features.instructions.feature import Instructions
@@ -74,7 +74,7 @@ class FeatureInputs(NamedTuple):
         companion: The memory, and questions to the user.
         mode: Returns the mode in force.
         hooks: Commands that run at fixed points of a turn.
-        gate: The known problems of files, and the commands that check them.
+        checks: The known problems of files, and the commands that check them.
         navigator: Answers questions about code.
         let_go: Stops watching the workspace when the session ends; blocks for a moment.
     """
@@ -86,7 +86,7 @@ class FeatureInputs(NamedTuple):
     companion: Companion
     mode: Callable[[], Mode]
     hooks: HookBook
-    gate: CheckGate
+    checks: SessionChecks
     navigator: Navigator
     let_go: Callable[[], None]
 
@@ -110,7 +110,7 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
             skills_feature(given.shelf),
             questions_feature(companion.questions, companion.ask_user),
             hooks_feature(given.hooks),
-            checks_feature(given.gate),
+            checks_feature(given.checks),
             navigation_feature(given.navigator),
             ReviewNews().feature(),
         )

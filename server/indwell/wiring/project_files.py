@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from indwell.agent.features.checks.turn_checks import CheckCommand, CheckGate
+from indwell.agent.features.checks.turn_checks import CheckCommand, SessionChecks
 from indwell.agent.features.hooks.book import FoundHook, HookBook, MatchingHooks
 from indwell.agent.features.skills.feature import FoundSkills, Shelf
 from indwell.agent.features.skills.folders import SkillFolders
@@ -57,15 +57,15 @@ def hooks_of(
 MOST_B = 1_000_000  # of a file that names checks; no honest one is longer
 
 
-def gate_of(
+def checks_of(
     workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust
-) -> CheckGate:
+) -> SessionChecks:
     """Create the checks of a session; until the editor is known there are only commands."""
-    return CheckGate(checks=ProjectChecks(workspace, settings, trust), settings=settings)
+    return SessionChecks(finder=ProjectChecks(workspace, settings, trust), settings=settings)
 
 
 class ProjectChecks:
-    """Finds checks again each time, because the project's files may change; implements ``Checks``.
+    """Finds checks each time, because the files may change; implements ``CheckFinder``.
 
     Args:
         workspace: The workspace, with its folders.

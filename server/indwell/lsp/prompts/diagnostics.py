@@ -61,7 +61,7 @@ def all_of(told: DidChangeDiagnosticsParams) -> tuple[types.Diagnostic, ...]:
 
 
 class EditorProblems:
-    """The problems known to the editor; implements ``agent.features.checks.gate.Source``.
+    """The problems that the editor knows; implements ``turn_checks.ProblemSource``.
 
     Args:
         client: The editor.
@@ -116,7 +116,7 @@ class EditorProblems:
             self._edited[path] = self._count
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
-        """See ``Source``; waits at most ``settle_s``, and a second for an editor's answer."""
+        """See the protocol; waits at most ``settle_s``, and a second for an editor's answer."""
         if not self._settings().attach_diagnostics:
             return None
         if self._client.features.has("diagnostics") and self._may_answer():

@@ -25,7 +25,7 @@ from indwell.agent.features.checks.new_problems import (
     told_words,
 )
 from indwell.agent.features.checks.run_check import run_check
-from indwell.agent.features.checks.turn_checks import CheckGate
+from indwell.agent.features.checks.turn_checks import SessionChecks
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.recorded_changes import changed_marks
 from indwell.context import conversation as talk
@@ -43,11 +43,11 @@ EDIT_SETTLE_S = 2.0  # seconds after the edits of a reply in which checkers may 
 BASELINE_S = 10.0  # seconds that a check may delay the first edit of a turn
 
 
-def checks_feature(gate: CheckGate) -> Feature[Session]:
+def checks_feature(checks: SessionChecks) -> Feature[Session]:
     """Return the checks of one session as a feature; its sub-agents share them."""
 
     async def before_tool(moment: Moment[Session], use: ToolUse, call: Call) -> None:
-        await _before_edit(gate, moment, use, call)
+        await _before_edit(checks, moment, use, call)
 
     async def after_tool(
         moment: Moment[Session],
@@ -57,70 +57,72 @@ def checks_feature(gate: CheckGate) -> Feature[Session]:
         _applied: Sequence[EditApplied],
     ) -> None:
         if outcome.changes:
-            gate.of(use.meta.turn).note(outcome.changes)
+            checks.of(use.meta.turn).note(outcome.changes)
         if outcome.succeeded is not None:
-            await _note_command(gate, moment, call, outcome)
+            await _note_command(checks, moment, call, outcome)
 
     async def after_reply(
         moment: Moment[Session], uses: Sequence[ToolUse], outcomes: Mapping[str, Outcome]
     ) -> Mapping[str, str]:
-        return await _new_problems(gate, moment, uses, outcomes)
+        return await _new_problems(checks, moment, uses, outcomes)
 
     async def on_stop(moment: Moment[Session]) -> bool:
-        return await _goes_on(gate, moment)
+        return await _goes_on(checks, moment)
 
     return Feature(
         name="checks",
-        door=gate,
+        door=checks,
         before_tool=before_tool,
         after_tool=after_tool,
         after_reply=after_reply,
         on_stop=on_stop,
-        changed=lambda turn: tuple(gate.of(turn).files),
-        verified=gate.verdict,
+        changed=lambda turn: tuple(checks.of(turn).files),
+        verified=checks.verdict,
     )
 
 
-async def _before_edit(gate: CheckGate, moment: Moment[Session], use: ToolUse, call: Call) -> None:
+async def _before_edit(
+    checks: SessionChecks, moment: Moment[Session], use: ToolUse, call: Call
+) -> None:
     """Find out which problems a file has before its first edit in a turn."""
-    if call.effect != "edit" or not gate.settings().check_edits:
+    if call.effect != "edit" or not checks.settings().check_edits:
         return
     session = moment.session
-    state = gate.of(use.meta.turn)
+    state = checks.of(use.meta.turn)
     paths = tuple(path for path in _paths(session, call) if path not in state.files | state.before)
     if not paths:
         return
-    known = await gate.source.problems(paths, settle_s=0)
+    known = await checks.source.problems(paths, settle_s=0)
     state.take(known)
-    is_known = all(path in state.before for path in paths) and not gate.is_vague
+    is_known = all(path in state.before for path in paths) and not checks.is_vague
     if state.is_begun or is_known:
         return
     state.is_begun = True
     if not state.files:
-        await _begin(gate, session, use.meta.turn, paths, moment.emit)
+        await _begin(checks, session, use.meta.turn, paths, moment.emit)
 
 
 async def _note_command(
-    gate: CheckGate, moment: Moment[Session], call: Call, outcome: Outcome
+    checks: SessionChecks, moment: Moment[Session], call: Call, outcome: Outcome
 ) -> None:
     """Remember a command that is a check and passed on the turn's changes."""
     succeeded, turn = outcome.succeeded, moment.turn
-    state = gate.of(turn)
-    if succeeded is None or not state.files or not gate.settings().check_edits:
+    state = checks.of(turn)
+    if succeeded is None or not state.files or not checks.settings().check_edits:
         return
     if _NOTHING_RAN.search(outcome.text):
         return
     facts, paths = call.facts, tuple(state.files)
-    declared = await asyncio.to_thread(gate.checks.commands, paths)
+    declared = await asyncio.to_thread(checks.finder.commands, paths)
     texts = tuple(one.command for one in declared)
-    checks = await asyncio.to_thread(checks_in, facts.command, Path(facts.cwd), texts)
-    if checks:
+    passed = await asyncio.to_thread(checks_in, facts.command, Path(facts.cwd), texts)
+    if passed:
         after = await asyncio.to_thread(changed_marks, moment.session, turn)
-        state.note_passed(checks, succeeded, after)
+        state.note_passed(passed, succeeded, after)
 
 
 async def _new_problems(
-    gate: CheckGate,
+    checks: SessionChecks,
     moment: Moment[Session],
     uses: Sequence[ToolUse],
     outcomes: Mapping[str, Outcome],
@@ -131,14 +133,14 @@ async def _new_problems(
     """
     session = moment.session
     edited = [use for use in uses if use.id in outcomes and outcomes[use.id].changes]
-    if not edited or not gate.settings().check_edits:
+    if not edited or not checks.settings().check_edits:
         return {}
-    state = gate.of(moment.turn)
+    state = checks.of(moment.turn)
     changes = (change for use in edited for change in outcomes[use.id].changes)
     paths = dict.fromkeys(change.path for change in changes)
     for path in paths:
-        gate.source.edited(path)
-    known = await gate.source.problems(tuple(paths), settle_s=EDIT_SETTLE_S)
+        checks.source.edited(path)
+    known = await checks.source.problems(tuple(paths), settle_s=EDIT_SETTLE_S)
     if known is None or not known.reports:
         return {}
     found = await asyncio.to_thread(state.untold, shown_of(session, state, known))
@@ -146,7 +148,7 @@ async def _new_problems(
     return {edited[-1].id: words} if words else {}
 
 
-async def _goes_on(gate: CheckGate, moment: Moment[Session]) -> bool:
+async def _goes_on(checks: SessionChecks, moment: Moment[Session]) -> bool:
     """Look for new problems before a turn ends; True if the model should repair problems.
 
     The model is asked once a turn, and only if a round is left.
@@ -155,18 +157,18 @@ async def _goes_on(gate: CheckGate, moment: Moment[Session]) -> bool:
     if session.helping is not None:  # the parent turn looks for problems at its end
         return False
     assert turn is not None
-    state = gate.of(turn.number)
-    if not state.files or not gate.settings().check_edits or session.parts.rules().mode == "plan":
+    state = checks.of(turn.number)
+    if not state.files or not checks.settings().check_edits or session.parts.rules().mode == "plan":
         return False
     if state.n_seen != state.n_edits:
-        await look_back(gate, session, state, emit)
+        await look_back(checks, session, state, emit)
     found = {by: errors for by, new in state.found.items() if (errors := errors_of(new))}
     if not found or state.was_asked or turn.rounds >= session.parts.limits.rounds:
         return False
     state.was_asked = True
     blocks = [inject("reminder", ASKED, turn=turn.number)]
     for by, errors in found.items():
-        output = next((ran.output for _, ran in gate.kept.values() if ran.output), "")
+        output = next((ran.output for _, ran in checks.kept.values() if ran.output), "")
         lines = listed(errors, lambda path: _named(session, path), output)
         words = await session.hidden("\n".join(lines))
         about = {"check": by, "state": "failing"}
@@ -179,28 +181,28 @@ async def _goes_on(gate: CheckGate, moment: Moment[Session]) -> bool:
 
 
 async def _begin(
-    gate: CheckGate, session: Session, turn: int, paths: Sequence[Path], emit: Listener
+    checks: SessionChecks, session: Session, turn: int, paths: Sequence[Path], emit: Listener
 ) -> None:
     """Run the checks before the first edit, unless their last results are known."""
-    state = gate.of(turn)
-    commands = await asyncio.to_thread(gate.checks.commands, paths)
+    state = checks.of(turn)
+    commands = await asyncio.to_thread(checks.finder.commands, paths)
     if not commands:
         return
-    marks = await marks_of(gate, commands)
+    marks = await marks_of(checks, commands)
     loop = asyncio.get_running_loop()
-    until = loop.time() + min(BASELINE_S, gate.settings().check_timeout_s)
+    until = loop.time() + min(BASELINE_S, checks.settings().check_timeout_s)
     for command in commands:
-        mark, ran = gate.kept.get(command.command, ("", None))
+        mark, ran = checks.kept.get(command.command, ("", None))
         if ran is not None and mark and mark == marks[command.folder]:
             state.runs[command.command] = ran
             continue
         left_s = until - loop.time()
-        if command.command in gate.slow or left_s <= 0:
+        if command.command in checks.slow or left_s <= 0:
             continue
-        ran = await run_check(gate, session, turn, command, emit, left_s)
+        ran = await run_check(checks, session, turn, command, emit, left_s)
         state.runs[command.command] = ran
         if ran.state == "broken":
-            gate.slow.add(command.command)
+            checks.slow.add(command.command)
 
 
 def _named(session: Session, path: Path) -> str:

@@ -15,11 +15,11 @@ from indwell.agent.features.checks.run_check import run_check
 from indwell.agent.features.checks.turn_checks import (
     NOT_VERIFIED,
     CheckCommand,
-    CheckGate,
     KnownProblems,
     Located,
     Ran,
-    TurnGate,
+    SessionChecks,
+    TurnChecks,
     quoted,
 )
 from indwell.agent.permission.call_facts import display
@@ -173,18 +173,20 @@ def _said(problem: Problem) -> str:
 END_SETTLE_S = 2.0  # seconds to wait for checkers at the end of a turn
 
 
-async def look_back(gate: CheckGate, session: Session, state: TurnGate, emit: Listener) -> None:
+async def look_back(
+    checks: SessionChecks, session: Session, state: TurnChecks, emit: Listener
+) -> None:
     """Find the problems that are new since the turn began, from all sources."""
     paths = tuple(state.files)
-    known = await _known(gate, session, state, paths)
+    known = await _known(checks, session, state, paths)
     silence = tuple(dict.fromkeys(why for of in known.late.values() for why in of))
-    gate.is_vague = bool(silence)
+    checks.is_vague = bool(silence)
     found = await asyncio.to_thread(state.new_by, known)
     seen = {path for path in paths if known.is_seen(path)}
     verified = dict.fromkeys(source for path in seen for source in known.reports[path])
     is_sure = all(state.is_compared(path, known) for path in seen)
     left = tuple(path for path in paths if path not in seen)
-    runs = await _check(gate, session, state, left, emit) if left else {}
+    runs = await _check(checks, session, state, left, emit) if left else {}
     others: set[Path] = set()
     checked: list[str] = []
     passed: list[str] = []
@@ -201,7 +203,7 @@ async def look_back(gate: CheckGate, session: Session, state: TurnGate, emit: Li
         others |= theirs
         found[by] = tuple(one for one in new if one.path not in theirs)
         if ran.state == "ran":
-            is_read = not command.is_own or command.command in gate.readable
+            is_read = not command.is_own or command.command in checks.readable
             (checked if is_read else passed).append(by)
             seen |= {path for path in left if command.is_about(path) and path not in ran.stale}
             is_sure = is_sure and (was_read or not ran.problems)
@@ -222,7 +224,7 @@ async def look_back(gate: CheckGate, session: Session, state: TurnGate, emit: Li
         why=tuple(why) if checked or passed else (*why, *silence, *_unseen(session, left, known)),
     )
     state.verdict = stay_words(n_errors) if n_errors else standing_words(standing)
-    _remember(gate, session, state, found, known, runs)
+    _remember(checks, session, state, found, known, runs)
 
 
 def _unseen(session: Session, left: Sequence[Path], known: KnownProblems) -> tuple[str, ...]:
@@ -242,14 +244,16 @@ def _unseen(session: Session, left: Sequence[Path], known: KnownProblems) -> tup
 
 
 async def _known(
-    gate: CheckGate, session: Session, state: TurnGate, paths: Sequence[Path]
+    checks: SessionChecks, session: Session, state: TurnChecks, paths: Sequence[Path]
 ) -> KnownProblems:
     """Return the reports of the editor's checkers on the present texts of the files."""
-    known = await gate.source.problems(paths, settle_s=END_SETTLE_S)
+    known = await checks.source.problems(paths, settle_s=END_SETTLE_S)
     return KnownProblems() if known is None else shown_of(session, state, known)
 
 
-async def _of_others(session: Session, state: TurnGate, new: Sequence[Located]) -> frozenset[Path]:
+async def _of_others(
+    session: Session, state: TurnChecks, new: Sequence[Located]
+) -> frozenset[Path]:
     """Return files that somebody else has changed since the turn began.
 
     Their problems cannot be blamed on the agent. Files that a command of the turn has changed are
@@ -270,39 +274,43 @@ async def _of_others(session: Session, state: TurnGate, new: Sequence[Located]) 
 
 
 async def _check(
-    gate: CheckGate, session: Session, state: TurnGate, paths: Sequence[Path], emit: Listener
+    checks: SessionChecks,
+    session: Session,
+    state: TurnChecks,
+    paths: Sequence[Path],
+    emit: Listener,
 ) -> Mapping[CheckCommand, Ran]:
     """Run the checks that cover these files, and keep the results."""
-    commands = await asyncio.to_thread(gate.checks.commands, paths)
+    commands = await asyncio.to_thread(checks.finder.commands, paths)
     runs: dict[CheckCommand, Ran] = {}
     loop = asyncio.get_running_loop()
-    until = loop.time() + gate.settings().check_timeout_s
+    until = loop.time() + checks.settings().check_timeout_s
     for command in commands:
         left_s = until - loop.time()
         if left_s <= 0:
             runs[command] = Ran("broken", why="was not run: no time was left for it")
             continue
-        runs[command] = await run_check(gate, session, state.turn, command, emit, left_s)
-    marks = await marks_of(gate, commands)
+        runs[command] = await run_check(checks, session, state.turn, command, emit, left_s)
+    marks = await marks_of(checks, commands)
     for command, ran in runs.items():
-        gate.kept.pop(command.command, None)
+        checks.kept.pop(command.command, None)
         if ran.state in {"ran", "failed"}:
-            gate.kept[command.command] = (marks[command.folder], ran)
+            checks.kept[command.command] = (marks[command.folder], ran)
         elif ran.output:
-            gate.kept[command.command] = ("", ran)
+            checks.kept[command.command] = ("", ran)
     return runs
 
 
-async def marks_of(gate: CheckGate, commands: Sequence[CheckCommand]) -> Mapping[Path, str]:
+async def marks_of(checks: SessionChecks, commands: Sequence[CheckCommand]) -> Mapping[Path, str]:
     """Return a mark of the contents of each folder of the checks."""
     folders = dict.fromkeys(command.folder for command in commands)
-    return {folder: await asyncio.to_thread(gate.checks.mark, folder) for folder in folders}
+    return {folder: await asyncio.to_thread(checks.finder.mark, folder) for folder in folders}
 
 
 def _remember(  # noqa: PLR0917 - what each knew, side by side
-    gate: CheckGate,
+    checks: SessionChecks,
     session: Session,
-    state: TurnGate,
+    state: TurnChecks,
     found: Mapping[str, tuple[Located, ...]],
     known: KnownProblems,
     runs: Mapping[CheckCommand, Ran],
@@ -312,9 +320,9 @@ def _remember(  # noqa: PLR0917 - what each knew, side by side
         quoted(command.name): ran.problems for command, ran in runs.items() if ran.state == "ran"
     }
     now |= {source: known.problems(source) for source in known.sources}
-    for by, errors in list(gate.failing.items()):
+    for by, errors in list(checks.failing.items()):
         if by in now and not any(_stands(one, now[by]) for one in errors):
-            del gate.failing[by]
+            del checks.failing[by]
             words = "The errors that were told as new before are gone."
             block = inject(
                 "diagnostics",
@@ -325,7 +333,7 @@ def _remember(  # noqa: PLR0917 - what each knew, side by side
             session.conversation = talk.queue(session.conversation, (block,))
     for by, new in found.items():
         if errors := errors_of(new):
-            gate.failing[by] = errors
+            checks.failing[by] = errors
 
 
 def _stands(one: Located, problems: Mapping[Path, Sequence[object]]) -> bool:
@@ -340,7 +348,7 @@ def errors_of(found: Sequence[Located]) -> tuple[Located, ...]:
     return tuple(one for one in found if one.problem.severity == "error")
 
 
-def shown_of(session: Session, state: TurnGate, known: KnownProblems) -> KnownProblems:
+def shown_of(session: Session, state: TurnChecks, known: KnownProblems) -> KnownProblems:
     """Return the turn's changed files, without those that a deny rule hides from the model."""
     hides = session.parts.rules().hidden
 

@@ -20,7 +20,7 @@ from indwell.agent.core import events
 from indwell.agent.core.events import Listener
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
-from indwell.agent.features.checks.turn_checks import CheckCommand, CheckGate, Ran, quoted
+from indwell.agent.features.checks.turn_checks import CheckCommand, Ran, SessionChecks, quoted
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.decision import (
     FAULT,
@@ -66,7 +66,7 @@ _BROKE_OFF = lazy_pattern(
 
 
 async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
-    gate: CheckGate,
+    checks: SessionChecks,
     session: Session,
     turn: int,
     command: CheckCommand,
@@ -80,7 +80,7 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
     """
     permit = await check_permit(session, turn, command)
     if isinstance(permit, RefusedCheck):
-        return _refused(gate, turn, command, permit, emit)
+        return _refused(checks, turn, command, permit, emit)
     emit(events.Checking(turn, command.name))
     workspace = session.parts.workspace
     output = CommandOutput(lambda _text: None)
@@ -92,7 +92,7 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
             now = _worded(command, await still_allowed(session, permit))
             if isinstance(now, RefusedCheck):
                 note_ending(session, turn, command, "did not run")
-                return _refused(gate, turn, command, now, emit)
+                return _refused(checks, turn, command, now, emit)
             bounds = now.widening
             async with (
                 around(session, reads_only=bounds.reads_only),
@@ -124,10 +124,10 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
         where = str(await session.parts.spill.keep("check", text))
     stale = frozenset(settled.stale)
     reading = await asyncio.to_thread(
-        read_check, session, command, text, stale, gate.of(turn).files
+        read_check, session, command, text, stale, checks.of(turn).files
     )
     if reading.has_errors:
-        gate.readable.add(command.command)
+        checks.readable.add(command.command)
     return judged(finished, reading, text, where, timeout_s)
 
 
@@ -138,15 +138,15 @@ def _ending(finished: Finished) -> str:
 
 
 def _refused(
-    gate: CheckGate, turn: int, command: CheckCommand, refused: RefusedCheck, emit: Listener
+    checks: SessionChecks, turn: int, command: CheckCommand, refused: RefusedCheck, emit: Listener
 ) -> Ran:
     """Return the result of a check that may not run; tell the user once how to allow it."""
     if not refused.is_askable:
         return Ran("refused", why=f"was not run: {refused.why}")
     result = Ran("refused", why="was not run: it would have to be asked for")
-    if command.command in gate.told:
+    if command.command in checks.told:
         return result
-    gate.told.add(command.command)
+    checks.told.add(command.command)
     words = (
         f"changes are not checked, as {quoted(command.name)} would have to be asked for "
         f"({refused.why}) and nobody is asked in the middle of a turn; {refused.advice}"

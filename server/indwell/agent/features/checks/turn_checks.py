@@ -61,7 +61,7 @@ class KnownProblems(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(name for of in self.reports.values() for name in of))
 
 
-class Source(Protocol):
+class ProblemSource(Protocol):
     """Knows the problems of files."""
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
@@ -79,7 +79,7 @@ class Source(Protocol):
         ...
 
 
-class Silence:
+class NoSource:
     """A source that knows nothing."""
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
@@ -142,7 +142,7 @@ class Ran(msgspec.Struct, frozen=True):
     stale: frozenset[Path] = frozenset()
 
 
-class Checks(Protocol):
+class CheckFinder(Protocol):
     """Finds the commands that check a project; both methods block."""
 
     def commands(self, paths: Sequence[Path]) -> tuple[CheckCommand, ...]:
@@ -154,7 +154,7 @@ class Checks(Protocol):
         ...
 
 
-class NoChecks:
+class NoFinder:
     """A project without check commands."""
 
     def commands(self, paths: Sequence[Path]) -> tuple[CheckCommand, ...]:
@@ -191,7 +191,7 @@ class Edited(msgspec.Struct):
         return UNKNOWN if self.is_part else line_map(self.before, self.after)
 
 
-class TurnGate(msgspec.Struct):
+class TurnChecks(msgspec.Struct):
     """The changes of one turn to files, and the known problems of these files.
 
     Attributes:
@@ -362,12 +362,12 @@ class TurnGate(msgspec.Struct):
         return tuple(one for one in found if one.message not in shown)
 
 
-class CheckGate(msgspec.Struct):
+class SessionChecks(msgspec.Struct):
     """The checks of one session.
 
     Attributes:
         source: The source of known problems.
-        checks: Finds the check commands.
+        finder: Finds the check commands.
         settings: Returns the current settings.
         state: The state of the running turn.
         kept: How each check last ended, and the mark of its folder at that time.
@@ -379,10 +379,10 @@ class CheckGate(msgspec.Struct):
         failing: Errors that turns have left, by source.
     """
 
-    source: Source = msgspec.field(default_factory=Silence)
-    checks: Checks = msgspec.field(default_factory=NoChecks)
+    source: ProblemSource = msgspec.field(default_factory=NoSource)
+    finder: CheckFinder = msgspec.field(default_factory=NoFinder)
     settings: Callable[[], Settings] = Settings
-    state: TurnGate = msgspec.field(default_factory=TurnGate)
+    state: TurnChecks = msgspec.field(default_factory=TurnChecks)
     kept: dict[str, tuple[str, Ran]] = msgspec.field(default_factory=dict)
     slow: set[str] = msgspec.field(default_factory=set)
     readable: set[str] = msgspec.field(default_factory=set)
@@ -390,10 +390,10 @@ class CheckGate(msgspec.Struct):
     told: set[str] = msgspec.field(default_factory=set)
     failing: dict[str, tuple[Located, ...]] = msgspec.field(default_factory=dict)
 
-    def of(self, turn: int) -> TurnGate:
+    def of(self, turn: int) -> TurnChecks:
         """Return the state of this turn; empty for a new turn."""
         if self.state.turn != turn:
-            self.state = TurnGate(turn)
+            self.state = TurnChecks(turn)
         return self.state
 
     def verdict(self, turn: int) -> str:
