@@ -16,6 +16,7 @@ import msgspec
 
 from indwell.bounds.git_guarding import SAMPLE, Copy
 from indwell.errors import ToolError
+from indwell.files.disk_names import resolved_here
 from indwell.files.listing import exists
 from indwell.files.quarantine import (
     NotRemoved,
@@ -406,7 +407,8 @@ class _Settling:
         if text is None or (name == _GIT and not text.startswith(_TO_FOLDER)):
             return False
         with contextlib.suppress(OSError, RuntimeError, ValueError):
-            real = (self._root / folder / text.removeprefix(_TO_FOLDER).strip()).resolve()
+            led = self._root / folder / text.removeprefix(_TO_FOLDER).strip()
+            real = resolved_here(led, (self._root,))
             at = real.relative_to(self._root).as_posix()
             if name == _GIT and self._so_far and not exists(real / _COMMON):
                 # Git writes it last; until then only the folder's own files are obeyed.

@@ -12,6 +12,7 @@ import msgspec
 
 from indwell.bounds.aftermath import GuardedLook, settle, without
 from indwell.bounds.git_guarding import GitGuard
+from indwell.files.disk_names import resolved_here
 from indwell.files.quarantine import Quarantine, error_reason, named
 from indwell.files.spelling import quoted
 from indwell.files.system.stub_folders import is_stub
@@ -255,7 +256,7 @@ class FolderGuard:
             if not one.leads_to or is_installed(one.path) or self._is_hidden(one):
                 continue
             with contextlib.suppress(OSError, RuntimeError, ValueError):
-                real = (self._root / one.path).resolve()
+                real = resolved_here(self._root / one.path, (self._root,))
                 if real.is_relative_to(self._root) and real != self._root:
                     at = real.relative_to(self._root).as_posix()
                     yield at, found_at(str(self._root), at)
@@ -393,7 +394,7 @@ class FolderGuard:
         """Return the targets of links, if they are in the workspace."""
         for one in (one for one in links if not (is_installed(one.path) or is_posing(one.path))):
             with contextlib.suppress(OSError, RuntimeError):
-                real = (self._root / one.path).resolve(strict=True)
+                real = resolved_here(self._root / one.path, (self._root,), strict=True)
                 if real.is_relative_to(self._root) and real != self._root:
                     yield str(real)
 
@@ -409,11 +410,9 @@ def _tell(hear: Hear, look: Callable[[], tuple[str, ...]]) -> None:
 
 def _new_ones(look: GuardedLook, paths: Iterable[str]) -> tuple[str, ...]:
     """Return new paths that are guarded by name alone; new repositories need an examination."""
+    new = (one for one in paths if one not in look.found)
     return tuple(
-        one
-        for one in paths
-        if one not in look.found
-        and ((is_protected(one) and not _is_gits(one)) or _is_named(look.git, one))
+        one for one in new if (is_protected(one) and not _is_gits(one)) or _is_named(look.git, one)
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from indwell.files.disk_names import leads_abroad, real_path_here
 from indwell.files.listing import has_other_names, linked_mark, names_of_file, same_file
 from indwell.files.watch.tree import FoundChanges, Tree, found_at, listings_of
 from indwell.policy.guarded_paths import SHUT, kind_of, ordinary_of
@@ -88,7 +88,7 @@ class SecretPlaces:
 
     def _leads_astray(self, link: str, secret: tuple[str, ...]) -> bool:
         try:
-            real = Path(os.path.realpath(link)).as_posix()
+            real = Path(real_path_here(link, self._roots)).as_posix()
         except OSError:  # the link was replaced or removed meanwhile
             return True
         if not is_beneath(real, tuple(map(str, self._roots))):
@@ -115,6 +115,8 @@ def visible_place(path: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> P
         roots: The workspace's folders.
         deny: Globs of what no model may see, such as secret files.
     """
+    if leads_abroad(path, roots):
+        return None
     real = path.resolve()
     names = (escaped(one, tuple(roots)) for one in (path, real))
     if any(matches_any(name, deny) for name in names) or has_other_names(real):

@@ -14,7 +14,14 @@ from pathlib import Path, PurePath
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files.disk_names import as_on_disk, folds_case, is_same_folder, real_path
+from indwell.files.disk_names import (
+    OtherShare,
+    as_on_disk,
+    folds_case,
+    is_same_folder,
+    real_path,
+    real_path_here,
+)
 from indwell.files.spelling import HERE, components, quoted, slashed
 from indwell.files.system import calls
 from indwell.files.system.held_files import HeldOpen, held_words, holders_of, is_shared_out
@@ -84,8 +91,10 @@ def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
     check_path(str(path))
     if HERE == "win32" and is_on_other_share(path, roots):
         raise ToolError(f"{quoted(path)} is on another share; stay within {_named(roots)}")
+    # The roots, and what they lead to, were chosen by the user.
+    near = (*roots, *(Path(real_path(root)) for root in roots)) if HERE == "win32" else ()
     try:
-        real = Path(real_path(path))
+        real = Path(real_path_here(path, near))
     except OSError as error:
         raise plain_os_error(error, path) from error
     bases: list[Path] = []
@@ -225,6 +234,8 @@ def plain_os_errors(path: Path) -> Iterator[None]:
 
 def plain_os_error(error: OSError, path: Path) -> ToolError:
     """Describe an operating system error about ``path`` in plain words."""
+    if isinstance(error, OtherShare):
+        return ToolError(f"{quoted(path)} {error.strerror}, which is no folder of the workspace")
     if isinstance(error, HeldOpen):
         return ToolError(f"{quoted(path)} {error.strerror}")
     if is_shared_out(error):

@@ -8,15 +8,20 @@ platform.
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
 from indwell.files.spelling import HERE, folded, long_form, slashed
+from indwell.lazy_pattern import lazy_pattern
 
 _MOST_ASKED = 64  # entries of a folder that are tried until one has a letter
+_MOST_LINKS = 63  # links on one path; ntifs.h
+_VOLUME = lazy_pattern(r"//\?/(?:volume\{[0-9a-f-]+\}|[a-z]:)(?:/|\Z)", re.IGNORECASE)
 
 
 def folds_case(folder: str) -> bool:
@@ -93,9 +98,131 @@ def _own_name(folder: str, name: str) -> str | None:
     return next((one for one in similar if _is_same(f"{folder}/{one}", f"{folder}/{name}")), name)
 
 
+class OtherShare(OSError):
+    """A path leads to a network share that nobody chose.
+
+    Args:
+        share: The share, such as ``//host/share``.
+    """
+
+    def __init__(self, share: str) -> None:
+        super().__init__(errno.EACCES, f"leads to the network share {share!r}")
+        self.share = share
+
+
 def real_path(path: str | os.PathLike[str]) -> str:
     """Return an absolute path without links; on Windows also one of more than 260 characters."""
     return slashed(os.path.realpath(long_form(os.fspath(path))))
+
+
+def real_path_here(path: str | os.PathLike[str], near: Iterable[os.PathLike[str]]) -> str:
+    """Like ``real_path``, for a path or a link that the author of a repository may have made.
+
+    Args:
+        path: An absolute path.
+        near: Folders of the user's choice, such as the workspace's: their shares are allowed.
+
+    Raises:
+        OtherShare: The path leads to another network share; nothing has looked there (Windows).
+    """
+    if HERE == "win32" and (share := _share_behind(path, near)):
+        raise OtherShare(share)
+    return real_path(path)
+
+
+def resolved_here(path: Path, near: Iterable[Path], *, strict: bool = False) -> Path:
+    """Like ``Path.resolve``, with the check of ``real_path_here``.
+
+    Raises:
+        OtherShare: As ``real_path_here``.
+        OSError, RuntimeError: As ``Path.resolve``.
+    """
+    if leads_abroad(path, near):
+        raise OtherShare(_share_behind(path, near))
+    return path.resolve(strict=strict)
+
+
+def leads_abroad(path: str | os.PathLike[str], near: Iterable[os.PathLike[str]]) -> bool:
+    """Does a path lead to another network share, as for ``real_path_here``? Follows no link."""
+    return HERE == "win32" and bool(_share_behind(path, near))
+
+
+def _share_behind(path: str | os.PathLike[str], near: Iterable[os.PathLike[str]]) -> str:
+    # `Path.resolve` would follow links.
+    return share_behind(os.path.abspath(path), map(os.fspath, near), link_target)  # noqa: PTH100
+
+
+def share_behind(path: str, near: Iterable[str], target_of: Callable[[str], str | None]) -> str:
+    r"""Return the share to which a Windows path and its links lead, such as ``//host/share``.
+
+    Windows sends the hash of the user's password to a host as soon as anything follows a link
+    there. So each link is read, and its target is judged by its text.
+
+    Args:
+        path: An absolute path.
+        near: Paths whose shares are allowed.
+        target_of: Returns the target of a link; None for anything else.
+
+    Returns:
+        The first share that is not allowed; empty if there is none.
+    """
+    start, waiting = _anchored(path)
+    allowed = {"", *map(_share_of, near)}
+    if (share := _share_of(path)) not in allowed:
+        return share
+    at: list[str] = []
+    n_links = 0
+    while waiting:
+        name = waiting.pop(0)
+        if name == "..":
+            at = at[:-1]
+            continue
+        target = target_of("/".join((start.rstrip("/"), *at, name)))
+        if target is None:
+            at.append(name)
+            continue
+        n_links += 1
+        if n_links > _MOST_LINKS:
+            return ""  # Windows follows no more either
+        if target.startswith("\\??\\"):  # as the kernel writes ``\\?\``
+            target = f"\\\\?\\{target[4:]}"
+        plain = slashed(target, "win32")
+        if not _VOLUME.match(plain) and (share := _share_of(plain)) not in allowed:
+            return share
+        new, names = _anchored(plain)
+        if new:
+            start, at = new if new != "/" else start, []
+        waiting = [*names, *waiting]
+    return ""
+
+
+def link_target(path: str) -> str | None:
+    """Return the target of a symbolic link or junction; None for anything else. Follows none."""
+    try:
+        return os.readlink(path)  # noqa: PTH115 - a text with all of its prefix
+    except (OSError, ValueError):  # ValueError: another reparse point, such as a cloud file
+        return None
+
+
+def _anchored(path: str) -> tuple[str, list[str]]:
+    """Split a path of Windows into its drive or share (``/`` for the same drive) and its names."""
+    plain = slashed(path, "win32")
+    share = _share_of(plain)
+    if share:
+        start, rest = f"{share}/", "/".join([one for one in plain.split("/") if one][2:])
+    elif plain[1:2] == ":":
+        start, rest = f"{plain[:2]}/", plain[2:]
+    else:
+        start, rest = plain[:1] if plain.startswith("/") else "", plain
+    return start, [one for one in rest.split("/") if one not in {"", "."}]
+
+
+def _share_of(path: str) -> str:
+    """Return the share of a path in lower case; empty for a path on a drive."""
+    plain = slashed(path, "win32").lower()
+    return (
+        "//" + "/".join([one for one in plain.split("/") if one][:2]) if plain[:2] == "//" else ""
+    )
 
 
 def true_path(path: str) -> str:

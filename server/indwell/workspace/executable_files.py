@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from indwell.errors import TooLarge, ToolError
+from indwell.files.disk_names import OtherShare, leads_abroad, real_path_here
 from indwell.files.listing import FolderEntry, exists, list_folder
 from indwell.files.reading import read_bytes
 from indwell.files.system import calls
@@ -50,7 +51,11 @@ def executables(root: Path) -> tuple[Executable, ...]:
         one for kind, name in FILES if (one := known_file(root, root / name, kind)) is not None
     ]
     for kind, name in FOLDERS:
-        found += _folder(root, root / name, kind)
+        folder = root / name
+        if leads_abroad(folder, (root,)):
+            found.append(Executable(name, kind, elsewhere(folder)))
+        else:
+            found += _folder(root, folder, kind)
     found += git_executables(root)
     by_name = {one.name: one for one in found}
     return tuple(by_name[name] for name in sorted(by_name))
@@ -95,7 +100,8 @@ def _imports(root: Path, names: Sequence[str]) -> Iterator[str]:
         except ToolError:
             continue
         for one in imports_of(text, name):
-            if one not in known and len(known) < MOST_NESTED and (root / one).is_file():
+            is_new = one not in known and len(known) < MOST_NESTED
+            if is_new and not leads_abroad(root / one, (root,)) and (root / one).is_file():
                 known.add(one)
                 yield one
                 waiting += [(one, depth + 1)] if depth + 1 < MOST_IMPORT_DEPTH else []
@@ -115,12 +121,13 @@ def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
             if _is_chat(root, path):
                 continue
             n_seen += 1
-            size += _size_b(path)
+            size += _size_b(root, path)
             if n_seen > MOST_FILES or size > FOLDER_B or depth > MOST_DEEP:
                 return [Executable(f"{name_in(root, folder)}/…", kind, TrustedFile(""))]
-            if entry.is_folder or (path.is_dir() and path.resolve().is_relative_to(root)):
+            is_folder = _is_folder(root, path)
+            if entry.is_folder or (is_folder and path.resolve().is_relative_to(root)):
                 waiting.append((path, depth + 1))
-            elif path.is_dir():
+            elif is_folder:
                 found.append(Executable(name_in(root, path), kind, elsewhere(path)))
             elif (one := known_file(root, path, kind)) is not None:
                 found.append(one)
@@ -132,7 +139,8 @@ def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
 def _is_chat(root: Path, path: Path) -> bool:
     """Tell whether a file is a user's chat (``chat_names``), or the file that ignores chats."""
     is_name = path.name == ".gitignore" or _CHAT.fullmatch(path.name) is not None
-    is_lock = path.name.startswith(".#") and not path.exists()  # a link without a target
+    # A link without a target, as Emacs makes it.
+    is_lock = path.name.startswith(".#") and not (leads_abroad(path, (root,)) or path.exists())
     return (
         is_name
         and path.parent == root / ".indwell" / "chats"
@@ -152,7 +160,14 @@ def _is_shut(root: Path, folder: Path) -> bool:
     return False
 
 
-def _size_b(path: Path) -> int:
+def _is_folder(root: Path, path: Path) -> bool:
+    """Tell whether it is a folder, or a link to one; a link to another network share is none."""
+    return not leads_abroad(path, (root,)) and path.is_dir()
+
+
+def _size_b(root: Path, path: Path) -> int:
+    if leads_abroad(path, (root,)):
+        return 0
     try:
         return path.stat().st_size
     except OSError:
@@ -195,6 +210,9 @@ def _of(root: Path, holder: Path) -> Iterator[Executable]:
         yield from _configuration(root, repository, one)
     for folder in repository.hooks:
         yield from _hooks(root, repository, folder)
+    for hooks in (folder / "hooks" for folder in repository.folders):
+        if leads_abroad(hooks, (root,)):
+            yield Executable(name_in(root, hooks), "programs", elsewhere(hooks))
     for path in repository.programs:
         found = known_file(root, path, "programs", [holder])
         yield from [found] if found else []
@@ -276,9 +294,11 @@ def known_file(
         kind: Its kind.
         within: Folders that its links may lead to; ``root`` by default.
     """
+    name = name_in(root, path)
+    if leads_abroad(path, (root,)):
+        return Executable(name, kind, elsewhere(path))
     if not exists(path):
         return None
-    name = name_in(root, path)
     try:
         data = read_bytes(path, within or [root], READ_B)
     except TooLarge:
@@ -291,6 +311,8 @@ def known_file(
 
 def by_its_times(path: Path) -> TrustedFile:
     """Describe an unread file by its change times and place."""
+    if leads_abroad(path, (path.parent,)):
+        return elsewhere(path)
     real = os.path.realpath(path)
     try:
         found = calls.stat(path)
@@ -302,7 +324,11 @@ def by_its_times(path: Path) -> TrustedFile:
 
 def elsewhere(path: Path) -> TrustedFile:
     """Describe a link out of the folder, or an unreadable file, by its resolved path."""
-    return TrustedFile(digest_of(b"leads to \0" + os.fsencode(os.path.realpath(path))))
+    try:
+        end = real_path_here(path, (path.parent,))
+    except OtherShare as error:  # nothing looks there
+        end = error.share
+    return TrustedFile(digest_of(b"leads to \0" + os.fsencode(end)))
 
 
 def name_in(root: Path, path: Path) -> str:

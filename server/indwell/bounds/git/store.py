@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.files.disk_names import leads_abroad
 from indwell.files.reading import opened_beneath, read_bytes
 from indwell.files.system import calls
 from indwell.lazy_pattern import lazy_pattern
@@ -258,9 +259,14 @@ def _digest(name: str) -> Any:  # noqa: ANN401 - hashlib gives its type no publi
 def _stores(folders: Sequence[Path], roots: Sequence[Path]) -> list[str]:
     """Return the object folders, and the alternates in the workspace that they name."""
     found = [str(folder / "objects") for folder in folders]
+    if any(leads_abroad(one, roots) for one in found):
+        raise UnreadableStore("its objects lead to a network share")
     for store in found:  # grows during the loop
         for line in _redirects(f"{store}/{_REDIRECTS[0]}"):
-            other = os.path.realpath(os.path.join(store, line))  # noqa: PTH118 - as git joins them
+            other = os.path.join(store, line)  # noqa: PTH118 - as git joins them
+            if leads_abroad(other, roots):
+                continue
+            other = os.path.realpath(other)
             is_ours = any(Path(other).is_relative_to(root) for root in roots)
             if is_ours and other not in found:
                 found.append(other)

@@ -14,6 +14,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.beneath import PathBeneath, locate
+from indwell.files.disk_names import leads_abroad
 from indwell.files.listing import exists
 from indwell.lazy_pattern import lazy_pattern
 from indwell.tools.base import ToolContext
@@ -237,7 +238,11 @@ def beneath(place: SearchPlace, folder: str) -> SearchPlace | None:
     if not folder:
         return place
     start = place.start / folder
-    if not start.is_dir() or os.path.realpath(start) != str(start):
+    if (
+        leads_abroad(start, (place.root,))
+        or not start.is_dir()
+        or os.path.realpath(start) != str(start)
+    ):
         return None
     return SearchPlace(place.root, start)
 

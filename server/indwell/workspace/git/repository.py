@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.files.disk_names import leads_abroad, real_path_here
 from indwell.files.listing import exists
 from indwell.files.reading import read_bytes
 from indwell.files.watch.tree import Tree, listings_of
@@ -136,6 +137,8 @@ def around(root: Path) -> tuple[Path, ...]:
         if not (exists(one / GIT) or is_bare(one)):
             continue
         found.append(one)
+        if leads_abroad(one / GIT, (root,)):
+            break
         if exists(one / "HEAD") or exists(one / GIT / "HEAD") or not (one / GIT).is_dir():
             break  # git skips a ``.git`` that is not a repository
     return tuple(found)
@@ -170,7 +173,7 @@ def repository_of(holder: Path) -> Repository | None:
     common = _at(own, _text(own / "commondir") or "") or own
     folders = tuple(dict.fromkeys((own, common)))
     names = [folder / name for folder in folders for name in ("config", "config.worktree")]
-    configurations = tuple(_configurations(names))
+    configurations = tuple(_configurations(holder, names))
     whole = len(configurations) < MOST_CONFIGURATIONS
     return Repository(
         holder=holder,
@@ -185,23 +188,26 @@ def repository_of(holder: Path) -> Repository | None:
 def _pointed(holder: Path) -> Path | None:
     """Return the folder that ``.git`` is or names; None without such a folder."""
     git = holder / GIT
+    if leads_abroad(git, (holder,)):
+        return None
     if git.is_dir():
         return Path(os.path.realpath(git))
     text = _text(git) or ""
     return _at(holder, text.removeprefix("gitdir:")) if text.startswith("gitdir:") else None
 
 
-def _configurations(names: Iterable[Path]) -> Iterator[ConfigFile]:
+def _configurations(holder: Path, names: Iterable[Path]) -> Iterator[ConfigFile]:
     """Yield all existing files and the files that they include, each once."""
     waiting, known = [(one, 0) for one in names], set[Path]()
     for path, depth in waiting:  # grows during the loop
-        real = Path(os.path.realpath(path))
-        if real in known or not exists(path) or real.is_dir():
+        is_abroad = leads_abroad(path, (holder,))
+        real = path if is_abroad else Path(os.path.realpath(path))
+        if real in known or not exists(path) or (not is_abroad and real.is_dir()):
             continue
         known.add(real)
         if len(known) > MOST_CONFIGURATIONS:
             return
-        text = _text(path)
+        text = None if is_abroad else _text(path)
         part = executing(text) if text is not None else Executing()
         yield ConfigFile(path, real, text, part)
         if depth < MOST_DEEP:
@@ -213,7 +219,8 @@ def _configurations(names: Iterable[Path]) -> Iterator[ConfigFile]:
 def _hooks(
     holder: Path, folders: Iterable[Path], configurations: Iterable[ConfigFile]
 ) -> Iterator[Path]:
-    yield from (Path(os.path.realpath(folder / "hooks")) for folder in folders)
+    own = (folder / "hooks" for folder in folders)
+    yield from (Path(os.path.realpath(one)) for one in own if not leads_abroad(one, (holder,)))
     for one in configurations:
         yield from filter(None, (_at(holder, text) for text in one.part.hooks))
 
@@ -238,12 +245,12 @@ def _words(value: str) -> list[str]:
 
 
 def _at(base: Path, written: str) -> Path | None:
-    """Resolve a path from one of git's files; None if invalid."""
+    """Resolve a path from one of git's files; None if invalid, or on another network share."""
     text = written.strip()
     if not text or "\0" in text or len(text) > MOST_PATH:
         return None
     try:
-        return Path(os.path.realpath(base / os.path.expanduser(text)))  # noqa: PTH111 - may fail
+        return Path(real_path_here(base / os.path.expanduser(text), (base,)))  # noqa: PTH111 - may fail
     except (OSError, ValueError):
         return None
 

@@ -11,6 +11,7 @@ from indwell.bounds.rules import UNREADABLE, Trust
 from indwell.bounds.secrets import visible_place
 from indwell.context.untrusted_text import one_line
 from indwell.errors import ToolError, UserError
+from indwell.files.disk_names import leads_abroad
 from indwell.files.listing import list_folder
 from indwell.files.reading import read_bytes
 from indwell.files.spelling import quoted
@@ -200,6 +201,8 @@ class SkillFolders:
         Raises:
             ToolError: It is outside the workspace, or contains what is the user's alone.
         """
+        if origin == "workspace" and root is not None and leads_abroad(folder, (root,)):
+            raise ToolError("it leads to a network share")
         real = folder.resolve()
         if origin == "workspace":
             if root is None or not real.is_relative_to(root):
