@@ -50,6 +50,7 @@ COMMAND_RESULTS: Mapping[str, tuple[type | None, ...]] = {
     "indwell.send": (*STARTED, protocol.SteerResult),
     "indwell.memory": (MemoryResult, None),
     "indwell.mcp": (status.McpResult, None),
+    "indwell.commitMessage": (protocol.CommitMessageResult, None),
 }
 """What a command answers: any of these; which one, docs/protocol.md says."""
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}

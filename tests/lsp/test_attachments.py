@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from typing import Any
 
 import pytest
 from lsprotocol import types
@@ -20,6 +21,7 @@ from indwell.sessions.records import MessageRecord
 from indwell.settings.model import Settings
 from support.editing import Editor, Home, Playlist, editing
 from support.fake_editor.buffer import lines_range
+from support.git_shell import run
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
 
 PNG = base64.b64decode(
@@ -222,3 +224,49 @@ async def test_attachments_of_an_unsent_prompt_do_not_join_a_later_prompt(tmp_pa
         sent = repr(parts_of(endpoint.seen[-1].body))
         assert len(sent) < 10_000
         assert "read_file reads it in pieces" in sent
+
+
+async def test_the_mention_of_problems_attaches_those_of_all_documents(tmp_path) -> None:
+    home, playlist = Home(tmp_path), Playlist()
+    secret = home.write("a.env", "KEY=1\n")
+    async with (
+        LoopbackEndpoint(playlist) as endpoint,
+        editing(home, endpoint.base_url, extensions=("events",)) as editor,
+    ):
+        buffer = editor.open(home.shop)
+        for uri, message in ((buffer.uri, "undefined"), (secret.as_uri(), "HIDDEN")):
+            found = types.Diagnostic(range=lines_range(2, 2), message=message, source="lint")
+            editor.client.protocol.notify(
+                "indwell/didChangeDiagnostics", protocol.DidChangeDiagnosticsParams(uri, (found,))
+            )
+        playlist.play(say("Well."))
+        assert (await prompt(editor, "fix @problems")).ending == "done"
+        sent = "\n\n".join(one["text"] for one in parts_of(endpoint.seen[-1].body))
+        assert "shop.py:\n- line 2: error: undefined [lint]" in sent
+        assert "HIDDEN" not in sent
+        (started,) = [one for one in editor.events if one["type"] == "turnStarted"]
+        assert started["attached"] == ["problems"]
+
+
+async def test_the_command_writes_a_commit_message_and_shows_it(tmp_path) -> None:
+    home, playlist = Home(tmp_path), Playlist()
+    run(home.workspace, "git init -q; git add -A")
+    async with (
+        LoopbackEndpoint(playlist) as endpoint,
+        editing(home, endpoint.base_url) as editor,
+    ):
+
+        async def command(argument: object) -> Any:
+            params = types.ExecuteCommandParams("indwell.commitMessage", [argument])
+            return await editor.client.workspace_execute_command_async(params)
+
+        playlist.play(say("Add the shop"), say("Add a shop"))
+        made = await command({"wait": True})
+        assert made == {"message": "Add the shop", "staged": True}
+        assert "Indwell: a message for the staged changes:\n\nAdd the shop" in editor.messages
+        n_shown = len(editor.messages)
+        made = await command({"quiet": True, "uri": home.workspace.as_uri()})
+        assert made["message"] == "Add a shop"
+        with pytest.raises(JsonRpcException, match="have not trusted"):
+            await command({"quiet": True, "uri": tmp_path.joinpath("elsewhere").as_uri()})
+        assert len(editor.messages) == n_shown

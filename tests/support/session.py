@@ -20,7 +20,7 @@ from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
 from indwell.agent.core.session_parts import Parts, SessionClock, SessionModel, TurnLimits
-from indwell.agent.features.attachments import attachments_feature
+from indwell.agent.features.attachments.feature import attachments_feature
 from indwell.agent.features.checks.feature import checks_feature
 from indwell.agent.features.checks.turn_checks import SessionChecks
 from indwell.agent.features.instructions.feature import NOTHING, FoundInstructions, Instructions

@@ -227,6 +227,24 @@ export interface CommandsResult {
   readonly commands: readonly BackgroundCommand[];
 }
 
+/** The argument of `indwell.commitMessage`; all fields are optional. */
+export interface CommitMessageArguments {
+  /** A folder of the repository; by default the first one of the workspace. */
+  readonly uri?: string | null;
+  /** The client shows the message itself, and gets problems as errors. */
+  readonly quiet?: boolean;
+  /** Answer when the message is there. */
+  readonly wait?: boolean;
+}
+
+/** A message for a git commit. */
+export interface CommitMessageResult {
+  /** The text. */
+  readonly message: string;
+  /** It is about the staged changes; else about those of the tree. */
+  readonly staged: boolean;
+}
+
 /** Older parts of the conversation are shorter from the next request on. */
 export interface Compacted {
   readonly type: "compacted";
@@ -1665,6 +1683,7 @@ export interface Commands {
   readonly "indwell.send": { readonly argument: SendArguments; readonly result: StartedResult | TurnResult | null | SteerResult };
   readonly "indwell.memory": { readonly argument: MemoryArguments; readonly result: MemoryResult | null };
   readonly "indwell.mcp": { readonly argument: McpArguments; readonly result: McpResult | null };
+  readonly "indwell.commitMessage": { readonly argument: CommitMessageArguments; readonly result: CommitMessageResult | null };
 }
 
 /** Every command of the server. */
@@ -1674,7 +1693,7 @@ export const COMMANDS = [
   "indwell.newSession", "indwell.compact", "indwell.continue", "indwell.commands",
   "indwell.explainRequest", "indwell.open", "indwell.resume", "indwell.fork", "indwell.rewind",
   "indwell.plan", "indwell.effort", "indwell.mode", "indwell.trust", "indwell.chat",
-  "indwell.send", "indwell.memory", "indwell.mcp",
+  "indwell.send", "indwell.memory", "indwell.mcp", "indwell.commitMessage",
 ] as const satisfies readonly (keyof Commands)[];
 
 /** The commands that begin a task about a range or a document. */

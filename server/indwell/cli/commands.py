@@ -85,8 +85,8 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
             return _replay(options, parser)
         case "review":
             return _review(options, parser)
-        case "run":
-            return _run(options, parser)
+        case "run" | "commit-message":
+            return _with_a_model(options, parser)
         case _:
             return _serve(options, parser)
 
@@ -103,6 +103,21 @@ def _serve(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         return serve_tcp(address, scripted=scripted, pace_s=pace_s)
     except UserError as error:
         parser.error(str(error))
+
+
+def _with_a_model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    is_run = options.command == "run"
+    return _run(options, parser) if is_run else _commit_message(options, parser)
+
+
+def _commit_message(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if not Path(options.folder).is_dir():
+        parser.error(f"--folder: {options.folder!r} is not a folder")
+    folder = Path(options.folder).resolve()
+    own_path.keep_out([folder])
+    from indwell.cli.run.commit_message import CommitOptions, commit_message
+
+    return commit_message(taken(CommitOptions, options, folder=folder))
 
 
 def _first_minutes(options: argparse.Namespace) -> int:

@@ -155,6 +155,22 @@ def audit_options(audit: argparse.ArgumentParser) -> None:
     flags(audit, json="print one JSON object")
 
 
+def commit_options(commit: argparse.ArgumentParser) -> None:
+    """Add the options to the command's parser."""
+    commit.description = (
+        "Prints a message for the staged changes, or for those of the tree if nothing is staged. "
+        "It commits nothing."
+    )
+    commit.add_argument("--folder", default=".", help="the project's folder (default: this one)")
+    commit.add_argument("--model", default="", help="the model to use (default: from the settings)")
+    flags(
+        commit,
+        trust="trust the folder for this run, without asking",
+        json="print one JSON object",
+    )
+    _scripted(commit)
+
+
 LIST_LIMIT = 20  # sessions; H61
 
 
@@ -179,6 +195,9 @@ def make_parser() -> argparse.ArgumentParser:
     _doctor(commands.add_parser("doctor", help="find what does not work here, and how to fix it"))
     _setup(commands.add_parser("setup", help="set up an editor: print or write its configuration"))
     _run(commands.add_parser("run", help="run one turn in the terminal"))
+    commit_options(
+        commands.add_parser("commit-message", help="write a message for what git would commit")
+    )
     review_options(commands.add_parser("review", help="accept or reject the agent's changes"))
     demo = commands.add_parser("demo", help="watch the agent fix a bug in a sample project")
     demo.add_argument("--seed", type=int, help="selects the project and the bug (default: random)")

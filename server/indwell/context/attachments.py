@@ -148,6 +148,12 @@ def _named(path: str) -> str:
     return path if _PLAIN.fullmatch(path) else f"'{' '.join(path.split())}'"
 
 
+STATE_MENTIONS = (
+    ("changes", "what git would commit, or the changes of the tree"),
+    ("problems", "all problems that the editor shows"),
+)
+"""Mentions that name no file, and what they attach."""
+
 FILES_LIMIT = 30  # files with problems that are listed at once
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
+from indwell.agent.features.attachments.state_mentions import StateMentions
 from indwell.agent.features.checks.turn_checks import SessionChecks
 from indwell.bounds.secrets import OtherNames
 from indwell.lsp.editor.answering import Answering, Stillness
@@ -22,7 +23,7 @@ from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.prompts.attention import Attention
 from indwell.lsp.prompts.diagnostics import EditorProblems
-from indwell.lsp.prompts.prompt_builder import Prompting
+from indwell.lsp.prompts.prompt_builder import Prompting, reported_problems
 from indwell.lsp.workspace.documents import Document, Documents, shown_name
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.service.turns.queue import Ticket
@@ -165,8 +166,12 @@ class Host:
             self.client.fail(ticket.error)
 
     def _give_problems(self, session: Session) -> None:
-        """Let the checks of a session read the editor's diagnostics."""
-        session.parts.features.door(SessionChecks).source = self.problems
+        """Let a session's checks and mentions read the editor's diagnostics."""
+        features = session.parts.features
+        features.door(SessionChecks).source = self.problems
+        features.door(StateMentions).problems = lambda: reported_problems(
+            self.attention.all_problems(), self.service.roots, self.settings
+        )
 
     def _offer(self, ticket: Ticket) -> None:
         """After a turn, offer the user's options for its failure or held prompts."""

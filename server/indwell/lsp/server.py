@@ -21,6 +21,7 @@ from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.methods.commands import (
     offer_stops,
     register_branching,
+    register_commit_message,
     register_memory,
     register_tasks,
     take_up,
@@ -220,6 +221,7 @@ def _commands(server: Server, host: Host, chats: Chats) -> None:
     register_virtual(server, host)
     register_memory(server, host)
     register_mcp(server, host)
+    register_commit_message(server, host)
 
     @server.command("indwell.mode")
     def mode(arguments: protocol.ModeArguments) -> None:

@@ -10,7 +10,7 @@ from indwell.agent.core.feature import Feature
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
 from indwell.agent.core.session_parts import CompactionWish
-from indwell.agent.features.attachments import attachments_feature
+from indwell.agent.features.attachments.feature import attachments_feature
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import background_feature
 from indwell.agent.features.checks.feature import checks_feature

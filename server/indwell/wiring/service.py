@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from indwell.agent.core.session import Resumed, Session
 from indwell.bounds.folder_trust import FolderTrust
@@ -26,6 +26,9 @@ from indwell.wiring.model import Model
 from indwell.wiring.preload import WarmModels
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
+
+if TYPE_CHECKING:
+    from indwell.wiring.commit_message import CommitMessage
 
 _log = logging.getLogger(__name__)
 
@@ -156,6 +159,26 @@ class Composition:
 
         found = await asyncio.to_thread(skills_here, roots, settings, self._trust, self.environment)
         return found.ranked
+
+    async def commit_message(
+        self, workspace: Workspace, settings: Settings, folder: Path | None = None
+    ) -> CommitMessage:
+        """Write a message for git's changes; see ``wiring.commit_message``.
+
+        Raises:
+            UserError: There is nothing to commit, or no message came.
+        """
+        from indwell.wiring.commit_message import write_commit_message
+
+        model = await self._models.get(settings, self.editor_models)
+        return await write_commit_message(
+            workspace,
+            settings,
+            model,
+            trust=self._trust,
+            environment=self.environment,
+            folder=folder,
+        )
 
     async def memory_page(self, root: Path, scope: Scope) -> Path:
         """The path of a memory page, of a workspace or the user; the page is created if missing.

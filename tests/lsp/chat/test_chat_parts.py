@@ -92,6 +92,8 @@ def test_completions_depend_on_the_text_before_the_cursor() -> None:
     assert labels("see @sho") == ["@a/shop.py", '@"my shop.txt"']
     assert labels("see @z.py#") == ["#L1-2"]
     assert labels("mail@z") == []
+    assert labels("see @ch") == ["@changes"]
+    assert labels("see @")[:2] == ["@changes", "@problems"]
     assert named_lines("class A:\n    def b(self):\n        x\n\ndef c():\n    y\n") == (
         NamedLines("A", 1, 3),
         NamedLines("b", 2, 3),

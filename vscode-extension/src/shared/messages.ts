@@ -22,10 +22,18 @@ export type ToPanel =
 
 /** One row of a completion list; `insert` replaces what was typed, `attach` puts a chip instead. */
 export interface FoundRow {
-  readonly kind: "file" | "folder" | "symbol" | "problems" | "command" | "skill" | "terminal";
+  readonly kind:
+    | "file"
+    | "folder"
+    | "symbol"
+    | "problems"
+    | "changes"
+    | "command"
+    | "skill"
+    | "terminal";
   readonly label: string;
   readonly detail: string;
-  /** A mention to attach (`path`, `path#L1-20`, `folder/`), `problems:` + uri or nothing, `terminal`, or a `/command`. */
+  /** A mention to attach (`path`, `path#L1-20`, `folder/`), `problems:` + uri or nothing, `terminal`, `@changes` (stays in the words), or a `/command`. */
   readonly value: string;
 }
 

@@ -39,7 +39,7 @@ async def leave(
         turn_tokens=turn.usage.input + turn.usage.output + sum(n for n, _ in turn.held),
     )
     hold = usage.input + usage.output, cost or 0.0
-    async with _allowance(parts.limits.budgets, outlay, usage, cost, parts.limits.ledger):
+    async with allowance(parts.limits.budgets, outlay, usage, cost, parts.limits.ledger):
         turn.held.append(hold)
         try:
             if helping is None:
@@ -52,7 +52,7 @@ async def leave(
 
 
 @asynccontextmanager
-async def _allowance(
+async def allowance(
     budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None, ledger: Ledger
 ) -> AsyncIterator[None]:
     """Reserve the cost of a call made in this context; other processes count it as spent today.

@@ -3,10 +3,8 @@
 ``git update-index --cacheinfo`` and ``git commit`` write no protected file; a later checkout of the
 user's does. ``git replace`` puts another object behind an existing name. So the entries are
 compared with those before a command. The work grows with what changed, because the index and the
-refs are read only if their stamps differ.
-
-Git is run by its absolute path, with no network, no hook, no monitor and no settings but the
-repository's own; these git commands obey no setting that runs a program.
+refs are read only if their stamps differ. ``git_program`` runs git; these git commands obey no
+setting that runs a program.
 """
 
 from __future__ import annotations
@@ -21,34 +19,17 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.bounds.git.git_program import TIME_S, run_git
 from indwell.bounds.git.note import GitEntry, GitNote, KeptFile, RepositoryState
 from indwell.bounds.git.store import NO_OBJECT, Store, UnreadableStore, faults, refs_of, store_of
 from indwell.errors import ToolError
 from indwell.files.reading import read_bytes
 from indwell.files.spelling import quoted
 from indwell.policy.paths import is_protected
-from indwell.sandbox import find_program, run_program
 from indwell.workspace.git.repository import around, nested, repository_of
 
-OUTPUT_B = 64 << 20  # bytes of one run's output; a repository with more entries cannot be compared
-TIME_S = 60.0
 FILE_B = 16 << 20  # bytes of a protected file that is compared with its entry
 MOST_ENDED = 200  # entries that no longer wait; another session may ask about older ones once more
-_ALONE: Mapping[str, str] = {
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_GRAFT_FILE": os.devnull,
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_SYSTEM": os.devnull,
-}
-_SETTINGS = (
-    *("-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"),
-    # A command could have written these two files, and git believes them.
-    *("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"),
-    *("-c", "advice.graftFileDeprecated=false"),
-)
 
 
 class GitEntries:
@@ -395,30 +376,9 @@ class GitEntries:
         Raises:
             Unreadable: It cannot be run, or did not finish.
         """
-        git = await asyncio.to_thread(find_program, "git", tuple(self._roots()))
-        if git is None:
-            raise UnreadableStore("git is not installed")
-        repository = await asyncio.to_thread(repository_of, holder)
-        if repository is None or not repository.folders:
-            raise UnreadableStore("it is no repository any more")
-        try:
-            ended = await run_program(
-                [str(git), f"--git-dir={repository.folders[0]}", *_SETTINGS, *words],
-                cwd=holder,
-                timeout_s=seconds,
-                limit_b=OUTPUT_B,
-                env=_ALONE,
-                stdin=stdin,
-                alone=True,
-            )
-        except ToolError as error:
-            raise UnreadableStore(str(error)) from error
-        if ended.timed_out:
-            raise UnreadableStore(f"git did not come to its end within {seconds:.0f} s")
-        if ended.exit_code or ended.cut_b:
-            said = ended.errors.decode("utf-8", "replace").strip().splitlines()
-            raise UnreadableStore(said[-1] if said else "git did not come to its end")
-        return ended.head + ended.tail
+        return await run_git(
+            holder, *words, never_in=tuple(self._roots()), stdin=stdin, seconds=seconds
+        )
 
     def _is_protected(self, holder: Path, path: str) -> bool:
         return is_protected(path) or is_protected(self._shown(holder, path))

@@ -10,6 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+from indwell.context.attachments import STATE_MENTIONS
 from indwell.errors import ToolError, UserError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import EFFORTS, Effort
@@ -164,9 +165,17 @@ def completed(
     if (found := _FILE.search(line)) is not None:
         begun = found["begun"]
         chosen = names().matching(begun.strip('"'))
-        return tuple(
-            CompletionChoice(f"@{name}", "", f"@{quoted_path(name)}", len(begun) + 1, _FILE_KIND)
-            for name in chosen
+        state = (one for one in STATE_MENTIONS if one[0].startswith(begun))
+        n_before = len(begun) + 1
+        return (
+            *(
+                CompletionChoice(f"@{name}", said, f"@{name}", n_before, _KEYWORD_KIND)
+                for name, said in state
+            ),
+            *(
+                CompletionChoice(f"@{name}", "", f"@{quoted_path(name)}", n_before, _FILE_KIND)
+                for name in chosen
+            ),
         )
     return ()
 

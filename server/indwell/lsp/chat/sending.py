@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from indwell.context.attachments import STATE_MENTIONS
 from indwell.errors import EditRefused, SessionError, ToolError, UserError
 from indwell.files.listing import exists
 from indwell.lsp.chat import layout
@@ -245,7 +246,8 @@ async def _own_session(sent: SentWords) -> str:
 async def _mentioned(host: Host, chats: Chats, document: Document, words: str) -> tuple[str, ...]:
     """Return the files that the words name; tell the user which ones cannot be sent."""
     workspace = host.sessions.workspace
-    found = [one.mention for one in mentions_in(words)]
+    mentions = (one.mention for one in mentions_in(words))
+    found = [one for one in mentions if one.written not in dict(STATE_MENTIONS)]
     if not found or workspace is None:
         return ()
     good: list[Mention] = []

@@ -175,6 +175,7 @@ COMMAND_NAMES = (
     "indwell.send",
     "indwell.memory",
     "indwell.mcp",
+    "indwell.commitMessage",
 )
 
 METHOD_NAMES = (

@@ -123,6 +123,32 @@ class MemoryResult(Value, frozen=True):
     shown: bool
 
 
+class CommitMessageArguments(CommandArguments, frozen=True):
+    """The argument of ``indwell.commitMessage``; all fields are optional.
+
+    Attributes:
+        uri: A folder of the repository; by default the first one of the workspace.
+        quiet: The client shows the message itself, and gets problems as errors.
+        wait: Answer when the message is there.
+    """
+
+    uri: str | None = None
+    quiet: bool = False
+    wait: bool = False
+
+
+class CommitMessageResult(Value, frozen=True):
+    """A message for a git commit.
+
+    Attributes:
+        message: The text.
+        staged: It is about the staged changes; else about those of the tree.
+    """
+
+    message: str
+    staged: bool
+
+
 class DidChangeSelectionParams(Value, frozen=True):
     """The user selected something; the text comes from the synchronised buffer, never from here."""
 
@@ -403,6 +429,7 @@ COMMANDS: Mapping[str, type | None] = {
     "indwell.send": SendArguments,
     "indwell.memory": MemoryArguments,
     "indwell.mcp": McpArguments,
+    "indwell.commitMessage": CommitMessageArguments,
 }
 """Every command with the type of its argument."""
 

@@ -18,8 +18,16 @@ from indwell.lsp.messages import answers, documents, status, views
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import TASK_COMMANDS
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.messages.methods import AskParams, MemoryArguments, MemoryResult
+from indwell.lsp.messages.methods import (
+    AskParams,
+    CommitMessageArguments,
+    CommitMessageResult,
+    MemoryArguments,
+    MemoryResult,
+)
 from indwell.lsp.wire.language_server import Server
+from indwell.lsp.wire.routing import refused
+from indwell.lsp.workspace.documents import path_of
 from indwell.prompt.system import Task
 from indwell.service.turns.queue import Ticket
 
@@ -35,6 +43,44 @@ def register_memory(server: Server, host: Host) -> None:
             words = f"Indwell: the remembered facts are in {path}; open it"
             host.client.show(types.MessageType.Info, words)
         return MemoryResult(path.as_uri(), str(path), shown)
+
+
+def register_commit_message(server: Server, host: Host) -> None:
+    """Register the command."""
+
+    @server.command("indwell.commitMessage")
+    async def commit_message(arguments: CommitMessageArguments) -> CommitMessageResult | None:
+        if arguments.quiet:
+            try:
+                return await _commit_message(host, arguments)
+            except UserError as error:
+                raise refused(error, "") from error
+        work = _shown_commit_message(host, arguments)
+        return await host.answering.answer(work, wait=arguments.wait)
+
+
+async def _commit_message(host: Host, arguments: CommitMessageArguments) -> CommitMessageResult:
+    """Write the message of what git would commit.
+
+    Raises:
+        UserError: There is nothing to commit, or no message came.
+    """
+    await host.service.settle()
+    folder = path_of(arguments.uri) if arguments.uri is not None else None
+    made = await host.composition.commit_message(
+        host.service.workspace, host.service.settings, folder
+    )
+    return CommitMessageResult(made.text, made.is_staged)
+
+
+async def _shown_commit_message(
+    host: Host, arguments: CommitMessageArguments
+) -> CommitMessageResult:
+    made = await _commit_message(host, arguments)
+    about = "the staged changes" if made.staged else "the changes of the tree (nothing is staged)"
+    words = f"Indwell: a message for {about}:\n\n{made.message}"
+    host.client.show(types.MessageType.Info, words)
+    return made
 
 
 TITLE_CHARACTERS = 40  # of a background command on a button

@@ -150,6 +150,18 @@ def _problems(
     return found
 
 
+def reported_problems(
+    known: Known, roots: Sequence[Path], settings: Settings
+) -> tuple[FileProblems, ...]:
+    """Return the known problems of all files that the model may see; empty if they are off."""
+    if not settings.attach_diagnostics or not known:
+        return ()
+    try:
+        return tuple(_problems(Attachment("problems"), known, roots, settings))
+    except UserError:
+        return ()  # all are hidden
+
+
 def _names(uri: str, roots: Sequence[Path]) -> tuple[str, ...]:
     """The names of a document: the displayed one, and the written one."""
     path = path_of(uri)

@@ -4,6 +4,7 @@ import type { Server } from "../server/server.ts";
 import { attachCommands } from "./attach/commands.ts";
 import type { ChatLink } from "./chat-link.ts";
 import { backgroundCommands } from "./commands/background.ts";
+import { commitCommands } from "./commands/commit-message.ts";
 import { mcpCommands } from "./commands/mcp-servers.ts";
 import { reviewCommands } from "./commands/reviews.ts";
 import { registerCommands } from "./commands/run.ts";
@@ -32,6 +33,7 @@ export function registerEditor(
     ...attachCommands(chat),
     ...backgroundCommands(chat),
     ...mcpCommands(server),
+    ...commitCommands(server),
     "indwell.openWalkthrough": () =>
       vscode.commands.executeCommand(
         "workbench.action.openWalkthrough",

@@ -8,6 +8,8 @@ interface GitApi {
 }
 
 interface Repository {
+  readonly rootUri: vscode.Uri;
+  readonly inputBox: { value: string };
   readonly state: {
     readonly HEAD: { readonly name?: string } | undefined;
     readonly workingTreeChanges: readonly unknown[];
@@ -32,6 +34,12 @@ export function repositoryOf(uri: vscode.Uri | undefined): Repository | null {
   const api = extension.exports.getAPI(1);
   const own = uri === undefined ? null : api.getRepository(uri);
   return own ?? api.repositories[0] ?? null;
+}
+
+/** Exactly the repository with this root; null where git does not know it. */
+export function repositoryAt(root: vscode.Uri): Repository | null {
+  const found = repositoryOf(root);
+  return found?.rootUri.toString() === root.toString() ? found : null;
 }
 
 /** Branch and the number of files that differ from the last commit. */

@@ -86,6 +86,8 @@ export function rowIcon(kind: FoundRow["kind"]): string {
       return "symbol-method";
     case "problems":
       return "warning";
+    case "changes":
+      return "source-control";
     case "terminal":
       return "terminal";
     case "command":

@@ -1,4 +1,4 @@
-/** What `@` offers: open files first, then files, folders, symbols, problems, the terminal. */
+/** What `@` offers: open files first, then files, folders, symbols, problems, changes, the terminal. */
 import * as vscode from "vscode";
 import type { FoundRow } from "../../../shared/messages.ts";
 import { repositoryOf } from "../../suggestions/git.ts";
@@ -30,7 +30,7 @@ export async function findInWorkspace(
   const files_ = [...open, ...paths.filter((path) => !isOpen.has(path))].map(fileRow);
   const folders = foldersOf(paths, otherFolders()).map(folderRow);
   const rows = ranked(
-    [...problemRows(), ...terminalRows(), ...files_, ...folders],
+    [...problemRows(), ...changesRows(), ...terminalRows(), ...files_, ...folders],
     query,
     MOST_ROWS,
   );
@@ -111,6 +111,12 @@ function problemRows(): readonly FoundRow[] {
     return row(`problems of ${name.slice(name.lastIndexOf("/") + 1)}`, counted(count), String(uri));
   });
   return [row("problems", `${counted(total)}, all files`, ""), ...each];
+}
+
+function changesRows(): readonly FoundRow[] {
+  if (repositoryOf(vscode.workspace.workspaceFolders?.[0]?.uri) === null) return [];
+  const detail = "what git would commit, or the changes of the tree";
+  return [{ kind: "changes", label: "changes", detail, value: "@changes" }];
 }
 
 function terminalRows(): readonly FoundRow[] {

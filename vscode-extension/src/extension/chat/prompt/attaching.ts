@@ -56,7 +56,8 @@ export function attachHandlers(room: Room): HandlersOf<Attaching> {
       if (missed > 0) tell(room, "warning", leftOut(missed));
     },
     pickContext: async () => {
-      const rows = await ports.finding.find("", new AbortController().signal);
+      const found = await ports.finding.find("", new AbortController().signal);
+      const rows = found.filter((one) => one.kind !== "changes"); // that is a word, and no chip
       const value = await ports.dialogs.pick("Add Context", rows);
       const row = rows.find((one) => one.value === value);
       if (row !== undefined) await mention(row.value, row.label);

@@ -5,6 +5,7 @@ from __future__ import annotations
 from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
+from indwell.agent.features.attachments.state_mentions import StateMentions, state_mentions
 from indwell.context.attachments import (
     Selection,
     is_cut,
@@ -21,9 +22,19 @@ from indwell.messages import Text
 from indwell.workspace.text import split_lines
 
 
-def attachments_feature() -> Feature[Session]:
-    """Return the feature that sends the open file, selection, mentions and problems of a prompt."""
-    return Feature(name="attachments", prompt_blocks=_blocks)
+def attachments_feature(mentions: StateMentions | None = None) -> Feature[Session]:
+    """Return the feature that sends the open file, selection, mentions and problems of a prompt.
+
+    ``mentions`` reads what the words name as ``@changes`` and ``@problems``.
+    """
+    state = mentions or StateMentions()
+
+    async def prompt_blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
+        return (*await _blocks(moment, prompt), *await state.blocks(moment, prompt))
+
+    return Feature(
+        name="attachments", door=state, labels=state_mentions, prompt_blocks=prompt_blocks
+    )
 
 
 async def _blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:

@@ -1,0 +1,85 @@
+"""Runs git so that it obeys no setting that runs a program, and reaches no network.
+
+Git is run by its absolute path, with no hook, no monitor and no settings but the repository's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from indwell.bounds.git.store import UnreadableStore
+from indwell.errors import ToolError
+from indwell.sandbox import find_program, run_program
+from indwell.workspace.git.repository import repository_of
+
+OUTPUT_B = 64 << 20  # bytes of one run's output; a repository with more entries cannot be compared
+TIME_S = 60.0
+_ALONE: Mapping[str, str] = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_GRAFT_FILE": os.devnull,
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+}
+_SETTINGS = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"),
+    # A command could have written these two files, and git believes them.
+    *("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"),
+    *("-c", "advice.graftFileDeprecated=false"),
+)
+
+
+async def run_git(
+    holder: Path,
+    *words: str,
+    never_in: Sequence[Path],
+    options: Sequence[str] = (),
+    stdin: bytes = b"",
+    seconds: float = TIME_S,
+    limit_b: int = OUTPUT_B,
+    env: Mapping[str, str] | None = None,
+) -> bytes:
+    """Run git in a repository and return its output.
+
+    Args:
+        holder: The folder of the repository, which has ``.git``.
+        words: The command of git that obeys no setting that runs a program.
+        never_in: The workspace's folders; no program in them is used as git.
+        options: Options before the command.
+        stdin: Its standard input.
+        seconds: Seconds until it is ended.
+        limit_b: Bytes of output that may come.
+        env: More variables.
+
+    Raises:
+        UnreadableStore: It cannot be run, failed, did not finish, or wrote too much.
+    """
+    git = await asyncio.to_thread(find_program, "git", tuple(never_in))
+    if git is None:
+        raise UnreadableStore("git is not installed")
+    repository = await asyncio.to_thread(repository_of, holder)
+    if repository is None or not repository.folders:
+        raise UnreadableStore("it is no repository any more")
+    try:
+        ended = await run_program(
+            [str(git), f"--git-dir={repository.folders[0]}", *options, *_SETTINGS, *words],
+            cwd=holder,
+            timeout_s=seconds,
+            limit_b=limit_b,
+            env={**_ALONE, **(env or {})},
+            stdin=stdin,
+            alone=True,
+        )
+    except ToolError as error:
+        raise UnreadableStore(str(error)) from error
+    if ended.timed_out:
+        raise UnreadableStore(f"git did not come to its end within {seconds:.0f} s")
+    if ended.exit_code or ended.cut_b:
+        said = ended.errors.decode("utf-8", "replace").strip().splitlines()
+        raise UnreadableStore(said[-1] if said else "git did not come to its end")
+    return ended.head + ended.tail

@@ -1,0 +1,35 @@
+/** The button of Source Control that writes the message of a commit; committing stays the user's. */
+import * as vscode from "vscode";
+import type { CommitMessageResult } from "../../../protocol.ts";
+import type { Server } from "../../server/server.ts";
+import { repositoryAt, repositoryOf } from "../../suggestions/git.ts";
+import type { Handler } from "./run.ts";
+
+/** The handler; a menu of Source Control passes the source control, with the root of its repository. */
+export function commitCommands(server: Server): Readonly<Record<string, Handler>> {
+  const written = new Map<string, string>();
+  return {
+    "indwell.commitMessage": async (...args) => {
+      const root = rootIn(args);
+      const repository =
+        root === null
+          ? repositoryOf(vscode.window.activeTextEditor?.document.uri)
+          : repositoryAt(root);
+      if (repository === null) throw new Error("there is no git repository here");
+      const uri = repository.rootUri.toString();
+      const made = await vscode.window.withProgress(
+        { location: vscode.ProgressLocation.SourceControl, title: "Writing a commit message" },
+        () => server.execute<CommitMessageResult>("indwell.commitMessage", { uri, quiet: true }),
+      );
+      const typed = repository.inputBox.value;
+      const isOurs = typed.trim() === "" || typed === written.get(uri);
+      repository.inputBox.value = isOurs ? made.message : `${typed.trimEnd()}\n\n${made.message}`;
+      written.set(uri, made.message);
+    },
+  };
+}
+
+function rootIn([first]: readonly unknown[]): vscode.Uri | null {
+  if (typeof first !== "object" || first === null || !("rootUri" in first)) return null;
+  return first.rootUri instanceof vscode.Uri ? first.rootUri : null;
+}
