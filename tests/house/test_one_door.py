@@ -26,6 +26,7 @@ DOORS = {
         "providers/http/guard.py",
         "lsp/wire/tcp.py",
         "providers/http/http_client.py",
+        "mcp/http.py",
         "sandbox/proxy/",
         "sandbox/confine/trial.py",  # listens for a connection that a sandbox has to refuse
     ),

@@ -66,6 +66,7 @@ class ServerDefinition:
         is_confined: Whether a started server runs in the sandbox. A project cannot change this.
         timeout_s: Seconds for one request.
         pinned: Names of its tools, as the server spells them, that each request carries.
+        hosts: Hosts that a confined server may reach; empty allows none.
         may_sample: Whether the server may ask the user's model for text.
         is_enabled: Whether it is used at all.
     """
@@ -76,6 +77,7 @@ class ServerDefinition:
     is_confined: bool = True
     timeout_s: float = TIMEOUT_S
     pinned: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
     may_sample: bool = False
     is_enabled: bool = True
 
@@ -90,7 +92,9 @@ class ServerDefinition:
                 parts: object = ["stdio", command, args, sorted(env, key=str), cwd]
             case HttpServer(url, headers):
                 parts = ["http", url, sorted(headers)]
-        data = msgspec.json.encode([self.name, parts, self.is_confined, self.may_sample])
+        data = msgspec.json.encode(
+            [self.name, parts, self.is_confined, self.hosts, self.may_sample]
+        )
         return hashlib.sha256(data).hexdigest()
 
     def expanded(self, variables: Mapping[str, str]) -> ServerDefinition:

@@ -6,7 +6,7 @@ The texts in these values are the server's own: data of tier 3 that nothing here
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from indwell.errors import UserError
@@ -112,6 +112,89 @@ class PromptMessage:
 
     role: Literal["user", "assistant"]
     piece: Piece
+
+
+FieldKind: TypeAlias = Literal["text", "number", "integer", "yes or no", "choice", "choices"]
+FieldValue: TypeAlias = str | int | float | bool | list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """A field of a form that a server asks the user to fill in.
+
+    Attributes:
+        name: The name as the server spells it.
+        kind: The type of the value.
+        title: The name for people; empty for ``name``.
+        description: What the server says of it.
+        options: The values to choose from, each with its name for people.
+        default: The value if the user says nothing; None if there is none.
+        is_required: Whether the form needs it.
+    """
+
+    name: str
+    kind: FieldKind
+    title: str = ""
+    description: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    default: FieldValue = None
+    is_required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServerQuestion:
+    """A question of a server to the user: a form, or an address to open."""
+
+    server: str
+    message: str
+    fields: tuple[FormField, ...] = ()
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAnswer:
+    """The user's answer; ``values`` are those of the form."""
+
+    action: Literal["accept", "decline", "cancel"]
+    values: Mapping[str, FieldValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRequest:
+    """A request of a server for text of the user's model; all of it is data of the server."""
+
+    server: str
+    system: str
+    messages: tuple[tuple[Literal["user", "assistant"], str], ...]
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The text that the model wrote for a server, and the model's name."""
+
+    text: str
+    model: str
+
+
+class Caller(Protocol):
+    """The session on whose behalf a server works at the moment."""
+
+    def progress(self, words: str) -> None:
+        """Hear of the progress of the call."""
+        ...
+
+    async def answer(self, question: ServerQuestion) -> ServerAnswer:
+        """Ask the user."""
+        ...
+
+    async def sample(self, request: SampleRequest) -> Sample:
+        """Let the model answer; the definition of the server allows it.
+
+        Raises:
+            McpError: It could not.
+        """
+        ...
 
 
 State: TypeAlias = Literal[

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -161,35 +162,76 @@ async def pipe_into(capture: Capture) -> AsyncIterator[End]:
         end.let_go()
 
 
-class _Feeding(asyncio.BaseProtocol):
-    """Tells when all data was read, or the reader closed the pipe."""
+class Feed(asyncio.BaseProtocol):
+    """The standard input of a program that gets more of it while it runs."""
 
-    is_over = False
+    def __init__(self) -> None:
+        self._is_over = False
+        self._free = asyncio.Event()  # also before the pipe is open, so that writers wait
+        self._transport: asyncio.WriteTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The pipe is open."""
+        assert isinstance(transport, asyncio.WriteTransport)
+        self._transport = transport
+        self._free.set()
+
+    def pause_writing(self) -> None:
+        """The program reads more slowly than we write."""
+        self._free.clear()
+
+    def resume_writing(self) -> None:
+        """The program has read most of it."""
+        self._free.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The pipe is closed."""
         del exc
-        self.is_over = True
+        self._is_over = True
+        self._free.set()
+
+    async def write(self, data: bytes) -> None:
+        """Write once the pipe is open, and wait until the program has read most of it.
+
+        Raises:
+            BrokenPipeError: The program reads no more.
+        """
+        await self._free.wait()
+        if self._is_over or self._transport is None:
+            raise BrokenPipeError(errno.EPIPE, "the program reads no more")
+        self._transport.write(data)
+        await self._free.wait()
+
+    def end(self) -> None:
+        """Close the pipe once the program has read everything."""
+        if self._transport is not None and not self._is_over:
+            self._transport.write_eof()
+
+    def abort(self) -> None:
+        """Close the pipe at once."""
+        if self._transport is not None and not self._is_over:
+            self._transport.abort()
 
 
 @contextlib.asynccontextmanager
-async def pipe_from(data: bytes) -> AsyncIterator[End]:
-    """Open a pipe that supplies ``data``; the program may end without reading all of it."""
-    if not data:
+async def pipe_from(source: bytes | Feed) -> AsyncIterator[End]:
+    """Open a pipe for ``source``; the program may end without reading all of it."""
+    if not source:
         yield End(asyncio.subprocess.DEVNULL)
         return
     reading, writing = _pipe_to_write()
     end = End(reading)
     loop = asyncio.get_running_loop()
+    feed = source if isinstance(source, Feed) else Feed()
     try:
-        transport, feeding = await loop.connect_write_pipe(_Feeding, writing)
+        transport, _ = await loop.connect_write_pipe(lambda: feed, writing)
         try:
-            transport.write(data)  # kept in memory until it is read
-            transport.write_eof()
+            if isinstance(source, bytes):
+                transport.write(source)  # kept in memory until it is read
+                transport.write_eof()
             yield end
         finally:
-            if not feeding.is_over:  # a closed transport must not be closed again
-                transport.abort()
+            feed.abort()
     finally:
         end.let_go()
 

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.sandbox.capture import Capture, OnChunk, output_text, pipe_from, pipe_into
+from indwell.sandbox.capture import Capture, Feed, OnChunk, output_text, pipe_from, pipe_into
 from indwell.sandbox.environment import clean_environment
 from indwell.sandbox.guard import guard
 from indwell.sandbox.leftovers import (
@@ -92,13 +92,14 @@ async def run_program(
     timeout_s: float | None,
     limit_b: int = DEFAULT_LIMIT_B,
     on_chunk: OnChunk | None = None,
+    on_errors: OnChunk | None = None,
     enough: asyncio.Event | None = None,
     enough_grace_s: float = 0,
     alarm: asyncio.Event | None = None,
     pause: Pause | None = None,
     env: Mapping[str, str] | None = None,
     pass_fds: Sequence[int] = (),
-    stdin: bytes = b"",
+    stdin: bytes | Feed = b"",
     merge_errors: bool = False,
     mark: str = "",
     limits: CommandLimits | None = None,
@@ -117,6 +118,7 @@ async def run_program(
         limit_b: Bytes of output to keep, from both ends.
         on_chunk: Called with each piece of standard output on the event loop. If it returns a
             future, the program waits for it.
+        on_errors: The same for standard error.
         enough: Set by the caller (for example in ``on_chunk``) to end the program early.
         enough_grace_s: Seconds for cleaning up after ``enough``.
         alarm: Set by the caller to kill the program at once.
@@ -139,7 +141,7 @@ async def run_program(
         asyncio.CancelledError: After everything it started has ended.
     """
     output = Capture(limit_b, on_chunk)
-    errors = Capture(0 if merge_errors else limit_b)
+    errors = Capture(0 if merge_errors else limit_b, on_errors)
     async with (
         shortages(),
         pool.place() if pool else contextlib.nullcontext(),

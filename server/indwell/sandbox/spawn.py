@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from indwell.sandbox.capture import OnChunk
+from indwell.sandbox.capture import Feed, OnChunk
 from indwell.sandbox.confine.confined_run import (
     ConfinedStart,
     prepare_confined,
@@ -132,6 +132,64 @@ async def spawn(
     if finished.timed_out or finished.overrun:
         return finished
     return msgspec.structs.replace(finished, overrun=overrun(finished.exit_code, limits, timeout_s))
+
+
+async def spawn_server(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    feed: Feed,
+    on_output: OnChunk,
+    on_errors: OnChunk,
+    stop: asyncio.Event,
+    confinement: Confinement | None,
+    never_in: Sequence[Path] = (),
+    on_note: Callable[[str], None],
+) -> Finished:
+    """Run a program that is spoken to over its standard streams until it ends or is stopped.
+
+    It takes no slot of a pool, because it runs as long as a session. Nothing of its output is kept.
+
+    Args:
+        argv: The program and its arguments.
+        cwd: Its working directory.
+        env: Variables in addition to the allowed ones of our environment.
+        feed: Its standard input.
+        on_output: Called with each piece of its standard output; see ``run_program``.
+        on_errors: The same for its standard error.
+        stop: Set by the caller to end it, with time to clean up.
+        confinement: Its bounds; None for all that we may do.
+        never_in: Workspace folders; without bounds, the program itself is never taken from one by
+            a bare name.
+        on_note: Called with notes about files that it planted, and that were moved away.
+
+    Raises:
+        ToolError: It cannot be started or confined here, or a file that an earlier command planted
+            is still there.
+        asyncio.CancelledError: After everything it started has ended.
+    """
+    run = functools.partial(
+        run_program,
+        timeout_s=None,
+        limit_b=0,
+        on_chunk=on_output,
+        on_errors=on_errors,
+        enough=stop,
+        enough_grace_s=TIMEOUT_GRACE_S,
+        stdin=feed,
+        mark=new_mark(),
+        pool=None,
+    )
+    path = path_without(never_in) if confinement is None else commands_path()
+    given = {"PATH": path, **env}
+    async with shortages():
+        await check_running_commands()
+        shown = (*confinement.writable, *confinement.readable) if confinement else ()
+        await pass_gate((cwd, *never_in, *map(Path, shown)))
+        if confinement is None:
+            return await run(argv, cwd=cwd, env=given)
+        return await _held(confinement, run, argv, cwd, given, (), on_note)
 
 
 class _SandboxRun(Protocol):

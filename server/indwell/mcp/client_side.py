@@ -1,0 +1,92 @@
+"""What a server may ask of its client: a place for its log, the folders, the user, the model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mcp.client import ClientRequestContext
+
+from indwell.mcp.definition import ServerDefinition
+from indwell.mcp.from_sdk import sample_request, server_question
+from indwell.mcp.offers import Caller, McpError
+from indwell.policy.approvals import short_line
+from mcp import types
+
+MOST_LOGGED = 500  # messages of a server's log in ours
+_WORDS = 300  # characters of one of them
+_LEVELS: Mapping[str, int] = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "notice": logging.INFO,
+    "warning": logging.WARNING,
+}  # the others are errors
+
+_log = logging.getLogger(__name__)
+
+
+class ClientSide:
+    """Answers the requests of one server.
+
+    Args:
+        definition: The server.
+        roots: The workspace folders, which it may know.
+
+    Attributes:
+        callers: The sessions whose calls are under way; the newest one is asked.
+    """
+
+    def __init__(self, definition: ServerDefinition, roots: Sequence[Path]) -> None:
+        self.callers: list[Caller] = []
+        self._name = definition.name
+        self._roots = roots
+        self._n_logged = 0
+
+    async def log(self, params: types.LoggingMessageNotificationParams) -> None:
+        """Write a message of the server to our log."""
+        self._n_logged += 1
+        if self._n_logged > MOST_LOGGED:
+            return
+        level = _LEVELS.get(params.level, logging.ERROR)
+        _log.log(level, "MCP server %s says: %s", self._name, short_line(str(params.data), _WORDS))
+
+    async def roots(self, context: ClientRequestContext) -> types.ListRootsResult:
+        """Return the workspace folders."""
+        del context
+        return types.ListRootsResult.model_validate(
+            {"roots": [{"uri": one.as_uri(), "name": one.name} for one in self._roots]}
+        )
+
+    async def ask_user(
+        self, context: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
+        """Ask the user of the newest call; without a call nobody is asked."""
+        del context
+        if not self.callers:
+            return types.ElicitResult(action="cancel")
+        try:
+            question = server_question(self._name, params)
+            answer = await self.callers[-1].answer(question)
+        except McpError as error:
+            return types.ErrorData(code=types.INVALID_REQUEST, message=str(error))
+        values = dict(answer.values) if answer.action == "accept" and not question.url else None
+        return types.ElicitResult(action=answer.action, content=values)
+
+    async def sample(
+        self, context: ClientRequestContext, params: types.CreateMessageRequestParams
+    ) -> types.CreateMessageResult | types.ErrorData:
+        """Let the model of the newest call answer."""
+        del context
+        if not self.callers:
+            return types.ErrorData(code=types.INVALID_REQUEST, message="no call is under way")
+        try:
+            sample = await self.callers[-1].sample(sample_request(self._name, params))
+        except McpError as error:
+            return types.ErrorData(code=types.INVALID_REQUEST, message=str(error))
+        return types.CreateMessageResult(
+            role="assistant",
+            content=types.TextContent(text=sample.text),
+            model=sample.model,
+            stop_reason="endTurn",
+        )

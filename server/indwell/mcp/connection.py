@@ -1,0 +1,503 @@
+"""The life of the connection to one server: start, calls, changes of lists, breaks, end.
+
+One task owns the connection from its start to its end, because the SDK requires that. Calls of any
+task go through it. A connection that breaks after it worked is tried again with growing pauses; one
+that never worked is tried again only when somebody needs it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from importlib.metadata import version as installed_version
+from typing import Any, TypeVar
+
+from mcp.client import Client, IncomingMessage, InputRequiredRoundsExceededError, Transport
+from mcp.client._transport import TransportStreams
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+from tenacity.wait import wait_exponential_jitter
+
+from indwell.errors import IndwellError
+from indwell.mcp.client_side import ClientSide
+from indwell.mcp.definition import START_S, HttpServer, ServerDefinition, StdioServer
+from indwell.mcp.from_sdk import (
+    call_result,
+    offered_prompt,
+    offered_resource,
+    offered_tool,
+    prompt_messages,
+    resource_pieces,
+)
+from indwell.mcp.offers import (
+    Caller,
+    CallResult,
+    McpError,
+    NeedsLogin,
+    OfferedPrompt,
+    OfferedResource,
+    OfferedTool,
+    Piece,
+    PromptMessage,
+    State,
+)
+from indwell.mcp.streams import BreakReason, http_streams, stdio_streams
+from indwell.mcp.surrounding import Surrounding
+from indwell.policy.approvals import short_line
+from indwell.sandbox import Finished
+from indwell.sandbox.spawn import spawn_server
+from mcp import types
+
+ATTEMPTS = 5  # to reconnect, before a server counts as failed
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0  # before the first and the last of them
+SOUND_S = 60.0  # seconds after which a connection has proved to work
+AGAIN_S = 5.0  # seconds until a failed server is started again for a caller
+MOST_CALL_S = 3_600.0  # seconds of a call that tells its progress all the time
+MOST_PAGES, MOST_OFFERS = 50, 1_000  # of one list
+_WORDS = 300  # characters of a server's words in our messages
+
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class _Broke(Exception):
+    """A connection that had worked broke."""
+
+
+class Connection:
+    """A connection to one server. Implements ``ServerConnection``.
+
+    Args:
+        definition: The definition as it is written.
+        around: What the server may see of the machine.
+
+    Attributes:
+        on_change: Called when the state or the tools have changed.
+        known_tools: The tools as they were listed last.
+    """
+
+    def __init__(self, definition: ServerDefinition, around: Surrounding) -> None:
+        self.definition = definition
+        self.state: State = "idle"
+        self.problem = ""
+        self.version = ""
+        self.instructions = ""
+        self.known_tools: tuple[OfferedTool, ...] = ()
+        self.on_change: Callable[[], None] = lambda: None
+        self._around = around
+        self._side = ClientSide(definition, around.roots)
+        self._client: Client | None = None
+        self._fault = BreakReason()
+        self._settled = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._failed_at = 0.0
+        self._wants_login = False
+        self._kept: dict[str, tuple[Any, ...]] = {}
+        self._refreshing: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        """Start the server if it neither runs nor is about to; returns at once."""
+        if self._closing.is_set() or (self._task is not None and not self._task.done()):
+            return
+        if self._failed_at and time.monotonic() - self._failed_at < AGAIN_S:
+            return
+        self._settled.clear()
+        self._tell("starting")
+        self._task = asyncio.create_task(self._run(), name=f"MCP server {self.definition.name}")
+
+    async def settle(self) -> None:
+        """Start the server if necessary, and wait until it runs or has failed."""
+        self.start()
+        await self._settled.wait()
+
+    async def close(self) -> None:
+        """End the server; its open calls fail."""
+        self._closing.set()
+        self._fault.set("it was stopped")
+        if self._task is not None:
+            await asyncio.wait({self._task})
+        self._tell("closed")
+        self._settled.set()
+
+    def _tell(self, state: State, problem: str = "") -> None:
+        self.state, self.problem = state, problem
+        if problem:
+            _log.warning("MCP server %s: %s", self.definition.name, problem)
+        self.on_change()
+
+    async def _run(self) -> None:
+        """Keep the connection until it is closed or has failed."""
+        try:
+            retrying = AsyncRetrying(
+                stop=stop_after_attempt(ATTEMPTS),
+                wait=wait_exponential_jitter(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S),
+                retry=retry_if_exception_type(_Broke),
+                sleep=self._pause,
+                reraise=True,
+            )
+            while not self._closing.is_set():
+                await retrying(self._live)
+        except (_Broke, McpError) as error:
+            if not self._closing.is_set():
+                self._failed_at = time.monotonic()
+                self._tell("needs login" if self._wants_login else "failed", str(error))
+        finally:
+            self._settled.set()
+
+    async def _pause(self, seconds: float) -> None:
+        self._settled.clear()
+        self._tell("waiting", f"{self._fault.words}; Indwell starts it again")
+        try:
+            async with asyncio.timeout(seconds):
+                await self._closing.wait()
+        except TimeoutError:
+            self._tell("starting")
+
+    async def _live(self) -> None:
+        """Start the server; return once it is closed, or broke after it had proved to work.
+
+        Raises:
+            _Broke: It broke soon after it had started.
+            McpError: It never worked.
+        """
+        if self._closing.is_set():
+            return
+        self._fault, self._wants_login, began = BreakReason(), False, 0.0
+        try:
+            async with (
+                asyncio.timeout(START_S) as limit,
+                self._opened() as client,
+                self._listening(client),
+            ):
+                if client.server_capabilities.tools is not None:
+                    self.known_tools = await self._listed(client, "tools", offered_tool)
+                limit.reschedule(None)
+                began = time.monotonic()
+                self._became_ready(client)
+                await self._ask_for_log(client)
+                await self._fault.happened.wait()
+        except TimeoutError as error:
+            if not began:
+                raise self._not_started(
+                    McpError(f"it did not answer within {START_S:.0f} s of its start")
+                ) from error
+        except Exception as error:  # the boundary to other people's servers
+            if not began:
+                raise self._not_started(error) from error
+            _log.debug("the connection to an MCP server ended with an error", exc_info=error)
+        finally:
+            self._client = None
+            self._kept.clear()
+        if not self._closing.is_set() and time.monotonic() - began < SOUND_S:
+            raise _Broke(self._fault.words or "the connection broke")
+
+    def _became_ready(self, client: Client) -> None:
+        info = client.server_info
+        self.version = short_line(f"{info.name} {info.version}", _WORDS) if info else ""
+        self.instructions = client.instructions or ""
+        self._client, self._failed_at = client, 0.0
+        self._tell("ready")
+        self._settled.set()
+
+    @asynccontextmanager
+    async def _listening(self, client: Client) -> AsyncIterator[None]:
+        listening = asyncio.create_task(self._listen(client))
+        try:
+            yield
+        finally:
+            tasks = {listening, *self._refreshing}
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[Client]:
+        definition = self.definition.expanded(self._around.variables())
+        async with Client(
+            self._transport(definition),
+            cache=None,
+            client_info=types.Implementation(name="indwell", version=installed_version("indwell")),
+            log_level="info",
+            logging_callback=self._side.log,
+            message_handler=self._hear,
+            list_roots_callback=self._side.roots,
+            elicitation_callback=self._side.ask_user,
+            sampling_callback=self._side.sample if definition.may_sample else None,
+        ) as client:
+            yield client
+
+    def _transport(self, definition: ServerDefinition) -> Transport:
+        match definition.transport:
+            case HttpServer() as server:
+                auth = self._around.auth(definition)
+                return http_streams(server, auth, self._fault, self._refused)
+            case StdioServer() as server:
+                return self._program(definition, server)
+
+    @asynccontextmanager
+    async def _program(
+        self, definition: ServerDefinition, server: StdioServer
+    ) -> AsyncIterator[TransportStreams]:
+        confinement = await self._around.bounds(definition)
+        folder = self._around.folder(server.cwd)
+
+        async def start(**streams: Any) -> Finished:  # noqa: ANN401 - as ``StartServer`` has them
+            return await spawn_server(
+                [server.command, *server.args],
+                cwd=folder,
+                env={name: value for name, value in server.env if value is not None},
+                confinement=confinement,
+                never_in=self._around.roots,
+                on_note=lambda note: _log.warning("MCP server %s: %s", definition.name, note),
+                **streams,
+            )
+
+        async with stdio_streams(definition.name, start, self._fault) as streams:
+            yield streams
+
+    def _refused(self) -> None:
+        self._wants_login = True
+
+    def _not_started(self, error: BaseException) -> McpError:
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        if self._wants_login:
+            return NeedsLogin(f"it wants a login: run `indwell mcp login {self.definition.name}`")
+        if self._fault.words:
+            return McpError(self._fault.words)
+        if isinstance(error, IndwellError):
+            return McpError(str(error))
+        _log.info("an MCP server could not be started", exc_info=error)
+        return McpError(f"it could not be started: {short_line(str(error), _WORDS)}")
+
+    async def tools(self) -> tuple[OfferedTool, ...]:
+        """Return its tools; kept until the server says that the list has changed.
+
+        Raises:
+            McpError: As all requests: the server does not run, refuses, or does not answer in time.
+        """
+        await self._ready()
+        return self.known_tools
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], caller: Caller | None = None
+    ) -> CallResult:
+        """Call a tool for ``caller``; a cancelled call tells the server."""
+        client = await self._ready()
+        loop, limit_s = asyncio.get_running_loop(), self.definition.timeout_s
+        began = loop.time()
+        if caller is not None:
+            self._side.callers.append(caller)
+        try:
+            async with asyncio.timeout(limit_s) as limit:
+
+                async def heed(progress: float, total: float | None, message: str | None) -> None:
+                    if not limit.expired():
+                        limit.reschedule(min(loop.time() + limit_s, began + MOST_CALL_S))
+                    if caller is not None:
+                        caller.progress(_progress_words(progress, total, message))
+
+                request = client.call_tool(tool, dict(arguments), progress_callback=heed)
+                return await self._asked(self._unless_broken(request), call_result)
+        except TimeoutError as error:
+            raise self._silent() from error
+        finally:
+            if caller is not None:
+                self._side.callers.remove(caller)
+
+    async def resources(self) -> tuple[OfferedResource, ...]:
+        """Return its resources and templates; kept until the list changes."""
+        client = await self._ready()
+        if client.server_capabilities.resources is None:
+            return ()
+        if "resources" not in self._kept:
+            found = await self._limited(self._listed(client, "resources", offered_resource))
+            templates = await self._limited(self._listed(client, "templates", offered_resource))
+            self._kept["resources"] = (*found, *templates)
+        return self._kept["resources"]
+
+    async def read(self, uri: str) -> tuple[Piece, ...]:
+        """Return the content of a resource."""
+        client = await self._ready()
+        request = self._asked(client.read_resource(uri), lambda found: found.contents)
+        return resource_pieces(await self._limited(request))
+
+    async def prompts(self) -> tuple[OfferedPrompt, ...]:
+        """Return its prompts; kept until the list changes."""
+        client = await self._ready()
+        if client.server_capabilities.prompts is None:
+            return ()
+        if "prompts" not in self._kept:
+            listed = self._listed(client, "prompts", offered_prompt)
+            self._kept["prompts"] = await self._limited(listed)
+        return self._kept["prompts"]
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> tuple[PromptMessage, ...]:
+        """Return a prompt with its arguments filled in."""
+        client = await self._ready()
+        request = client.get_prompt(name, dict(arguments))
+        return await self._limited(self._asked(request, prompt_messages))
+
+    async def complete(
+        self, of: OfferedPrompt | OfferedResource, argument: str, value: str
+    ) -> tuple[str, ...]:
+        """Return how the server would complete the value of an argument."""
+        client = await self._ready()
+        if client.server_capabilities.completions is None:
+            return ()
+        reference: types.PromptReference | types.ResourceTemplateReference
+        if isinstance(of, OfferedPrompt):
+            reference = types.PromptReference(name=of.name)
+        else:
+            reference = types.ResourceTemplateReference(uri=of.uri)
+        request = client.complete(reference, {"name": argument, "value": value})
+        return await self._limited(
+            self._asked(request, lambda found: tuple(found.completion.values))
+        )
+
+    async def _ready(self) -> Client:
+        if self._client is not None and self._fault.happened.is_set():
+            self._client = None
+            self._settled.clear()  # until the task has noticed, and started the server again
+        await self.settle()
+        if self._client is None:
+            kind = NeedsLogin if self.state == "needs login" else McpError
+            name, why = self.definition.name, self.problem or "it was stopped"
+            raise kind(f"the MCP server {name!r} does not run: {why}")
+        return self._client
+
+    async def _limited(self, request: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout(self.definition.timeout_s):
+                return await request
+        except TimeoutError as error:
+            raise self._silent() from error
+
+    def _silent(self) -> McpError:
+        return McpError(
+            f"the MCP server {self.definition.name!r} did not answer within "
+            f"{self.definition.timeout_s:g} s"
+        )
+
+    def _broken(self) -> McpError:
+        why = f": {self._fault.words}" if self._fault.words else ""
+        return McpError(f"the connection to the MCP server {self.definition.name!r} broke{why}")
+
+    async def _unless_broken(self, request: Awaitable[T]) -> T:
+        """Await a request; it ends when the connection breaks, whatever the SDK notices."""
+        asking = asyncio.ensure_future(request)
+        broken = asyncio.ensure_future(self._fault.happened.wait())
+        try:
+            await asyncio.wait({asking, broken}, return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done():
+                raise self._broken()
+            return asking.result()
+        finally:
+            broken.cancel()
+            if not asking.done():
+                asking.cancel()
+                await asyncio.wait({asking})
+
+    async def _asked(self, request: Awaitable[Any], convert: Callable[[Any], T]) -> T:
+        """Await a request, and put its failure into words."""
+        name = self.definition.name
+        try:
+            return convert(await request)
+        except MCPError as error:
+            if error.error.code == types.CONNECTION_CLOSED or _is_session_gone(error):
+                self._fault.set("the server ended the session")
+            if self._fault.happened.is_set():
+                raise self._broken() from error
+            said = short_line(error.error.message, _WORDS)
+            raise McpError(f"the MCP server {name!r} refused it: {said}") from error
+        except (ValidationError, RuntimeError, InputRequiredRoundsExceededError) as error:
+            _log.info("an answer of an MCP server cannot be used", exc_info=error)
+            raise McpError(
+                f"the answer of the MCP server {name!r} does not follow the protocol"
+            ) from error
+
+    async def _listed(
+        self, client: Client, kind: str, convert: Callable[[Any], T]
+    ) -> tuple[T, ...]:
+        """Return a whole list of a server, page by page, within bounds."""
+        fetch: Mapping[str, Callable[..., Awaitable[Any]]] = {
+            "tools": client.list_tools,
+            "resources": client.list_resources,
+            "templates": client.list_resource_templates,
+            "prompts": client.list_prompts,
+        }
+        field = "resource_templates" if kind == "templates" else kind
+        found: list[T] = []
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            page = await self._asked(fetch[kind](cursor=cursor), lambda page: page)
+            found += map(convert, getattr(page, field))
+            cursor = page.next_cursor
+            if not cursor or len(found) >= MOST_OFFERS:
+                break
+        return tuple(found[:MOST_OFFERS])
+
+    async def _ask_for_log(self, client: Client) -> None:
+        """Ask a server of an older protocol for messages to its log."""
+        if client.server_capabilities.logging is None or client.session.discover_result is not None:
+            return
+        request = types.SetLevelRequest(params=types.SetLevelRequestParams(level="info"))
+        try:
+            async with asyncio.timeout(START_S):
+                await client.session.send_request(request, types.EmptyResult)
+        except (MCPError, TimeoutError) as error:
+            _log.debug("an MCP server takes no level for its log", exc_info=error)
+
+    async def _listen(self, client: Client) -> None:
+        """Hear of changed lists from a server of the newest protocol."""
+        if client.session.discover_result is None:
+            return  # an older server sends notifications
+        try:
+            async with client.listen(
+                tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+            ) as events:
+                if self._client is not None:  # the list may have changed since it was read
+                    self._changed("ToolsListChanged")
+                async for event in events:
+                    self._changed(type(event).__name__)
+        except (MCPError, RuntimeError, TimeoutError) as error:
+            _log.debug("an MCP server tells no changes", exc_info=error)
+
+    async def _hear(self, message: IncomingMessage) -> None:
+        self._changed(type(message).__name__)
+
+    def _changed(self, event: str) -> None:
+        """Forget a list that has changed; the tools are listed again soon."""
+        if event.startswith(("ToolList", "ToolsList")):
+            if self._client is not None and not self._refreshing:
+                task = asyncio.create_task(self._list_again(self._client))
+                self._refreshing.add(task)
+                task.add_done_callback(self._refreshing.discard)
+        elif event.startswith(("PromptList", "PromptsList")):
+            self._kept.pop("prompts", None)
+        elif event.startswith(("ResourceList", "ResourcesList")):
+            self._kept.pop("resources", None)
+
+    async def _list_again(self, client: Client) -> None:
+        await asyncio.sleep(FIRST_WAIT_S)  # a server may tell of many changes in a row
+        try:
+            self.known_tools = await self._limited(self._listed(client, "tools", offered_tool))
+        except McpError as error:
+            _log.info("MCP server %s: %s", self.definition.name, error)
+        self.on_change()
+
+
+def _is_session_gone(error: MCPError) -> bool:
+    words = error.error.message.lower()
+    return "session" in words and "terminated" in words
+
+
+def _progress_words(progress: float, total: float | None, message: str | None) -> str:
+    """Say how far a call is, such as ``3 of 10: reading``."""
+    part = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+    return f"{part}: {short_line(message, _WORDS)}" if message else part

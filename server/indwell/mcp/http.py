@@ -1,0 +1,109 @@
+"""The HTTP client for one MCP server: one origin, no compression, bounded answers.
+
+The SDK follows redirects only within the origin of the server's address. The headers of the
+definition, which may hold a token, go to that origin alone; a login may lead to other hosts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import TypeAlias
+
+import httpx2
+
+from indwell.mcp.definition import HttpServer
+
+LIMIT_B = 8 << 20  # bytes of one answer or one event of a stream
+CONNECT_S = 15.0
+READ_S = 330.0  # seconds of silence on a stream; the time-out of a call is shorter
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+Auth: TypeAlias = httpx2.Auth
+"""Adds the token of a login to requests."""
+
+
+class AnswerTooLarge(httpx2.TransportError):
+    """An answer has more bytes than any message may have."""
+
+
+class CompressedAnswer(httpx2.TransportError):
+    """An answer is compressed, although no compression was asked for."""
+
+
+@asynccontextmanager
+async def http_client(
+    server: HttpServer, auth: Auth | None, on_refused: Callable[[], None]
+) -> AsyncIterator[httpx2.AsyncClient]:
+    """Open the client for a server.
+
+    Args:
+        server: Its address and headers, with all variables replaced.
+        auth: Adds the token of a login.
+        on_refused: Called if the server wants a login first.
+    """
+    origin = _origin(httpx2.URL(server.url))
+
+    async def own_headers(request: httpx2.Request) -> None:
+        request.headers["Accept-Encoding"] = "identity"
+        if _origin(request.url) == origin:
+            _add(request, server.headers)
+
+    async def heed_refusal(response: httpx2.Response) -> None:
+        if response.status_code == HTTPStatus.UNAUTHORIZED and _origin(response.url) == origin:
+            on_refused()
+
+    # Loading certificates takes 20-100 ms: in a thread, and not at all for plain http.
+    client = await asyncio.to_thread(
+        httpx2.AsyncClient,
+        verify=not server.url.lower().startswith("http:") or auth is not None,
+        auth=auth,
+        follow_redirects=False,
+        timeout=httpx2.Timeout(CONNECT_S, read=READ_S),
+        trust_env=httpx2.URL(server.url).host not in _LOOPBACK,
+        event_hooks={"request": [own_headers], "response": [heed_refusal, _bound]},
+    )
+    async with client:
+        yield client
+
+
+def _add(request: httpx2.Request, headers: Sequence[tuple[str, str]]) -> None:
+    for name, value in headers:
+        request.headers[name] = value
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """Response hook: bounds what is read of an answer."""
+    if response.headers.get("content-encoding", "identity") not in {"", "identity"}:
+        await response.aclose()
+        raise CompressedAnswer("the answer is compressed, which was not asked for")
+    stream = response.stream
+    assert isinstance(stream, httpx2.AsyncByteStream)
+    is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+    response.stream = _Bounded(stream, is_stream=is_stream)
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body of at most ``LIMIT_B``; the SDK bounds each event of an endless stream."""
+
+    def __init__(self, body: httpx2.AsyncByteStream, *, is_stream: bool) -> None:
+        self._body = body
+        self._is_stream = is_stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        total_b = 0
+        async for part in self._body:
+            total_b += len(part)
+            if total_b > LIMIT_B and not self._is_stream:
+                raise AnswerTooLarge(f"the answer has more than {LIMIT_B >> 20} MB")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._body.aclose()

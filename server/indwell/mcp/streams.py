@@ -1,0 +1,320 @@
+"""The two streams between the SDK and a server: bounded, and with the reason of a break in words.
+
+A server that floods, sends garbage or a message without end breaks its own connection, and nothing
+else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextvars import Context
+from typing import Any, Protocol, Self
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client._transport import ReadStream, TransportStreams
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+
+from indwell.errors import ToolError
+from indwell.mcp.definition import HttpServer
+from indwell.mcp.http import LIMIT_B, Auth, http_client
+from indwell.policy.approvals import short_line
+from indwell.sandbox import Finished
+from indwell.sandbox.capture import Feed, OnChunk
+from mcp import types
+
+MOST_MESSAGES, WITHIN_S = 5_000, 10.0  # more of them is a flood
+MOST_VALUES = 1_000_000  # commas of one message; decoding more would hold the event loop for long
+MOST_GARBAGE = 100  # lines in a row that are no messages; banners and warnings have fewer
+_MOST_WAITING, _FEW_WAITING = 256, 32  # lines
+_SMALL_B = 64 << 10  # bytes decoded within a millisecond; more is decoded in a thread
+_ERROR_LINES = 200  # lines of standard error in the log; the server keeps its own log
+_ERROR_CHARS = 400  # characters of one such line
+_END_S = 1.0  # seconds for a server to end by itself once its input has ended
+_STOP_S = 8.0  # seconds until what was asked to end has been killed
+
+_log = logging.getLogger(__name__)
+
+
+class BreakReason:
+    """Why a connection broke; the first reason counts."""
+
+    def __init__(self) -> None:
+        self.words = ""
+        self.happened = asyncio.Event()
+
+    def set(self, words: str) -> None:
+        """Note the reason."""
+        self.words = self.words or words
+        self.happened.set()
+
+
+class StartServer(Protocol):
+    """Runs a server's program until it ends; see ``sandbox.spawn.spawn_server``."""
+
+    async def __call__(
+        self, *, feed: Feed, on_output: OnChunk, on_errors: OnChunk, stop: asyncio.Event
+    ) -> Finished:
+        """Run it."""
+        ...
+
+
+@contextlib.asynccontextmanager
+async def stdio_streams(
+    name: str, start: StartServer, fault: BreakReason
+) -> AsyncIterator[TransportStreams]:
+    """Start a server's program, and yield the streams to it; it has ended at the end."""
+    feed, stop = Feed(), asyncio.Event()
+    lines = _Lines(fault)
+    into, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write, out_of = anyio.create_memory_object_stream[SessionMessage](0)
+    program = asyncio.create_task(_run(name, start, feed, lines, stop, fault))
+    pumps = [
+        asyncio.create_task(_read_lines(lines, into, fault)),
+        asyncio.create_task(_write_lines(out_of, feed)),
+    ]
+    try:
+        yield _Admitted(read, fault), write
+    finally:
+        feed.end()
+        await asyncio.wait({program}, timeout=_END_S)
+        stop.set()
+        await asyncio.wait({program}, timeout=_STOP_S)
+        for task in (program, *pumps):
+            task.cancel()
+        await asyncio.wait({program, *pumps})
+        for task in (program, *pumps):
+            _heed(task)
+        for stream in (into, read, write, out_of):
+            stream.close()
+
+
+async def _run(  # noqa: PLR0917 - the program and its three streams
+    name: str,
+    start: StartServer,
+    feed: Feed,
+    lines: _Lines,
+    stop: asyncio.Event,
+    fault: BreakReason,
+) -> None:
+    """Run the program, and say why it ended."""
+    errors = _ErrorLog(name)
+    try:
+        ended = await start(feed=feed, on_output=lines.take, on_errors=errors.take, stop=stop)
+    except ToolError as error:
+        fault.set(str(error))
+    else:
+        fault.set(f"it ended with exit code {ended.exit_code}{errors.last_words}")
+    finally:
+        lines.end()
+
+
+async def _read_lines(
+    lines: _Lines, into: MemoryObjectSendStream[SessionMessage | Exception], fault: BreakReason
+) -> None:
+    """Pass the program's messages on; lines that are no messages are dropped."""
+    n_garbage = 0
+    async with into:
+        while (line := await lines.next()) is not None:
+            message = await _message(line, fault)
+            if message is not None:
+                n_garbage = 0
+                await into.send(SessionMessage(message))
+                continue
+            n_garbage += 1
+            if n_garbage > MOST_GARBAGE:
+                fault.set("it writes text to its standard output that is not MCP")
+            if fault.happened.is_set():
+                return
+
+
+async def _write_lines(out_of: MemoryObjectReceiveStream[SessionMessage], feed: Feed) -> None:
+    async with out_of:
+        async for item in out_of:
+            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+            await feed.write(text.encode() + b"\n")
+
+
+@contextlib.asynccontextmanager
+async def http_streams(
+    server: HttpServer, auth: Auth | None, fault: BreakReason, on_refused: Callable[[], None]
+) -> AsyncIterator[TransportStreams]:
+    """Yield the streams to a server at an address."""
+    async with (
+        http_client(server, auth, on_refused) as client,
+        streamable_http_client(server.url, http_client=client, max_sse_event_size=LIMIT_B) as (
+            read,
+            write,
+        ),
+    ):
+        yield _Admitted(read, fault), write
+
+
+def _heed(task: asyncio.Task[None]) -> None:
+    """Log the error of a task that served a connection; a broken pipe is no news."""
+    if task.cancelled():
+        return
+    error = task.exception()
+    if error is not None and not isinstance(error, OSError | anyio.BrokenResourceError):
+        _log.error("a connection to an MCP server failed", exc_info=error)
+
+
+class _Admitted:
+    """A read stream that lets no flood through, and no schema of results.
+
+    The SDK would check each result against the schema, which a server can make arbitrarily slow.
+    """
+
+    def __init__(self, inner: ReadStream[SessionMessage | Exception], fault: BreakReason) -> None:
+        self._inner = inner
+        self._fault = fault
+        self._n_messages, self._since = 0, time.monotonic()
+
+    @property
+    def last_context(self) -> Context | None:
+        """The context of the task that sent the last message; the SDK reads it."""
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        """Return the next message."""
+        item = await self._inner.receive()
+        now = time.monotonic()
+        if now - self._since > WITHIN_S:
+            self._n_messages, self._since = 0, now
+        self._n_messages += 1
+        if self._n_messages > MOST_MESSAGES:
+            self._fault.set(f"it sent over {MOST_MESSAGES:,} messages within {WITHIN_S:.0f} s")
+            raise anyio.EndOfStream
+        if isinstance(item, SessionMessage) and isinstance(item.message, types.JSONRPCResponse):
+            _drop_output_schemas(item.message.result)
+        return item
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._inner.aclose()
+
+    def __aiter__(self) -> _Admitted:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *how: object) -> None:
+        await self.aclose()
+
+
+def _drop_output_schemas(result: dict[str, Any]) -> None:
+    tools = result.get("tools")
+    for tool in tools if isinstance(tools, list) else ():
+        if isinstance(tool, dict):
+            tool.pop("outputSchema", None)
+
+
+async def _message(line: bytes, fault: BreakReason) -> types.JSONRPCMessage | None:
+    """Decode a line; None if it is no message."""
+    if line.count(b",") > MOST_VALUES:
+        fault.set(f"it sent a message with over {MOST_VALUES:,} values")
+        return None
+    decode = types.jsonrpc_message_adapter.validate_json
+    try:
+        if len(line) < _SMALL_B:
+            return decode(line, by_name=False)
+        return await asyncio.to_thread(decode, line, by_name=False)
+    except ValueError:
+        _log.debug("an MCP server wrote a line that is no message")
+        return None
+
+
+class _Lines:
+    """Splits what a server writes into lines; the server waits while many lines wait."""
+
+    def __init__(self, fault: BreakReason) -> None:
+        self._fault = fault
+        self._rest = bytearray()
+        self._waiting: deque[bytes] = deque()
+        self._news = asyncio.Event()
+        self._free: asyncio.Future[None] | None = None
+        self._is_over = False
+
+    def take(self, data: bytes) -> asyncio.Future[None] | None:
+        """Take the next bytes; the result is a future that the server waits for."""
+        if self._fault.happened.is_set():
+            return None  # whatever comes now is not read
+        first, newline, more = data.partition(b"\n")
+        self._rest += first
+        if newline:
+            self._waiting.append(bytes(self._rest))
+            *whole, rest = more.split(b"\n")
+            self._waiting.extend(whole)
+            self._rest = bytearray(rest)
+            self._news.set()
+        if len(self._rest) > LIMIT_B:
+            self._rest.clear()
+            self._fault.set(f"it sent a message of over {LIMIT_B >> 20} MB")
+            self.end()
+        if len(self._waiting) > _MOST_WAITING and self._free is None:
+            self._free = asyncio.get_running_loop().create_future()
+        return self._free
+
+    def end(self) -> None:
+        """No more lines come."""
+        self._is_over = True
+        self._news.set()
+
+    async def next(self) -> bytes | None:
+        """Return the next line that is not blank; None at the end."""
+        while True:
+            while self._waiting:
+                line = self._waiting.popleft()
+                if len(self._waiting) < _FEW_WAITING and self._free is not None:
+                    self._free.set_result(None)
+                    self._free = None
+                if line.strip():
+                    return line
+            if self._is_over:
+                return None
+            self._news.clear()
+            await self._news.wait()
+
+
+class _ErrorLog:
+    """Writes what a server says on standard error to our log, a line each, within bounds."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._rest = b""
+        self._last = ""
+        self._n_lines = 0
+
+    def take(self, data: bytes) -> None:
+        """Take the next bytes."""
+        *lines, rest = (self._rest + data).split(b"\n")
+        self._rest = rest[-_ERROR_CHARS:]
+        for line in lines:
+            shown = short_line(line[: 4 * _ERROR_CHARS].decode("utf-8", "replace"), _ERROR_CHARS)
+            if not shown:
+                continue
+            self._last = shown
+            self._n_lines += 1
+            if self._n_lines <= _ERROR_LINES:
+                _log.info("MCP server %s: %s", self._name, shown)
+            elif self._n_lines == _ERROR_LINES + 1:
+                _log.info("MCP server %s: further lines are left out", self._name)
+
+    @property
+    def last_words(self) -> str:
+        """Return its last line, as the end of a sentence; empty if it said nothing."""
+        last = short_line(self._rest.decode("utf-8", "replace"), _ERROR_CHARS) or self._last
+        return f"; its last words: {last}" if last else ""
