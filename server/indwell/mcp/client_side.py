@@ -8,10 +8,10 @@ from pathlib import Path
 
 from mcp.client import ClientRequestContext
 
+from indwell.context.untrusted_text import short_line
 from indwell.mcp.definition import ServerDefinition
 from indwell.mcp.from_sdk import sample_request, server_question
 from indwell.mcp.offers import Caller, McpError
-from indwell.policy.approvals import short_line
 from mcp import types
 
 MOST_LOGGED = 500  # messages of a server's log in ours

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 from tenacity.wait import wait_exponential_jitter
 
+from indwell.context.untrusted_text import short_line
 from indwell.errors import IndwellError
 from indwell.mcp.client_side import ClientSide
 from indwell.mcp.definition import START_S, HttpServer, ServerDefinition, StdioServer
@@ -47,7 +48,6 @@ from indwell.mcp.offers import (
 )
 from indwell.mcp.streams import BreakReason, http_streams, stdio_streams
 from indwell.mcp.surrounding import Surrounding
-from indwell.policy.approvals import short_line
 from indwell.sandbox import Finished
 from indwell.sandbox.spawn import spawn_server
 from mcp import types
@@ -96,7 +96,6 @@ class Connection:
         self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._failed_at = 0.0
-        self._wants_login = False
         self._kept: dict[str, tuple[Any, ...]] = {}
         self._refreshing: set[asyncio.Task[None]] = set()
 
@@ -145,7 +144,7 @@ class Connection:
         except (_Broke, McpError) as error:
             if not self._closing.is_set():
                 self._failed_at = time.monotonic()
-                self._tell("needs login" if self._wants_login else "failed", str(error))
+                self._tell("needs login" if self._fault.wants_login else "failed", str(error))
         finally:
             self._settled.set()
 
@@ -167,7 +166,7 @@ class Connection:
         """
         if self._closing.is_set():
             return
-        self._fault, self._wants_login, began = BreakReason(), False, 0.0
+        self._fault, began = BreakReason(), 0.0
         try:
             async with (
                 asyncio.timeout(START_S) as limit,
@@ -235,7 +234,7 @@ class Connection:
         match definition.transport:
             case HttpServer() as server:
                 auth = self._around.auth(definition)
-                return http_streams(server, auth, self._fault, self._refused)
+                return http_streams(server, auth, self._fault)
             case StdioServer() as server:
                 return self._program(definition, server)
 
@@ -260,13 +259,10 @@ class Connection:
         async with stdio_streams(definition.name, start, self._fault) as streams:
             yield streams
 
-    def _refused(self) -> None:
-        self._wants_login = True
-
     def _not_started(self, error: BaseException) -> McpError:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        if self._wants_login:
+        if self._fault.wants_login:
             return NeedsLogin(f"it wants a login: run `indwell mcp login {self.definition.name}`")
         if self._fault.words:
             return McpError(self._fault.words)

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextvars import Context
 from typing import Any, Protocol, Self
 
@@ -21,10 +21,10 @@ from mcp.client._transport import ReadStream, TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
+from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError
 from indwell.mcp.definition import HttpServer
 from indwell.mcp.http import LIMIT_B, Auth, http_client
-from indwell.policy.approvals import short_line
 from indwell.sandbox import Finished
 from indwell.sandbox.capture import Feed, OnChunk
 from mcp import types
@@ -43,11 +43,16 @@ _log = logging.getLogger(__name__)
 
 
 class BreakReason:
-    """Why a connection broke; the first reason counts."""
+    """Why a connection broke; the first reason counts.
+
+    Attributes:
+        wants_login: Whether the server refused a request without a login.
+    """
 
     def __init__(self) -> None:
         self.words = ""
         self.happened = asyncio.Event()
+        self.wants_login = False
 
     def set(self, words: str) -> None:
         """Note the reason."""
@@ -143,11 +148,15 @@ async def _write_lines(out_of: MemoryObjectReceiveStream[SessionMessage], feed: 
 
 @contextlib.asynccontextmanager
 async def http_streams(
-    server: HttpServer, auth: Auth | None, fault: BreakReason, on_refused: Callable[[], None]
+    server: HttpServer, auth: Auth | None, fault: BreakReason
 ) -> AsyncIterator[TransportStreams]:
     """Yield the streams to a server at an address."""
+
+    def note_refusal() -> None:
+        fault.wants_login = True
+
     async with (
-        http_client(server, auth, on_refused) as client,
+        http_client(server, auth, note_refusal) as client,
         streamable_http_client(server.url, http_client=client, max_sse_event_size=LIMIT_B) as (
             read,
             write,
