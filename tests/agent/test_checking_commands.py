@@ -104,6 +104,80 @@ def test_a_check_covers_the_files_of_its_kind_below_its_folder() -> None:
     assert root.is_about(HERE / "README.md")
 
 
+def in_powershell(command: str, *declared: str) -> list[str]:
+    return [check.name for check in checks_in(command, HERE, declared, "powershell")]
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("python -m pytest -q", ["python -m pytest -q"]),
+        (r".\.venv\Scripts\pytest.exe -q", [r".\.venv\Scripts\pytest.exe -q"]),
+        (
+            r"& 'C:\Program Files\nodejs\npm.cmd' test",
+            [r"& 'C:\Program Files\nodejs\npm.cmd' test"],
+        ),
+        (r".\gradlew.bat test", [r".\gradlew.bat test"]),
+        ("NPX tsc --noEmit", ["NPX tsc --noEmit"]),
+        ("pytest -q && ruff check . && mypy", ["pytest -q", "ruff check .", "mypy"]),
+        ("git status; pytest", ["pytest"]),
+        ("Get-ChildItem | Select-Object -First 3\n# all\npytest", ["pytest"]),
+        ("pytest > log.txt 2>&1", ["pytest"]),
+        ("$env:CI = '1'; pytest", ["pytest"]),
+        (r"& .\verify.ps1", [r"& .\verify.ps1"]),
+    ],
+)
+def test_a_check_in_powershell_is_named(command: str, found: list[str]) -> None:
+    assert in_powershell(command, r"& .\verify.ps1") == found
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("pytest; Write-Output done", "pytest | Select-Object -Last 5", "pytest || $true"),
+        *("pytest\nexit 0", "if (pytest) { 1 }", "try { pytest } catch { }", "pytest; ls"),
+        *(
+            "Set-Alias pytest true; pytest",
+            "function pytest { }; pytest",
+            "$env:PATH = '.'; pytest",
+        ),
+        *(". .\\env.ps1; pytest", "Invoke-Expression $x; pytest", "$done = pytest", "pytest &"),
+        *("Import-Module x; pytest", "& $tool", "Start-Process pytest", "ls | pytest", "pytest ("),
+        *(
+            "npm run dev",
+            "pytest --collect-only",
+            "echo pytest",
+            "$?; pytest -eq 0",
+            "-not (pytest)",
+        ),
+        *("iex x\npytest", "pytest; $LASTEXITCODE = 0", "set -o pipefail; pytest | tail -5"),
+        *(
+            "Write-Output pytest",
+            "TOKEN=abc pytest",
+            "! pytest",
+            "{ pytest; }",
+            "Unknown-Verb; pytest",
+        ),
+    ],
+)
+def test_a_text_of_powershell_that_may_hide_a_failure_is_no_check(command: str) -> None:
+    assert in_powershell(command) == []
+
+
+def test_a_check_in_powershell_covers_the_folder_in_which_it_surely_runs() -> None:
+    (there,) = checks_in("cd shop; pytest", HERE, (), "powershell")
+    assert (there.name, there.folder) == ("pytest", HERE / "shop")
+    (there,) = checks_in(r"Set-Location shop\a && pytest", HERE, (), "powershell")
+    assert there.folder == HERE / "shop" / "a"
+    assert in_powershell("cd $shop; pytest") == []
+    assert in_powershell("cd ../other; pytest") == []  # if `cd` fails, that is no check of `other`
+
+
+def test_a_folder_that_bash_goes_up_to_is_known() -> None:
+    (there,) = checks_in("cd .. && pytest", HERE / "shop")
+    assert there.folder == HERE
+
+
 TESTS = """\
 import unittest
 from shop import total

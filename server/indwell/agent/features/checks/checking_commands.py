@@ -10,15 +10,15 @@ from __future__ import annotations
 import pkgutil
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
-from indwell.policy.shell.items import joined
+from indwell.policy.shell.items import Simple, joined
 from indwell.policy.shell.parse import bash_parser
 from indwell.policy.shell.words import (
     HOME,
@@ -102,20 +102,29 @@ class CheckPart(msgspec.Struct, frozen=True):
         return is_kind and path.is_relative_to(self.folder)
 
 
-def checks_in(command: str, cwd: Path, declared: Sequence[str] = ()) -> tuple[CheckPart, ...]:
+def checks_in(
+    command: str,
+    cwd: Path,
+    declared: Sequence[str] = (),
+    language: Literal["bash", "powershell"] = "bash",
+) -> tuple[CheckPart, ...]:
     """Return the checks that have passed if this command exits with code 0.
 
     Args:
         command: The shell text.
         cwd: The folder in which it runs.
         declared: Texts of commands that the project or its user declares as checks.
+        language: The language of the text.
     """
     if len(command) > MOST:
         return ()
+    texts = frozenset(" ".join(one.split()) for one in declared)
+    if language == "powershell":
+        return tuple(dict.fromkeys(_checks_in_powershell(command, cwd, texts)))
     tree = bash_parser().parse(command.encode("utf-8", "replace"))
     if tree.root_node.has_error:
         return ()
-    reading = _CheckReader(cwd, frozenset(" ".join(one.split()) for one in declared))
+    reading = _CheckReader(cwd, texts)
     try:
         found = reading.all_of(tree.root_node.named_children)
     except (Tangled, RecursionError):
@@ -208,8 +217,7 @@ class _CheckReader:
     def _go(self, words: Sequence[str]) -> None:
         target = next((one for one in words if one and not one.startswith("-")), HOME)
         folder, is_known = self._folder, not {HOME, STAR, UNKNOWN} & set(target)
-        is_known = is_known and folder is not None
-        self._folder = Path(joined(str(folder), target)) if is_known else None
+        self._folder = Path(joined(folder.as_posix(), target)) if folder and is_known else None
 
     def _look_for_upsets(self, node: Node) -> None:
         """Note the variables that a loop or condition may have set."""
@@ -223,6 +231,73 @@ class _CheckReader:
 _BESIDE = frozenset(
     {"variable_assignment", "file_redirect", "herestring_redirect", "heredoc_redirect"}
 )
+
+
+_BETWEEN = lazy_pattern(r"(?:[\s;|]|&&|#[^\n]*)*")
+_LOOK_UP = frozenset(["path", "pathext", "psmodulepath"])
+"""Variables that change which program a name means."""
+
+
+def _checks_in_powershell(command: str, cwd: Path, declared: frozenset[str]) -> Iterator[CheckPart]:
+    """Yield the checks of a text of PowerShell, which ends with the status of its last statement.
+
+    There are none unless the text is a plain row of programs and of cmdlets that only read: with a
+    block, a variable or another cmdlet, a name or the status may mean something else.
+    """
+    from indwell.policy.shell.powershell import PowerShellReading  # noqa: PLC0415 - for Windows
+
+    reading = PowerShellReading(command)
+    commands = [one for one in reading.items if isinstance(one, Simple)]
+    spans = [(0, 0), *((one.start, one.end) for one in commands), (len(reading.data),) * 2]
+    is_row = all(before[1] <= after[0] for before, after in pairwise(spans))
+    gaps = [reading.data[one[1] : other[0]].decode() for one, other in pairwise(spans)]
+    is_plain = is_row and len(commands) == len(reading.items) and all(map(_BETWEEN.fullmatch, gaps))
+    if reading.is_broken or not is_plain or not all(map(_keeps_names, commands)):
+        return
+    joints = [re.sub(r"#[^\n]*", "", gap).strip() for gap in gaps]
+    last = max((at for at, one in enumerate(joints[:-1]) if one not in {"&&", "|"}), default=0)
+    for at, one in list(enumerate(commands))[last:]:
+        if one.words and "|" not in {joints[at], joints[at + 1]}:
+            end = min([one.end, *(redirect.start for redirect in one.redirects)])
+            text = reading.data[one.start : end].decode().strip()
+            folder, suffixes = _common_folder(cwd, one.folders), _suffixes(_program(one))
+            is_declared = " ".join(text.split()) in declared
+            if folder is not None and (is_declared or suffixes is not None):
+                yield CheckPart(text, folder, () if is_declared else suffixes or ())
+
+
+def _keeps_names(one: Simple) -> bool:
+    """After this command of PowerShell, do all names mean what they meant before?"""
+    from indwell.policy.commands.powershell.arguments import CMDLET_NAME, tables  # noqa: PLC0415
+
+    if any(each.name.lower() in _LOOK_UP for each in one.assignments) or one.is_nested:
+        return False
+    if not one.words:
+        return True
+    name = _powershell_name(one)
+    known = tables().cmdlets.get(name)
+    is_program = name != "." and not CMDLET_NAME.fullmatch(name) and one.words[0].is_literal
+    return is_program if known is None else known.kind in {"reads", "text"}
+
+
+def _powershell_name(one: Simple) -> str:
+    from indwell.policy.commands.powershell.arguments import full_name  # noqa: PLC0415
+
+    return full_name(one.words[0])
+
+
+def _program(one: Simple) -> list[str]:
+    """Return a program of PowerShell and its words: ``pytest`` for a path of ``pytest.exe``."""
+    name = re.sub(r"(?i)\.(?:exe|com|cmd|bat|ps1)$", "", posixpath.basename(_powershell_name(one)))
+    return program_of([name.lower(), *(word.text for word in one.words[1:])])
+
+
+def _common_folder(cwd: Path, folders: Sequence[str]) -> Path | None:
+    """Return the folder below all of these in which the command may run; None if there is none."""
+    paths = [Path(joined(cwd.as_posix(), one, "win32")) for one in folders]
+    deepest = max(paths, key=lambda one: len(one.parts), default=None)
+    is_common = deepest is not None and all(deepest.is_relative_to(one) for one in paths)
+    return deepest if is_common else None
 
 
 def _suffixes(words: Sequence[str]) -> tuple[str, ...] | None:

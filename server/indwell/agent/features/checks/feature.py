@@ -33,6 +33,7 @@ from indwell.context.injections import inject
 from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import ToolUse
+from indwell.sandbox.shells import command_language
 from indwell.tools.base import Call, Outcome
 from indwell.workspace.paths import visible
 
@@ -115,7 +116,8 @@ async def _note_command(
     facts, paths = call.facts, tuple(state.files)
     declared = await asyncio.to_thread(checks.finder.commands, paths)
     texts = tuple(one.command for one in declared)
-    passed = await asyncio.to_thread(checks_in, facts.command, Path(facts.cwd), texts)
+    cwd, language = Path(facts.cwd), command_language()
+    passed = await asyncio.to_thread(checks_in, facts.command, cwd, texts, language)
     if passed:
         after = await asyncio.to_thread(changed_marks, moment.session, turn)
         state.note_passed(passed, succeeded, after)
