@@ -11,12 +11,18 @@ from pathlib import Path
 import pytest
 
 from indwell.cli.demo.project import make_project
+from indwell.files.system.access import why_readable
+from support import file_keyring
+from support.loopback_endpoint import endpoint_in_thread
+from support.model_server import answering, listed
 from windows.stdio_editor import PATIENCE_S, environment
 
 pytestmark = pytest.mark.timeout(200)
 
 
-def indwell(*words: str, folder: Path, **more: str) -> subprocess.CompletedProcess[bytes]:
+def indwell(
+    *words: str, folder: Path, typed: str = "", **more: str
+) -> subprocess.CompletedProcess[bytes]:
     """Run a command with a home of its own; its output goes into a pipe, in the ANSI code page."""
     work = folder / "work"
     work.mkdir(exist_ok=True)
@@ -25,7 +31,7 @@ def indwell(*words: str, folder: Path, **more: str) -> subprocess.CompletedProce
         [sys.executable, "-m", "indwell", *words],
         cwd=work,
         env={**given, **environment(folder), **more},
-        stdin=subprocess.DEVNULL,
+        input=typed.encode(),
         capture_output=True,
         check=False,
         timeout=PATIENCE_S,
@@ -66,3 +72,50 @@ def test_doctor_checks_everything_and_ends(tmp_path) -> None:
     assert {states[name] for name in ("Indwell", "packages", "text", "state folder")} == {"ok"}
     assert "file watches" not in states  # they have no limit here
     assert b"Traceback" not in done.stderr
+
+
+CANARY = "sk-canary-30d7"
+
+
+def files_with(text: str, folder: Path) -> list[str]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path.name for path in files if text.encode() in path.read_bytes()]
+
+
+def test_a_login_keeps_the_key_in_the_keyring_and_the_next_commands_use_it(tmp_path) -> None:
+    keyring = file_keyring.variables(tmp_path)
+    with endpoint_in_thread(answering(listed("q"), key=CANARY)) as endpoint:
+        url = endpoint.base_url
+        words = ("login", url, "--key-stdin")
+        done = indwell(*words, folder=tmp_path, typed=f"{CANARY}\r\n", **keyring)
+        assert (done.returncode, done.stderr) == (0, b""), done.stdout
+        assert "✓ q calls tools" in done.stdout.decode()
+        assert file_keyring.held(tmp_path) == {f"indwell {url.removesuffix('/v1')}": CANARY}
+        models = indwell("models", "--json", folder=tmp_path, **keyring)
+        assert [one["name"] for one in json.loads(models.stdout)] == ["q"], models.stderr
+        assert {one.headers["authorization"] for one in endpoint.seen} == {f"Bearer {CANARY}"}
+    assert CANARY.encode() not in done.stdout + models.stdout + models.stderr
+    assert files_with(CANARY, tmp_path) == ["keyring.json"]
+
+
+def test_a_login_without_a_keyring_keeps_the_key_in_a_file_for_the_user_alone(tmp_path) -> None:
+    off = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
+    with endpoint_in_thread(answering(listed("q"), key=CANARY)) as endpoint:
+        words = ("login", endpoint.base_url, "--key-stdin")
+        done = indwell(*words, folder=tmp_path, typed=f"{CANARY}\n", **off)
+    assert done.returncode == 0, done.stdout.decode()
+    keys = tmp_path / "settings" / "indwell" / "keys.json"
+    assert "which only you can read" in done.stdout.decode()
+    assert files_with(CANARY, tmp_path) == ["keys.json"]
+    assert why_readable(keys) == ""
+
+
+def test_a_login_with_a_wrong_key_keeps_nothing(tmp_path) -> None:
+    keyring = file_keyring.variables(tmp_path)
+    with endpoint_in_thread(answering(listed("q"), key="another")) as endpoint:
+        words = ("login", endpoint.base_url, "--key-stdin")
+        done = indwell(*words, folder=tmp_path, typed=f"{CANARY}\n", **keyring)
+    assert done.returncode == 1
+    assert "✗ the key is not accepted at" in done.stdout.decode()
+    assert "nothing was stored" in done.stdout.decode()
+    assert files_with(CANARY, tmp_path) == []
