@@ -12,6 +12,7 @@ from indwell.agent.features.review_news import MOST_TOLD
 from indwell.messages import Text
 from indwell.workspace.disk import DiskWorkspace
 from support.memory_workspace import ROOT, MemoryWatch, MemoryWorkspace
+from support.platforms import posix_only
 from support.session import World, a_world, asks, call, says, with_rules
 
 FILES = {"a.py": "x = 1\ny = 2\n"}
@@ -188,6 +189,7 @@ async def test_a_file_that_cannot_be_read_any_longer_is_not_called_gone(
         ] in words
 
 
+@posix_only("symlinks")
 async def test_fs_05_a_link_changed_after_its_permission_check_is_not_followed(
     tmp_path: Path,
 ) -> None:

@@ -20,6 +20,7 @@ from indwell.sandbox import run_program
 from indwell.secrets import Hider
 from indwell.tools.truncate import OUTPUT_LIMIT, OUTPUT_TAIL
 from support.made_secrets import made_secrets
+from support.platforms import posix_only
 from support.running_on import SOON_S
 
 
@@ -57,6 +58,7 @@ async def test_output_that_arrives_faster_than_it_is_stored_is_counted() -> None
     assert "[… 7 bytes came too fast to be kept …]" in await output.take_news(str)
 
 
+@posix_only("shell")
 async def test_all_output_of_a_fast_command_is_kept(tmp_path: Path) -> None:
     output, kept = hiding()
     n_lines = 3 * MOST_WAITING_B // 8

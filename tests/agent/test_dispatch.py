@@ -18,6 +18,7 @@ from indwell.policy.call_facts import Effect, Policy
 from indwell.sessions.records import Intent
 from indwell.tools.base import Tool, ToolContext
 from indwell.workspace.disk import DiskWorkspace
+from support.platforms import posix_only
 from support.session import PATIENCE_S, a_tool, a_world, asks, call, says
 
 NO = "the user did not allow this; go on without it, or say what it is needed for"
@@ -246,6 +247,7 @@ async def test_a_result_cannot_open_a_tag_and_is_never_blank(tmp_path: Path) -> 
         assert len(world.told(ToolFinished)) == 2
 
 
+@posix_only("symlinks")
 async def test_a_link_through_the_spill_folder_is_judged_by_its_target(tmp_path: Path) -> None:
     folder = tmp_path / "w"
     (folder / "secrets").mkdir(parents=True)

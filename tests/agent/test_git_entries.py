@@ -16,7 +16,10 @@ from support.bubblewrap import needs_bubblewrap
 from support.editing import USAGE, Home, bash, results
 from support.git_shell import run
 from support.loopback_endpoint import LoopbackEndpoint, say
+from support.platforms import posix_only
 from support.raw_client import HATCHED, raw_client
+
+pytestmark = posix_only("git")
 
 EVIL = ".github/workflows/evil.yml"
 PLANT = (

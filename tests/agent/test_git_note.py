@@ -17,7 +17,10 @@ from support.editing import USAGE, Home, bash
 from support.forging import forge
 from support.git_shell import run
 from support.loopback_endpoint import LoopbackEndpoint, say
+from support.platforms import posix_only
 from support.raw_client import HATCHED, raw_client
+
+pytestmark = posix_only("git")
 
 EVIL = ".github/workflows/evil.yml"
 PLANT = (

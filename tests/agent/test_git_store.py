@@ -9,6 +9,9 @@ import pytest
 from indwell.bounds.git.entries import GitEntries
 from support.forging import CHECKED_OUT, EVIL, LOADED, WAYS, forge
 from support.git_shell import run
+from support.platforms import posix_only
+
+pytestmark = posix_only("git")
 
 
 @pytest.fixture

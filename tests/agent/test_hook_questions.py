@@ -12,6 +12,7 @@ import pytest
 from indwell.policy.approvals import Question, Reply
 from indwell.settings.load import WORKSPACE_FILE
 from support.checked_project import READ, Project, a_project
+from support.platforms import posix_only
 from support.session import says
 
 HOOK = '[[hooks]]\nevent = "before_tool"\ncommand = "./hook.sh"\n'
@@ -41,6 +42,7 @@ def another_script(_project: Project, script: Path) -> None:
     script.write_bytes((SCRIPT + "echo more\n").encode())
 
 
+@posix_only("shell")
 @pytest.mark.parametrize(
     ("happens", "written"), [(nothing, "ran\n"), (a_new_rule, ""), (another_script, "")]
 )

@@ -14,6 +14,7 @@ from indwell.settings.memory_pages import MemoryPages
 from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
 from indwell.workspace.disk import DiskWorkspace
+from support.platforms import posix_only
 from support.session import a_world, asks, call, says
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
@@ -75,6 +76,7 @@ async def test_a_flood_of_facts_ends_after_five_refusals(tmp_path) -> None:
         assert len(made.approver.questions) == 5
 
 
+@posix_only("symlinks")
 async def test_no_tool_of_the_agents_reaches_the_pages(tmp_path) -> None:
     pages = MemoryPages(tmp_path / "state" / "memory", "shop")
     page = pages.page("workspace")

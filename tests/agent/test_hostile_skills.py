@@ -26,6 +26,7 @@ from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
 from indwell.wiring.project_files import user_folders
 from indwell.workspace.disk import DiskWorkspace
+from support.platforms import posix_only
 from support.session import World, a_tool, a_world, asks, call, says, texts
 
 FORGED = (
@@ -40,7 +41,9 @@ def home(tmp_path, monkeypatch) -> Path:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))  # this and the last one are read on Windows
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("WIN_PD_OVERRIDE_LOCAL_APPDATA", str(home / ".config"))
     return home
 
 
@@ -232,6 +235,7 @@ async def test_the_model_comes_to_no_file_by_a_name(folder, tmp_path, name):
     assert "there is no skill" in result.text
 
 
+@posix_only("symlinks")
 async def test_files_beside_a_loaded_skill_of_the_user_stay_closed(folder, home, tmp_path):
     skill = home / ".config" / "indwell" / "skills" / "mine"
     skill.mkdir(parents=True)
@@ -308,7 +312,13 @@ def _bytes(folder: Folder, _: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "attack", [_link_to_another, _link_to_a_file, _huge, _bomb, _deep, _object, _pipe, _bytes]
+    "attack",
+    [
+        pytest.param(_link_to_another, marks=posix_only("symlinks")),
+        pytest.param(_link_to_a_file, marks=posix_only("symlinks")),
+        *(_huge, _bomb, _deep, _object, _bytes),
+        pytest.param(_pipe, marks=posix_only("mkfifo")),
+    ],
 )
 async def test_an_invalid_skill_is_reported_once_and_not_read(
     folder, tmp_path, attack: Callable[[Folder, Path], None]

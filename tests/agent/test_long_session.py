@@ -8,6 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from support.long_session import long_session
+from support.platforms import posix_only
+
+pytestmark = posix_only("slow")
 
 N_TURNS = 600
 

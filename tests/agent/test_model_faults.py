@@ -355,7 +355,12 @@ async def test_llm_40_a_turn_can_be_cancelled_at_every_waiting_point(
         assert finished.ending == "cancelled"
         if point in {"before headers", "mid text", "mid arguments"}:
             await asyncio.wait_for(endpoint.gone.wait(), 60)  # the connection is closed
-        ours = {one for one in asyncio.all_tasks() - before if "loopback_endpoint" not in repr(one)}
+        beside = ("loopback_endpoint", "IocpProactor.accept")  # Windows accepts in a task
+        ours = {
+            one
+            for one in asyncio.all_tasks() - before
+            if not any(name in repr(one) for name in beside)
+        }
         assert ours <= {task}
         assert (await world.turn("go on")).answer == "fine"
         await world.records()

@@ -23,6 +23,7 @@ from indwell.sessions.records import Decided, Intent, Record
 from indwell.settings.load import WORKSPACE_FILE
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import READ, RIGHT, WRONG, Project, a_project
+from support.platforms import posix_only
 from support.running_on import background, let_go, looks, results, starts
 from support.session import MemoryLog, a_world, asks, call, says, with_rules
 
@@ -170,6 +171,7 @@ async def test_an_edit_denied_by_a_rule_change_before_its_start_is_not_made(
         assert "not allowed" in texts(project)
 
 
+@posix_only("shell")
 @pytest.mark.parametrize(
     ("changes", "written"),
     [({}, "ran\n"), ({"mode": "plan"}, ""), ({"rules_deny": ("./hook.sh",)}, "")],
@@ -220,6 +222,7 @@ async def test_a_call_denied_after_a_yes_does_not_run_and_the_denial_is_recorded
         assert not any(isinstance(one, Intent) for one in records)
 
 
+@posix_only("shell")
 async def test_a_rule_change_that_allows_a_command_does_not_stop_the_permitted_command(
     tmp_path: Path,
 ) -> None:

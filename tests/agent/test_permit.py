@@ -21,6 +21,7 @@ from indwell.settings.model import SECRETS
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
+from support.platforms import posix_only
 from support.session import World, a_world, asks, call, says, with_rules
 
 REFUSED = "the user did not allow this; go on without it, or say what it is needed for"
@@ -272,6 +273,7 @@ async def test_a_hard_link_to_a_secret_file_counts_as_secret(tmp_path: Path) -> 
         assert "'.env' may hold secrets" in approver.questions[0].reason
 
 
+@posix_only("symlinks")
 @pytest.mark.parametrize(("said", "reads"), [("no", False), ("once", True)])
 async def test_fs_03_reading_a_link_out_of_the_workspace_needs_permission_and_writing_is_refused(
     tmp_path: Path,
@@ -294,6 +296,7 @@ async def test_fs_03_reading_a_link_out_of_the_workspace_needs_permission_and_wr
     assert outside.read_text(encoding="utf-8") == "from outside\n"
 
 
+@posix_only("symlinks")
 async def test_fs_03_a_link_that_moves_while_the_user_is_asked_is_not_followed(
     tmp_path: Path,
 ) -> None:

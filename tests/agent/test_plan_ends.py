@@ -13,6 +13,7 @@ from indwell.agent.loop.turn import run_turn
 from indwell.context.task_state import MOST_BYTES, Plan
 from indwell.errors import UserError
 from support.planned import PROPOSED, STEPS, planned
+from support.platforms import posix_only
 from support.session import asks, call, says, with_parts
 
 OPEN = asks(call("todo", "t1", items=[{"text": "Look"}, {"text": "Write"}]))
@@ -84,6 +85,7 @@ async def test_steps_of_an_older_list_do_not_keep_a_plan_that_was_carried_out(tm
         assert made.board.plan.state == "done"
 
 
+@posix_only("symlinks")
 def test_an_unreadable_plan_document_is_an_error_and_a_missing_document_is_not(
     tmp_path,
 ) -> None:

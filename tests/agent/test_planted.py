@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,19 +17,23 @@ from indwell.policy.decide import decide
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
+from support.platforms import posix_only
 from support.session import a_world, asks, call, says
+
+SUFFIX = ".exe" if sys.platform == "win32" else ""
 
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     work = (tmp_path / "work").resolve()
     (work / ".venv" / "bin").mkdir(parents=True)
-    monkeypatch.setenv("PATH", f"{work}/.venv/bin:{os.environ['PATH']}")
+    path = os.pathsep.join([str(work / ".venv" / "bin"), os.environ["PATH"]])
+    monkeypatch.setenv("PATH", path)
     return work
 
 
 def plant(work: Path, name: str) -> Path:
-    path = work / ".venv" / "bin" / name
+    path = work / ".venv" / "bin" / f"{name}{SUFFIX}"
     path.write_bytes(f"#!/bin/sh\necho >> {work.parent}/escaped\n".encode())
     path.chmod(0o755)
     return path
@@ -55,6 +60,7 @@ def test_permission_for_a_program_in_the_workspace_is_bound_to_the_programs_cont
     assert planted(of("sh", "-c", "/bin/ls"), [work]) == ()
 
 
+@posix_only("symlinks")
 def test_permission_for_a_virtual_environments_python_is_bound_to_the_link_target(
     work: Path,
 ) -> None:
@@ -88,7 +94,7 @@ async def test_a_permission_names_the_workspace_program_and_ends_when_the_progra
         meddler = meddle(world, lambda: rewrite(git))
         await world.turn()
     (question,) = meddler.questions
-    assert "it runs .venv/bin/git from the workspace" in question.reason
+    assert f"it runs .venv/bin/git{SUFFIX} from the workspace" in question.reason
     assert "changed while the user was asked" in world.results[0].text
     assert not (tmp_path / "escaped").exists()
 

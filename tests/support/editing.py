@@ -95,7 +95,7 @@ class Home:
     def files(self) -> dict[str, bytes]:
         """Everything in the workspace."""
         return {
-            str(path.relative_to(self.workspace)): path.read_bytes()
+            path.relative_to(self.workspace).as_posix(): path.read_bytes()
             for path in self.workspace.rglob("*")
             if path.is_file()
         }
