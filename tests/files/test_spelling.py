@@ -112,6 +112,7 @@ MEANINGS: tuple[tuple[str, str, str], ...] = (
     ("src::$INDEX_ALLOCATION/a.py", REFUSED, "src::$INDEX_ALLOCATION/a.py"),
     (".env:x", REFUSED, ".env:x"),
     ("C:/w/a.py:zone", REFUSED, "C:/w/a.py:zone"),
+    ("a\ud800.py", REFUSED, "a\ud800.py"),
     ("con", REFUSED, "con"),
     ("CON", REFUSED, "CON"),
     ("src/nul", REFUSED, "src/nul"),

@@ -13,6 +13,7 @@ import pytest_asyncio
 
 from support.editing import Home, Playlist, results
 from support.loopback_endpoint import LoopbackEndpoint, say
+from support.platforms import posix_only
 from support.raw_client import HATCHED, RawClient, raw_client
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -76,6 +77,7 @@ class Oracle:
         return replace((first, start), (last, end), text)
 
 
+@posix_only("slow")
 async def test_lsp_22_ten_thousand_changes_in_a_burst_leave_the_text_of_the_oracle(desk) -> None:
     client, random = desk.client, Random(22)
     text = "".join(f"line {number:03} of the file, some words\n" for number in range(180))

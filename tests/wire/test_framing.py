@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from support.editing import Home
+from support.platforms import posix_only
 from support.raw_client import RawClient, raw_client
 from support.raw_wire import LEAVES_S
 
@@ -149,6 +150,7 @@ async def test_lsp_03_a_broken_stream_before_initialize_ends_the_server(tmp_path
         assert len(client.stderr.splitlines()) == 1, client.stderr
 
 
+@posix_only("kernel")
 async def test_a_body_under_the_cap_is_taken_and_let_go(shared) -> None:
     """32 MB in one message: answered, and the memory does not stay."""
     before = shared.facts.rss_b

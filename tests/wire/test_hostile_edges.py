@@ -19,6 +19,7 @@ from indwell.lsp.wire.editor_process import parent_watch
 from indwell.lsp.wire.serving import GONE_S, HARD_LIMIT_B, LIMIT_B, Outgoing
 from indwell.lsp.wire.tcp import accept_editor, listening
 from indwell.lsp.workspace.documents import path_of
+from support.platforms import posix_only
 from wire.test_tcp import TOKEN, hello
 
 
@@ -124,6 +125,7 @@ def test_wrong_parameters_are_reported_in_plain_words(value, type_, words) -> No
         structure(value, type_)
 
 
+@posix_only("shell")
 def test_a_server_without_stdin_prints_one_sentence_and_no_traceback() -> None:
     command = f"exec {sys.executable} -m indwell serve --scripted <&- "
     ended = subprocess.run(

@@ -9,6 +9,7 @@ import pytest
 
 from faults.fuzz_frames import CODES, SLOW_S, fuzz_live, fuzz_pure
 from faults.mutations import seeds
+from support.platforms import posix_only
 from support.process_facts import facts
 from support.raw_wire import error_of, frame
 
@@ -63,6 +64,7 @@ async def test_lsp_28_the_pure_core_takes_anything(shared) -> None:
         assert tally.kinds[kind] > N_PURE / 200, tally
 
 
+@posix_only("kernel")
 async def test_lsp_28_a_server_answers_every_mutated_request_once_and_stays_small(shared) -> None:
     await fuzz_live(shared, 1_000, seed=1)
     before = facts(shared.pid)

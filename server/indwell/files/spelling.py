@@ -212,7 +212,8 @@ _VERBATIM = lazy_pattern(r"//[?.]/|/\?\?/|///")
 _DEVICE = lazy_pattern(
     r"(?:con|prn|aux|nul|clock\$|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])"
 )
-_FORBIDDEN = lazy_pattern(r'[<>"|?*\x00-\x1f]')
+_FORBIDDEN = lazy_pattern(r'[<>"|?*\x00-\x1f\ud800-\udfff]')
+"""Windows keeps half of a character, too, but no log or message can hold it."""
 
 
 def plain_path(written: str, system: System = HERE) -> str:
