@@ -12,9 +12,13 @@ import textwrap
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from indwell.review.hunk import Actor, Opaque
 from indwell.review.ledger import ReviewLedger
 from indwell.review.record_builder import LARGE, CommandChange
+from indwell.review.verdicts import VerdictOutcome, rewind_files
+from indwell.workspace.disk import DiskWorkspace
 from support.platforms import posix_only
 
 ACTOR = Actor("20261121-120000-000-abc", 1)
@@ -267,6 +271,35 @@ async def test_files_outside_the_roots_are_not_shown(tmp_path: Path) -> None:
     await edit(ledger, "a\n", path=Path("/elsewhere/a.py"))
     await edit(ledger, "a\n")
     assert ledger.known() == (FILE,)
+
+
+OF_SYSTEMS = [r"C:\\project\\a.py", "/project/a.py"]  # as JSON writes them
+OTHER, OWN = reversed(OF_SYSTEMS) if sys.platform == "win32" else OF_SYSTEMS
+
+
+async def test_changes_of_another_system_are_reported_and_never_rejected_into_a_wrong_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There the recorded path means another file, or one below the current folder or drive."""
+    monkeypatch.chdir(tmp_path)
+    ledger = await ReviewLedger.open(tmp_path / "state", [])
+    await edit(ledger, "a\nB\nc\n", path=Path(json.loads(f'"{OWN}"')))
+    log = tmp_path / "state" / "changes.jsonl"
+    log.write_bytes(log.read_bytes().replace(OWN.encode(), OTHER.encode()))
+    for roots in ([], [tmp_path]):
+        foreign = await ReviewLedger.open(tmp_path / "state", roots)
+        (said,) = foreign.take_notices()
+        assert "changes of another system" in said
+        assert "neither shown nor rejected here" in said
+        assert (foreign.known(), foreign.n_pending) == ((), 0)
+        assert foreign.late(ACTOR.session, 0) == ()
+    workspace = DiskWorkspace([tmp_path])
+    done = await rewind_files(foreign, workspace, ACTOR.session, 0)
+    assert done == VerdictOutcome()
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["state"]
+    await edit(foreign, "x\n", path=tmp_path / "own.py")
+    assert foreign.known() == (tmp_path / "own.py",)
+    assert OTHER.encode() in log.read_bytes()
 
 
 @posix_only("names")

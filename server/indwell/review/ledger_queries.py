@@ -14,6 +14,7 @@ from indwell.review.hunk import Actor, Hunk, Opaque, Order, Rejection, Verdict
 from indwell.review.hunk_groups import Judged as Outcome
 from indwell.review.hunk_groups import groups, is_pending, rejected, rewound
 from indwell.review.ledger_replay import Followed, LedgerState, hunk_of
+from indwell.review.records import is_of_this_system
 from indwell.review.store import LedgerReading
 from indwell.review.weave import GONE, Weave, all_taken_out
 
@@ -44,7 +45,8 @@ class Looking:
     def known(self) -> tuple[Path, ...]:
         """Return all files in the ledger."""
         if self._known_of is not self._reading.state:
-            paths = map(self._path, self._reading.state.files)
+            names = filter(is_of_this_system, self._reading.state.files)
+            paths = map(self._path, names)
             self._known = tuple(path for path in paths if self._is_within(path))
             self._known_of = self._reading.state
         return self._known

@@ -31,6 +31,7 @@ from indwell.review.records import (
     Ref,
     Shift,
     ToldRecord,
+    is_of_this_system,
 )
 
 WAIT_S = 5.0  # for the lock; another process holds the lock for a few ms
@@ -247,7 +248,7 @@ def _taken(
     reading: LedgerReading, records: Iterable[Record | None], *, is_own: bool = False
 ) -> LedgerReading:
     """Apply records to the state. Damaged and unfit records are counted and reported."""
-    state = reading.state.copy()
+    records, state = tuple(records), reading.state.copy()
     n_damaged = n_unfit = 0
     for record in records:
         if record is None:
@@ -262,6 +263,11 @@ def _taken(
         except Unfit:
             n_unfit += 1
     reading = reading._replace(state=state)
+    paths = (_path(one) for one in records if one is not None)
+    foreign = next((path for path in paths if path and not is_of_this_system(path)), "")
+    if foreign:
+        words = f"the review log has changes of another system, such as of {foreign!r}; they are "
+        reading = _noted(reading, words + "neither shown nor rejected here: review them there")
     if n_damaged:
         reading = _noted(reading, f"{n_damaged} damaged lines of the review log are skipped")
     if n_unfit:

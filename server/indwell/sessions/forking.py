@@ -201,7 +201,8 @@ class PlanCopies:
         path = Path(record.path)
         data = f"{record.text}\n".encode("utf-8", "replace")
         with suppress(ToolError, OSError):  # missing or unreadable: use the text from the log
-            data = read_bytes(path, [path.parent], MOST_BYTES)
+            if path.is_absolute():  # else the log comes from another system
+                data = read_bytes(path, [path.parent], MOST_BYTES)
         copy = self._folder / f"{len(self._copies) + 1:04d}-{_NAME}"
         try:
             return str(write_private(copy, data))

@@ -328,6 +328,8 @@ def written_plan(plan: Plan) -> str:
     if not plan.path:
         return plan.text
     path = Path(plan.path)
+    if not path.is_absolute():  # the log comes from another system
+        return plan.text
     try:
         return read_bytes(path, [path.parent], MOST_BYTES).decode("utf-8", "replace")
     except ToolError as error:
