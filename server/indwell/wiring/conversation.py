@@ -37,7 +37,7 @@ async def surroundings_of(workspace: Workspace, model: str) -> Surroundings:
     """Collect the facts for a turn's environment reminder."""
     return Surroundings(
         date=local_day(datetime.now(UTC)),
-        folder=str(workspace.roots[0]),
+        folder=workspace.roots[0].as_posix(),
         branch=await branch_of(workspace),
         model=model,
     )

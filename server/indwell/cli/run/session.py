@@ -71,7 +71,8 @@ async def taken_back(
     console = Console(stderr=True)
     door = TerminalDoor(lambda _event: None, TerminalPerson(console), console)
     said = await FilesBack(ledger, workspace, door, timeout_s=ANSWER_S).take(session, turn)
-    return made._replace(notices=(*made.notices, *(said or (NOTHING,))))
+    of_files = (*ledger.take_notices(), *said) or (NOTHING,)
+    return made._replace(notices=(*made.notices, *of_files))
 
 
 def tell_rewound(session: str, made: Rewind, *, as_json: bool, files: bool = False) -> None:
