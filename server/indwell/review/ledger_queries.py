@@ -13,8 +13,7 @@ import msgspec
 from indwell.review.hunk import Actor, Hunk, Opaque, Order, Rejection, Verdict
 from indwell.review.hunk_groups import Judged as Outcome
 from indwell.review.hunk_groups import groups, is_pending, rejected, rewound
-from indwell.review.ledger_replay import Followed, LedgerState, hunk_of
-from indwell.review.records import is_of_this_system
+from indwell.review.ledger_replay import Followed, LedgerState, hunk_of, is_of_this_system
 from indwell.review.store import LedgerReading
 from indwell.review.weave import GONE, Weave, all_taken_out
 

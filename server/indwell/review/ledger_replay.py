@@ -208,6 +208,16 @@ def judged(weave: Weave, record: VerdictRecord) -> Outcome:
     return rejected(weave, name, record.hunks, record.only, force=record.force)
 
 
+def is_of_this_system(path: str) -> bool:
+    r"""Is this a path as this system writes it, from a root?
+
+    A log may come from another system, as on a disk of two systems. There ``/work/a.py`` or
+    ``C:\work\a.py`` is another file, or one below the current folder or drive.
+    """
+    here = Path(path)
+    return bool(here.root) and str(here) == path
+
+
 def hunk_of(group: Group, path: Path) -> Hunk:
     """Convert a group to the hunk shown to the user."""
     return Hunk(

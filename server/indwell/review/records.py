@@ -9,7 +9,6 @@ Pure: callers pass times in as text (ISO 8601, UTC).
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
@@ -179,16 +178,6 @@ Record: TypeAlias = (
     | Moved
     | ToldRecord
 )
-
-
-def is_of_this_system(path: str) -> bool:
-    r"""Is this a path as this system writes it, from a root?
-
-    A log may come from another system, as on a disk of two systems. There ``/work/a.py`` or
-    ``C:\work\a.py`` is another file, or one below the current folder or drive.
-    """
-    here = Path(path)
-    return bool(here.root) and str(here) == path
 
 
 def shift(before: str | None, after: str | None) -> Shift | None:

@@ -20,7 +20,7 @@ from indwell.files.listing import exists
 from indwell.files.locks import locked
 from indwell.files.private import read_own, remove_own, remove_own_tree, write_durable
 from indwell.review.hunk_groups import groups, is_pending
-from indwell.review.ledger_replay import LedgerState, Unfit
+from indwell.review.ledger_replay import LedgerState, Unfit, is_of_this_system
 from indwell.review.records import (
     FORMAT,
     Began,
@@ -31,7 +31,6 @@ from indwell.review.records import (
     Ref,
     Shift,
     ToldRecord,
-    is_of_this_system,
 )
 
 WAIT_S = 5.0  # for the lock; another process holds the lock for a few ms
