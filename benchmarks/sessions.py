@@ -21,10 +21,10 @@ from indwell.agent.restore import past_of
 from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse, Usage
 from indwell.service.sessions.stored_sessions import StoredSessions
-from indwell.sessions.log_lines import encode
 from indwell.sessions.records import MessageRecord, Spent, TurnEndRecord, TurnStartRecord
 from indwell.sessions.storage.retention import stored
 from indwell.sessions.storage.store import SessionStore
+from indwell.sessions.storage.writer import encode
 from indwell.settings.model import Settings
 from indwell.wiring.model import make_model
 from indwell.wiring.resume import resume_session

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from indwell.agent.core.events import Notice, UsageReported
-from indwell.context.request.usage_sums import UsageFigures
+from indwell.context.request.cache_health import UsageFigures
 from indwell.messages import Reply, Usage
 from support.session import a_world, asks, call
 

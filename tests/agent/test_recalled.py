@@ -8,8 +8,7 @@ import pytest
 
 from indwell.agent.restore import recalled
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.request.cache_health import Health
-from indwell.context.request.usage_sums import UsageFigures
+from indwell.context.request.cache_health import Health, UsageFigures
 from indwell.messages import Reply, Usage
 from indwell.sessions.records import Forked, Prefixed, Spent
 from support.session import START, a_world, asks, call, with_parts

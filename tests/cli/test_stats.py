@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from indwell.cli.stored.stats import cost_cell, day_of
-from indwell.context.request.usage_sums import UsageFigures, of_call
+from indwell.context.request.cache_health import UsageFigures, of_call
 from indwell.messages import Usage
 from indwell.sessions.records import CompactionRecord, Record, Spent
 from indwell.sessions.storage.store import SessionStore, timestamp

@@ -9,14 +9,15 @@ from indwell.context.conversation import system_block, tool_result
 from indwell.context.request.cache_health import (
     LIFE_S,
     CacheReading,
+    Compactions,
     Health,
+    UsageFigures,
     after_call,
     after_compaction,
     after_reply,
     excerpts,
     first_difference,
 )
-from indwell.context.request.usage_sums import Compactions, UsageFigures
 from indwell.context.tokens import request_tokens
 from indwell.messages import (
     Image,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.context.compaction.step import TokenRates
-from indwell.context.request.cache_health import (
+from indwell.agent.requests.request_blocks import (
     ToolChanges,
     change_words,
     changes_between,
     is_rebuild_cheaper,
 )
+from indwell.context.compaction.step import TokenRates
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import ToolSpec
 

@@ -46,6 +46,7 @@ from indwell.sessions import log_lines
 from indwell.sessions.conversation_restore import folded, join
 from indwell.sessions.records import CompactionRecord, MessageRecord, Record
 from indwell.sessions.storage.store import SessionStore
+from indwell.sessions.storage.writer import encode
 from indwell.settings.model import Settings
 from indwell.wiring.model import Model
 from indwell.wiring.resume import resume_session
@@ -130,7 +131,7 @@ class Told:
         self._queued: list[str] = []
 
     def append(self, record: Record) -> None:
-        self._queued.append(line_digest(log_lines.encode(record)))
+        self._queued.append(line_digest(encode(record)))
         self._log.append(record)
 
     async def commit(self) -> None:

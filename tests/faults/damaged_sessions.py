@@ -29,6 +29,7 @@ from indwell.messages import Message
 from indwell.sessions import log_lines
 from indwell.sessions.imports import imported_records, recorded_sessions
 from indwell.sessions.records import Repaired, SessionStarted, repairs
+from indwell.sessions.storage.writer import encode
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 SESSIONS = Path(os.environ.get("INDWELL_SHARED", BESIDE)) / "sessions"
@@ -100,7 +101,7 @@ def _foreign(record: dict[str, Any], dice: random.Random, seen: Counter[str]) ->
     for one in recorded_sessions(file, name="damaged"):
         assert problems(one.messages) == ()
         assert one.notes or calls_are_whole(entries), "repaired without a word"
-        log = b"".join(map(log_lines.encode, imported_records(one, source="damaged", at=AT)))
+        log = b"".join(map(encode, imported_records(one, source="damaged", at=AT)))
         reading = log_lines.decode(log)
         assert reading.notices == ()
         past = past_of(reading.records)
@@ -114,7 +115,7 @@ def _foreign(record: dict[str, Any], dice: random.Random, seen: Counter[str]) ->
 def _own(record: dict[str, Any], dice: random.Random, seen: Counter[str]) -> None:
     (one,) = recorded_sessions([_json(record)])
     started = SessionStarted("s", "/w", "m", AT)
-    log = [log_lines.encode(item) for item in (started, *imported_records(one, source="x", at=AT))]
+    log = [encode(item) for item in (started, *imported_records(one, source="x", at=AT))]
     for _ in range(dice.randint(1, 6)):
         change = dice.choice(OWN)
         change(log, dice)

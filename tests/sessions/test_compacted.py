@@ -29,6 +29,7 @@ from indwell.sessions.records import (
     Repaired,
     TurnStartRecord,
 )
+from indwell.sessions.storage.writer import encode
 from support.session import START, MemoryLog
 
 AT = "2026-11-21T09:00:00.000+00:00"
@@ -91,8 +92,8 @@ def test_an_impossible_compaction_is_skipped_and_reported_once(splices, live, wh
 
 def test_a_log_with_a_lost_line_skips_compactions_that_included_the_line() -> None:
     record = compacted(MessageSplice(0, 2, (user("sum"),)), live=5)
-    whole = b"".join(map(log_lines.encode, (*SAID, record)))
-    cut = whole.replace(log_lines.encode(SAID[1]), log_lines.encode(SAID[1])[:20] + b"\n")
+    whole = b"".join(map(encode, (*SAID, record)))
+    cut = whole.replace(encode(SAID[1]), encode(SAID[1])[:20] + b"\n")
     reading = log_lines.decode(cut)
     told = folded(reading.records)
     assert len(reading.damage) == len(told.notices) == 1
@@ -104,7 +105,7 @@ def test_a_log_with_a_lost_line_skips_compactions_that_included_the_line() -> No
 def test_an_old_repair_record_without_splices_is_still_read() -> None:
     old = f'{{"type":"repaired","what":"x","at":"{AT}"}}\n'.encode()
     assert log_lines.decode(old).records == (Repaired("x", AT),)
-    assert log_lines.encode(Repaired("x", AT)) == old
+    assert encode(Repaired("x", AT)) == old
 
 
 def test_a_repair_made_on_loading_is_recorded_and_loads_equally_the_next_time() -> None:
@@ -146,7 +147,7 @@ def test_any_appends_compactions_and_repairs_fold_to_the_live_conversation(names
     session, log = live_session()
     for number, name in enumerate(names):
         _act(session, name, number, data)
-        written = b"".join(map(log_lines.encode, log.records))
+        written = b"".join(map(encode, log.records))
         records: tuple[Record, ...] = log_lines.decode(written).records
         told = folded(records)
         now = session.conversation

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import SessionError
-from indwell.sessions.log_lines import encode
 from indwell.sessions.records import Record, Repaired, SessionStarted, TurnStartRecord
 from indwell.sessions.storage.retention import stored
+from indwell.sessions.storage.writer import encode
 from sessions.session_logs import AT, NOW, WHOLE_TURN, log_of, store_in
 from support.platforms import posix_only
 

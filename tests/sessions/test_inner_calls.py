@@ -19,6 +19,7 @@ from indwell.sessions.records import (
     TurnStartRecord,
     kept_failure,
 )
+from indwell.sessions.storage.writer import encode
 
 AT = "2026-11-21T09:00:00.000+00:00"
 META = Meta(tier=3, source="assistant", tokens=1)
@@ -50,7 +51,7 @@ def main(failed: str = "") -> tuple[Event, ...]:
 
 def check(*records: Record, told: tuple[Event, ...]) -> None:
     """Read them back from a file's text behind the call of a sub-agent."""
-    text = b"".join(map(log_lines.encode, (*BEGUN, *records)))
+    text = b"".join(map(encode, (*BEGUN, *records)))
     (turn,) = events_of(log_lines.decode(text).records)
     assert turn.events[1:] == told
 
@@ -96,7 +97,7 @@ def test_an_old_log_with_inner_calls_is_still_read() -> None:
         b'{"type":"callEnded","turn":1,"tool_use_id":"c1","target":"make","figure":"2 lines",'
         b'"seconds":0.5,"at":"x"}\n'
     )
-    head = b"".join(map(log_lines.encode, BEGUN))
+    head = b"".join(map(encode, BEGUN))
     (turn,) = events_of(log_lines.decode(head + old).records)
     assert turn.events[1:] == main()
 

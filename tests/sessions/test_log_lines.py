@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from indwell.messages import Message, Text, ToolUse
 from indwell.sessions.conversation_restore import fold
-from indwell.sessions.log_lines import LogReading, decode, encode
+from indwell.sessions.log_lines import LogReading, decode
 from indwell.sessions.records import MessageRecord, Record, Repaired, TurnStartRecord
+from indwell.sessions.storage.writer import encode
 from sessions.session_logs import AT, FINISHED, HEARD, META, STARTED, WHOLE_TURN, records
 
 

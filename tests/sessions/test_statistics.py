@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.context.history import MessageSplice
-from indwell.context.request.usage_sums import Compactions, UsageFigures
+from indwell.context.request.cache_health import Compactions, UsageFigures
 from indwell.messages import Message, Meta, Text, Usage
-from indwell.sessions.log_lines import encode
 from indwell.sessions.overview import (
     SessionFigures,
     StatisticsKey,
@@ -22,6 +21,7 @@ from indwell.sessions.records import (
     Spent,
     TurnStartRecord,
 )
+from indwell.sessions.storage.writer import encode
 
 NOON = "2026-11-{:02}T12:00:00.000+00:00"
 WORDS = Message("user", (Text("x" * 1_000, Meta(1, "user", 250)),), 1)

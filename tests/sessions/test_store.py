@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from indwell.errors import SessionError
 from indwell.sessions.conversation_restore import fold
 from indwell.sessions.ids import time_after
-from indwell.sessions.log_lines import LogReading, encode
+from indwell.sessions.log_lines import LogReading
 from indwell.sessions.records import Record, Repaired, SessionStarted, TurnStartRecord
 from indwell.sessions.storage.store import SessionStore, folder_name, timestamp
+from indwell.sessions.storage.writer import encode
 from sessions.session_logs import (
     ASKED,
     AT,

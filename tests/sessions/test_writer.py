@@ -14,9 +14,9 @@ import pytest
 
 from indwell.errors import SessionError
 from indwell.files.append_log import AppendLog, list_names, make_private_folder, read_bytes_private
-from indwell.sessions.log_lines import decode, encode
+from indwell.sessions.log_lines import decode
 from indwell.sessions.records import Record, TurnStartRecord
-from indwell.sessions.storage.writer import LogWriter
+from indwell.sessions.storage.writer import LogWriter, encode
 from sessions.session_logs import AT, WHOLE_TURN, write
 from support.platforms import posix_only
 

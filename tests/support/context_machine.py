@@ -40,6 +40,7 @@ from indwell.messages import Image, Message, Meta, Reply, ToolUse, Usage
 from indwell.sessions import log_lines
 from indwell.sessions.conversation_restore import folded, join
 from indwell.sessions.records import CompactionRecord, MessageRecord, Record
+from indwell.sessions.storage.writer import encode
 from support import context_texts as texts
 from support.context_checks import (
     KEEPS_WORDS,
@@ -187,7 +188,7 @@ class ContextMachine:
 
     def restore(self) -> None:
         """The session is closed and taken up again from the bytes of its log."""
-        reading = log_lines.decode(b"".join(map(log_lines.encode, self.records)))
+        reading = log_lines.decode(b"".join(map(encode, self.records)))
         assert reading.notices == ()
         past = folded(reading.records)
         now = self.conversation

@@ -17,8 +17,14 @@ import msgspec
 from indwell.context.conversation import tool_result
 from indwell.context.history import History, MessageSplice, spliced
 from indwell.context.pairing import repair, tool_uses
-from indwell.context.request.cache_health import LEAST_PREFIX, Health, added, life_s
-from indwell.context.request.usage_sums import of_call, of_compaction
+from indwell.context.request.cache_health import (
+    LEAST_PREFIX,
+    Health,
+    added,
+    life_s,
+    of_call,
+    of_compaction,
+)
 from indwell.context.tokens import Calibration, is_plausible
 from indwell.errors import SessionError
 from indwell.messages import Message, Request, Text, ToolResult, ToolUse, Usage

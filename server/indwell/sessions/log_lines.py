@@ -1,7 +1,6 @@
-"""Encodes and decodes session logs: one JSON record per line, tolerant of damaged lines.
+"""Reads session logs: one JSON record per line, tolerant of damaged lines. Pure.
 
-Pure. Text is written as UTF-8, without escapes, for people to read. A line that is not a whole
-record is skipped with a notice, and the rest of the log is read.
+A line that is not a whole record is skipped with a notice, and the rest of the log is read.
 """
 
 from __future__ import annotations
@@ -9,11 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import msgspec
 
-from indwell.context.untrusted_text import scalar_text
 from indwell.sessions.records import Record, Repaired, SessionStarted
 
 FORMAT = 1
@@ -47,23 +45,6 @@ class LogReading(NamedTuple):
 
 class _Head(msgspec.Struct, frozen=True):
     type: str
-
-
-def encode(record: Record) -> bytes:
-    """Encode a record as one line, with its line feed.
-
-    Text from a model or an editor may hold lone surrogates, which UTF-8 cannot encode. Lone
-    surrogates become U+FFFD, and a second line (``Repaired``) names the places.
-    """
-    try:
-        return msgspec.json.encode(record) + b"\n"
-    except UnicodeEncodeError:
-        whole, places = _without_surrogates(msgspec.to_builtins(record), "")
-        repaired = Repaired(
-            what=f"lone surrogates became U+FFFD in the line above, at {', '.join(places)}",
-            at=scalar_text(record.at),
-        )
-        return msgspec.json.encode(whole) + b"\n" + msgspec.json.encode(repaired) + b"\n"
 
 
 def decode(data: bytes) -> LogReading:
@@ -151,30 +132,6 @@ def _kind(line: bytes) -> str | None:
         return msgspec.json.decode(line, type=_Head).type
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-
-
-def _without_surrogates(value: Any, place: str) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401 -- any JSON
-    """Make every text of a JSON value encodable; also return the places that changed."""
-    match value:
-        case str():
-            whole = scalar_text(value)
-            return whole, (place,) if whole != value else ()
-        case dict():
-            inside = {
-                key: _without_surrogates(item, f"{place}.{key}".removeprefix("."))
-                for key, item in value.items()
-            }
-            places = tuple(where for _, found in inside.values() for where in found)
-            return {key: item for key, (item, _) in inside.items()}, places
-        case list() | tuple():
-            items = [
-                _without_surrogates(item, f"{place}[{index}]") for index, item in enumerate(value)
-            ]
-            return [item for item, _ in items], tuple(
-                where for _, found in items for where in found
-            )
-        case _:
-            return value, ()
 
 
 @cache

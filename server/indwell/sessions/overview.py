@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar, get_args
 
 import msgspec
 
-from indwell.context.request.usage_sums import UsageFigures, of_call, of_compaction
+from indwell.context.request.cache_health import UsageFigures, of_call, of_compaction
 from indwell.messages import Usage
 from indwell.sessions.log_lines import BULKY, LogReading, read
 from indwell.sessions.records import (

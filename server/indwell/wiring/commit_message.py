@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from indwell.agent.core.budget import Outlay, expected_usage
-from indwell.agent.requests.spending import allowance
+from indwell.agent.requests.sending import allowance
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.bounds.git.changes import RepositoryChanges, read_changes
 from indwell.context.conversation import system_block

@@ -22,6 +22,7 @@ from indwell.messages import Message, Reply, Text
 from indwell.sessions import log_lines
 from indwell.sessions.conversation_restore import folded
 from indwell.sessions.records import CompactionRecord, MessageRecord
+from indwell.sessions.storage.writer import encode
 from support.context_checks import check_words
 from support.long_talks import code, empty, summarised, turned, users_words, viewed, wanted
 from support.requests import words
@@ -147,11 +148,11 @@ def test_an_old_log_without_the_whole_flag_is_read_unchanged() -> None:
     message = Message("user", (words("sum"),), 1)
     splice = MessageSplice(0, 2, (message,))
     record = CompactionRecord(1, "collapse", (splice,), 2, 1, (), "t", live=3)
-    encoded = log_lines.encode(record)
+    encoded = encode(record)
     assert b"whole" not in encoded
     assert log_lines.decode(encoded).records == (record,)
     whole = msgspec.structs.replace(record, splices=(msgspec.structs.replace(splice, whole=True),))
-    assert log_lines.decode(log_lines.encode(whole)).records == (whole,)
+    assert log_lines.decode(encode(whole)).records == (whole,)
 
 
 def test_joined_messages_stay_joined_after_the_log_is_read_again() -> None:
@@ -163,7 +164,7 @@ def test_joined_messages_stay_joined_after_the_log_is_read_again() -> None:
     after = take(now, step)
     said = [MessageRecord(message, "t") for message in now.messages]
     record = CompactionRecord(1, "regions", step.splices, 2, 1, (), "t", live=len(now.messages))
-    reading = log_lines.decode(b"".join(map(log_lines.encode, (*said, record))))
+    reading = log_lines.decode(b"".join(map(encode, (*said, record))))
     told = folded(reading.records)
     assert (told.messages, told.history) == (after.messages, after.history)
     assert told.history.joined

@@ -16,8 +16,14 @@ from indwell.agent.core import events
 from indwell.agent.core.budget import expected_usage
 from indwell.agent.core.events import Listener
 from indwell.agent.core.session import Session, TurnState
-from indwell.agent.requests.sending import idle_s, log_alone, log_attempt, log_request
-from indwell.agent.requests.spending import charge, leave
+from indwell.agent.requests.sending import (
+    charge,
+    idle_s,
+    leave,
+    log_alone,
+    log_attempt,
+    log_request,
+)
 from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummarySpan
 from indwell.context.compaction.summarising.audit import audited
 from indwell.context.compaction.summarising.fallback import extract

@@ -18,8 +18,7 @@ from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session, TurnState
 from indwell.agent.loop.dispatch import NAME_LIMIT, dispatch
 from indwell.agent.requests.request_blocks import update_tools
-from indwell.agent.requests.sending import idle_s, send, sending_of
-from indwell.agent.requests.spending import leave
+from indwell.agent.requests.sending import idle_s, leave, send, sending_of
 from indwell.context import conversation as talk
 from indwell.context.conversation import counted, prompt_tokens
 from indwell.context.injections import inject, is_oversize, oversize_words

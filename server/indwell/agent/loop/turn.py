@@ -36,7 +36,7 @@ from indwell.agent.requests.request_blocks import (
     cut_words,
     gathered,
 )
-from indwell.agent.requests.spending import OverBudget
+from indwell.agent.requests.sending import OverBudget
 from indwell.context import conversation as talk
 from indwell.context.conversation import counted
 from indwell.context.pairing import tool_uses

@@ -1,12 +1,16 @@
 """The blocks that go with a request: environment, context, attachments, and changed tools.
 
-A changed list of tools is described by a reminder, or joins the requests themselves: at once where
-that is cheaper, at the latest with the next compaction, which gives up most of the prompt cache
-anyway (see ``tool_changes``).
+The tools are at the beginning of every request, so other tools there cost the prompt cache of the
+whole conversation. A changed list of tools is described by a reminder, or joins the requests
+themselves: at once where that is cheaper, at the latest with the next compaction, which gives up
+most of the prompt cache anyway. The reminder always compares with the tools of the request, so the
+newest one replaces all earlier ones, and a compacted, resumed or rewound conversation needs no
+other record.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -18,19 +22,19 @@ from indwell.agent.core.session import Session
 from indwell.agent.requests.sending import has_cache, idle_s
 from indwell.context import conversation as talk
 from indwell.context.attachments import is_cut, picture_blocks
+from indwell.context.compaction.step import TokenRates
 from indwell.context.injections import inject, is_oversize, oversize_words
-from indwell.context.request.cache_health import (
-    ToolChanges,
-    change_words,
-    changes_between,
-    first_difference,
-    is_rebuild_cheaper,
-    life_s,
-    total_tokens,
-)
+from indwell.context.request.cache_health import first_difference, life_s, total_tokens
+from indwell.context.tokens import tools_tokens
 from indwell.errors import UserError
-from indwell.messages import Block, Text
+from indwell.messages import Block, Text, ToolSpec
 from indwell.prompt.reminders import Surroundings, surroundings_words
+
+CALLS_TO_COME = 36
+"""Model calls that follow: half of the 73 that one of the 129 recorded sessions has on average."""
+_HEAD = "Your tools have changed since the list of functions in front of this conversation."
+_ADDED = "These are new or have changed; call them by name like the others:"
+_SAME = "Your tools are again exactly those of the list of functions in front of this conversation."
 
 
 async def gathered(moment: Moment[Session], prompt: Prompt, now: Surroundings) -> list[Text]:
@@ -46,6 +50,18 @@ def _environment(session: Session, now: Surroundings, turn: int) -> list[Text]:
     if session.parts.tools.is_lean:
         return []
     return [inject("environment", surroundings_words(now), turn=turn)]
+
+
+class ToolChanges(NamedTuple):
+    """The differences between the tools of a request and the present tools.
+
+    Attributes:
+        added: Tools that the request lacks, or has with another description or schema.
+        departed: Tools of the request that can no longer be called.
+    """
+
+    added: tuple[ToolSpec, ...] = ()
+    departed: tuple[ToolSpec, ...] = ()
 
 
 class AttachedBlocks(NamedTuple):
@@ -202,3 +218,51 @@ async def forthcoming(session: Session) -> Forthcoming:
     return Forthcoming(
         tuple(before), (*tools, *(block for one in reminders for block in one.blocks))
     )
+
+
+def changes_between(sent: Sequence[ToolSpec], now: Sequence[ToolSpec]) -> ToolChanges:
+    """Compare the tools of the request with the tools of the moment; their order does not count."""
+    before = {spec.name: spec for spec in sent}
+    names = {spec.name for spec in now}
+    return ToolChanges(
+        tuple(spec for spec in now if before.get(spec.name) != spec),
+        tuple(spec for spec in sent if spec.name not in names),
+    )
+
+
+def change_words(changes: ToolChanges) -> str:
+    """The reminder for the model; without changes it says that earlier reminders no longer hold."""
+    added, departed = changes
+    if not added and not departed:
+        return _SAME
+    parts = [_HEAD]
+    if departed:
+        parts.append(f"No longer available: {', '.join(spec.name for spec in departed)}.")
+    if added:
+        parts.append(_ADDED)
+        parts += [f"{one.name}: {one.description}\n  {one.parameters}" for one in added]
+    return "\n".join(parts)
+
+
+def is_rebuild_cheaper(
+    changes: ToolChanges, *, cached: int, reminder: int, rates: TokenRates
+) -> bool:
+    """Whether the request should have the new tools, rather than a reminder of the changes.
+
+    A rebuilt request writes to the cache again what the cache holds. A reminder keeps the departed
+    tools in each of the calls to come. If the cache holds nothing, a rebuild loses nothing.
+
+    Args:
+        changes: What the reminder would describe.
+        cached: Tokens that the next request could read from the cache if its tools stayed.
+        reminder: Tokens of the reminder; 0 if the conversation has it already.
+        rates: The prices of the model's tokens.
+    """
+    lost = cached * (rates.cache_write - rates.cached)
+    if lost <= 0:
+        return True
+    kept = rates.cached * CALLS_TO_COME
+    added, departed = tools_tokens(changes.added), tools_tokens(changes.departed)
+    rebuild = lost + added * (rates.cache_write + kept)
+    remind = reminder * (rates.cache_write + kept) + departed * kept
+    return rebuild < remind

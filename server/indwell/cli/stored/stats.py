@@ -21,8 +21,7 @@ from rich.text import Text
 from indwell.cli.stored.sessions import print_room, whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import cost_words
-from indwell.context.request.cache_health import named
-from indwell.context.request.usage_sums import UsageFigures
+from indwell.context.request.cache_health import UsageFigures, named
 from indwell.context.untrusted_text import one_line
 from indwell.errors import SessionError
 from indwell.files.append_log import pieces_of

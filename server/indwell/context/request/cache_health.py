@@ -1,4 +1,4 @@
-"""Measures how well the prompt cache works (H36, H37), and if other tools pay for a new one. Pure.
+"""Measures how well the prompt cache works (H36), and sums up model calls (H37). Pure.
 
 A sent message never changes (H35), so the cache should serve all of the last request in the next
 one. This module knows no clock: idle times are arguments.
@@ -7,23 +7,20 @@ Messages are frozen and shared between requests, so an unchanged message is the 
 pass over the identities finds where to look for the first difference. Only fields that a provider
 sees count; other metadata of a block is no change.
 
-The tools are at the beginning of every request, so other tools there cost the prompt cache of the
-whole conversation. Until a rebuild is cheap, a reminder at the end of the conversation describes
-the changes. The reminder always compares with the tools of the request, so the newest one replaces
-all earlier ones, and a compacted, resumed or rewound conversation needs no other record.
+Calls and compactions are summed up for a turn, a session or a day. An unknown price stays unknown:
+a sum with one unpriced call has no cost, only the known part and the number of calls that it leaves
+out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress, count
 from operator import is_not
 from typing import NamedTuple, TypeAlias, TypeVar, assert_never
 
 import msgspec
 
-from indwell.context.compaction.step import TokenRates
-from indwell.context.request.usage_sums import UsageFigures, of_call, of_compaction
 from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens, request_tokens, tools_tokens
 from indwell.messages import (
     Block,
@@ -40,15 +37,91 @@ from indwell.messages import (
     Usage,
 )
 
+
+class Compactions(msgspec.Struct, frozen=True):
+    """The effect of one layer of compaction: how often it ran, and the tokens that it removed."""
+
+    count: int = 0
+    saved: int = 0
+
+
+class UsageFigures(msgspec.Struct, frozen=True):
+    """Usage of some model calls, and the compactions between them.
+
+    Attributes:
+        requests: Calls made.
+        estimated: Calls whose tokens are our estimate, because the endpoint did not count them.
+        unpriced: Calls of unknown cost.
+        usage: Tokens of all calls.
+        counted: Prompt tokens of the calls that the endpoint counted.
+        expected: Prompt tokens that a cache should have served, as the endpoint counts.
+        known_cost: US dollars of the calls of known cost.
+        compactions: Compactions by layer.
+    """
+
+    requests: int = 0
+    estimated: int = 0
+    unpriced: int = 0
+    usage: Usage = Usage()
+    counted: int = 0
+    expected: int = 0
+    known_cost: float = 0.0
+    compactions: Mapping[str, Compactions] = {}
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars of all calls; None if one cost is unknown."""
+        return None if self.unpriced else self.known_cost
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Share of the counted prompt tokens that came from a cache; None if none were counted."""
+        return self.usage.cached / self.counted if self.counted else None
+
+    @property
+    def saved(self) -> int:
+        """Tokens that all layers of compaction removed."""
+        return sum(one.saved for one in self.compactions.values())
+
+    def __add__(self, other: UsageFigures) -> UsageFigures:
+        compactions = dict(self.compactions)
+        for layer, more in other.compactions.items():
+            known = compactions.get(layer, Compactions())
+            compactions[layer] = Compactions(known.count + more.count, known.saved + more.saved)
+        return UsageFigures(
+            requests=self.requests + other.requests,
+            estimated=self.estimated + other.estimated,
+            unpriced=self.unpriced + other.unpriced,
+            usage=self.usage + other.usage,
+            counted=self.counted + other.counted,
+            expected=self.expected + other.expected,
+            known_cost=self.known_cost + other.known_cost,
+            compactions=compactions,
+        )
+
+
+def of_call(usage: Usage, cost: float | None, *, expected: int = 0) -> UsageFigures:
+    """Return the figures of one model call; ``expected`` as in ``UsageFigures``."""
+    return UsageFigures(
+        requests=1,
+        estimated=0 if usage.reported else 1,
+        unpriced=1 if cost is None else 0,
+        usage=usage,
+        counted=usage.input if usage.reported else 0,
+        expected=expected,
+        known_cost=cost or 0.0,
+    )
+
+
+def of_compaction(layer: str, before: int, after: int) -> UsageFigures:
+    """Return the figures of one compaction step; ``before`` and ``after`` are prompt tokens."""
+    return UsageFigures(compactions={layer: Compactions(1, before - after)})
+
+
 LIFE_S = 300.0  # seconds that a cache keeps an unused prefix: the shortest time in use (H34)
 HOUR_S = 3_600.0  # seconds, where the marks ask for it
 LEAST_PREFIX = 1_024  # tokens; no endpoint caches a shorter prefix
 THRASH_AT = 3  # calls in a row (H36)
-CALLS_TO_COME = 36
-"""Model calls that follow: half of the 73 that one of the 129 recorded sessions has on average."""
-_HEAD = "Your tools have changed since the list of functions in front of this conversation."
-_ADDED = "These are new or have changed; call them by name like the others:"
-_SAME = "Your tools are again exactly those of the list of functions in front of this conversation."
 
 
 def life_s(life: CacheLife) -> float:
@@ -404,63 +477,3 @@ def named(figures: UsageFigures) -> dict[str, object]:
         },
         "indwell.compaction.tokens_saved": figures.saved,
     }
-
-
-class ToolChanges(NamedTuple):
-    """The differences between the tools of a request and the present tools.
-
-    Attributes:
-        added: Tools that the request lacks, or has with another description or schema.
-        departed: Tools of the request that can no longer be called.
-    """
-
-    added: tuple[ToolSpec, ...] = ()
-    departed: tuple[ToolSpec, ...] = ()
-
-
-def changes_between(sent: Sequence[ToolSpec], now: Sequence[ToolSpec]) -> ToolChanges:
-    """Compare the tools of the request with the tools of the moment; their order does not count."""
-    before = {spec.name: spec for spec in sent}
-    names = {spec.name for spec in now}
-    return ToolChanges(
-        tuple(spec for spec in now if before.get(spec.name) != spec),
-        tuple(spec for spec in sent if spec.name not in names),
-    )
-
-
-def change_words(changes: ToolChanges) -> str:
-    """The reminder for the model; without changes it says that earlier reminders no longer hold."""
-    added, departed = changes
-    if not added and not departed:
-        return _SAME
-    parts = [_HEAD]
-    if departed:
-        parts.append(f"No longer available: {', '.join(spec.name for spec in departed)}.")
-    if added:
-        parts.append(_ADDED)
-        parts += [f"{one.name}: {one.description}\n  {one.parameters}" for one in added]
-    return "\n".join(parts)
-
-
-def is_rebuild_cheaper(
-    changes: ToolChanges, *, cached: int, reminder: int, rates: TokenRates
-) -> bool:
-    """Whether the request should have the new tools, rather than a reminder of the changes.
-
-    A rebuilt request writes to the cache again what the cache holds. A reminder keeps the departed
-    tools in each of the calls to come. If the cache holds nothing, a rebuild loses nothing.
-
-    Args:
-        changes: What the reminder would describe.
-        cached: Tokens that the next request could read from the cache if its tools stayed.
-        reminder: Tokens of the reminder; 0 if the conversation has it already.
-        rates: The prices of the model's tokens.
-    """
-    lost = cached * (rates.cache_write - rates.cached)
-    if lost <= 0:
-        return True
-    kept = rates.cached * CALLS_TO_COME
-    added, departed = tools_tokens(changes.added), tools_tokens(changes.departed)
-    rebuild = lost + added * (rates.cache_write + kept)
-    remind = reminder * (rates.cache_write + kept) + departed * kept
-    return rebuild < remind

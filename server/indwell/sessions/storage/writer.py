@@ -3,6 +3,8 @@
 Side effects wait for durability, the model does not (H59): ``append`` only queues, ``commit`` waits
 for the disk. One thread for each log writes everything in order. Unwritten records stay queued, so
 a full disk costs only time.
+
+A record is one line of JSON: UTF-8 without escapes, for people to read (see ``log_lines``).
 """
 
 from __future__ import annotations
@@ -13,11 +15,14 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Any
 
+import msgspec
+
+from indwell.context.untrusted_text import scalar_text
 from indwell.errors import RecordsLost, SessionError
 from indwell.files.append_log import AppendLog
-from indwell.sessions import log_lines
-from indwell.sessions.records import Record
+from indwell.sessions.records import Record, Repaired
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +63,7 @@ class LogWriter:
 
     def append(self, record: Record) -> None:
         """Queue a record; it is written soon, and flushed to disk by the next ``commit``."""
-        self._put(log_lines.encode(record))
+        self._put(encode(record))
         if self._flushes:
             self._flushes = False  # one flush writes everything that is queued before it runs
             self._begin(self._flush)
@@ -220,3 +225,44 @@ class MemoryLog:
 
     async def close(self) -> None:
         """Do nothing."""
+
+
+def encode(record: Record) -> bytes:
+    """Encode a record as one line, with its line feed.
+
+    Text from a model or an editor may hold lone surrogates, which UTF-8 cannot encode. Lone
+    surrogates become U+FFFD, and a second line (``Repaired``) names the places.
+    """
+    try:
+        return msgspec.json.encode(record) + b"\n"
+    except UnicodeEncodeError:
+        whole, places = _without_surrogates(msgspec.to_builtins(record), "")
+        repaired = Repaired(
+            what=f"lone surrogates became U+FFFD in the line above, at {', '.join(places)}",
+            at=scalar_text(record.at),
+        )
+        return msgspec.json.encode(whole) + b"\n" + msgspec.json.encode(repaired) + b"\n"
+
+
+def _without_surrogates(value: Any, place: str) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401 -- any JSON
+    """Make every text of a JSON value encodable; also return the places that changed."""
+    match value:
+        case str():
+            whole = scalar_text(value)
+            return whole, (place,) if whole != value else ()
+        case dict():
+            inside = {
+                key: _without_surrogates(item, f"{place}.{key}".removeprefix("."))
+                for key, item in value.items()
+            }
+            places = tuple(where for _, found in inside.values() for where in found)
+            return {key: item for key, (item, _) in inside.items()}, places
+        case list() | tuple():
+            items = [
+                _without_surrogates(item, f"{place}[{index}]") for index, item in enumerate(value)
+            ]
+            return [item for item, _ in items], tuple(
+                where for _, found in items for where in found
+            )
+        case _:
+            return value, ()

@@ -31,7 +31,7 @@ from indwell.agent.core.session_parts import (
 from indwell.agent.features.subagents.definition import Definition
 from indwell.agent.loop.rounds import fitting_words, run_rounds
 from indwell.agent.requests.request_blocks import gathered
-from indwell.agent.requests.spending import OverBudget
+from indwell.agent.requests.sending import OverBudget
 from indwell.bounds.rules import Rules
 from indwell.context import conversation as talk
 from indwell.context.conversation import Config, Conversation, system_block
