@@ -9,7 +9,7 @@ import pytest
 
 from indwell.lsp.wire.sync import OpenedDocument, TextChange
 from indwell.lsp.workspace.documents import Documents
-from indwell.lsp.workspace.editor_workspace import EditorWatch
+from indwell.workspace.base import BufferWatch
 from support.memory_workspace import MemoryWatch
 
 A, B = Path("/w/a.py"), Path("/w/b.py")
@@ -22,7 +22,8 @@ class Desk:
         self.documents, self.disk = Documents(), MemoryWatch()
         self.asked: list[Path] = []
         self._watches = watches
-        self.watch = EditorWatch(self.documents, self.disk, self._ask)
+        self.watch = BufferWatch(self.disk, self._ask)
+        self.documents.on_change(self.watch.note)
 
     async def _ask(self, folder: Path) -> bool:
         self.asked.append(folder)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
@@ -223,6 +223,61 @@ class Watch(Protocol):
     def close(self) -> None:
         """End the watch; may be called twice."""
         ...
+
+
+class BufferWatch:
+    """Reports changes of open buffers and of files on disk; implements ``Watch``.
+
+    An editor that can watch files watches the folders of followed files, so that a build elsewhere
+    causes no messages. For other editors this process watches the disk.
+
+    Args:
+        disk: Watches the disk.
+        ask: Asks the editor to watch a folder; returns False if it does not.
+    """
+
+    def __init__(self, disk: Watch, ask: Callable[[Path], Awaitable[bool]]) -> None:
+        self._disk = disk
+        self._ask = ask
+        self._followed: set[Path] = set()
+        self._changed: set[Path] = set()
+        self._folders: dict[Path, asyncio.Task[bool]] = {}
+
+    def follow(self, path: Path) -> None:
+        """Report changes of this file from now on; call this on the event loop."""
+        if path in self._followed:
+            return
+        self._followed.add(path)
+        asking = self._folders.get(path.parent)
+        if asking is None:
+            self._folders[path.parent] = asyncio.ensure_future(self._watch(path.parent))
+        elif asking.done() and not asking.cancelled() and not asking.result():
+            self._disk.follow(path)
+
+    def note(self, path: Path) -> None:
+        """Take notice that the editor has changed a buffer or a file."""
+        if path in self._followed:
+            self._changed.add(path)
+
+    def changed(self) -> frozenset[Path]:
+        """Followed files that may have changed since the last call."""
+        changed, self._changed = frozenset(self._changed), set()
+        return changed | self._disk.changed()
+
+    def close(self) -> None:
+        """Stop following all files."""
+        self._followed.clear()
+        for asking in self._folders.values():
+            asking.cancel()
+        self._folders.clear()
+        self._disk.close()
+
+    async def _watch(self, folder: Path) -> bool:
+        if await self._ask(folder):
+            return True
+        for path in [one for one in self._followed if one.parent == folder]:
+            self._disk.follow(path)
+        return False
 
 
 class PathLocks:

@@ -25,7 +25,7 @@ from indwell.lsp.front_door import EventListener
 from indwell.lsp.host import Host
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.workspace.documents import Document
-from indwell.service.mentions import SUFFIX, is_chat
+from indwell.service.mentions import SUFFIX
 from indwell.service.sessions.recorded_turns import RecordedTurn, events_of
 from indwell.service.turns.queue import Ticket
 from indwell.sessions.ids import is_id
@@ -110,7 +110,7 @@ class Chats:
             document = self._host.documents.at(path) if path else None
         if document is None:
             raise UserError("the chat is not open in the editor; open it first")
-        if not is_chat(document.uri):
+        if not document.is_chat:
             raise UserError(
                 f"{self._host.display(document)} is not a chat; its name must end with `{SUFFIX}`"
             )
@@ -199,7 +199,7 @@ class Chats:
 
     def _open(self) -> list[Document]:
         """Open chats, the newest first."""
-        return [one for one in reversed(list(self._host.documents)) if is_chat(one.uri)]
+        return [one for one in reversed(list(self._host.documents)) if one.is_chat]
 
     def _path(self, uri: str) -> Path | None:
         return parse(uri, self._host.root) if uri.startswith("file:") else None

@@ -17,6 +17,7 @@ from indwell.files.spelling import plain_path
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.wire.sync import OpenedDocument, Position, TextChange
 from indwell.lsp.workspace.line_blocks import LineBlocks
+from indwell.service.mentions import is_chat
 from indwell.workspace.base import TextStamp, digest
 from indwell.workspace.paths import display
 from indwell.workspace.text import document_lines
@@ -42,6 +43,7 @@ class Document:
         n_agreed: How often the document was opened or saved, by the editor or by Indwell.
         n_edits: Edits of the agent that the editor is applying; changes meanwhile are not typing.
         by_agent: In a chat, the lines that the agent has written, without blank ones.
+        is_chat: Whether it is a chat with the agent, which no command reads.
     """
 
     uri: str
@@ -54,9 +56,13 @@ class Document:
     n_agreed: int = 0
     n_edits: int = 0
     by_agent: set[str] = field(default_factory=set, repr=False)
+    is_chat: bool = field(init=False)
     _digest: str | None = field(default=None, repr=False)
     _origin: str | None = field(default=None, repr=False)  # until its digest is known
     _origin_digest: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        self.is_chat = is_chat(self.uri)
 
     @property
     def text(self) -> str:

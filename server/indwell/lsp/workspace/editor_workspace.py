@@ -6,7 +6,7 @@ A buffer and its file are compared by ``stat`` first, then by digest (EDT-09, ED
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
@@ -18,15 +18,14 @@ from indwell.lsp.editor.client import Client
 from indwell.lsp.workspace.buffer_edits import BufferEdits
 from indwell.lsp.workspace.documents import Document, Documents, digested, unbroken
 from indwell.lsp.workspace.edits import FileCreation, FileDeletion
-from indwell.service.mentions import is_chat
 from indwell.workspace.base import (
     AppliedChange,
+    BufferWatch,
     Noted,
     PathLocks,
     Settlement,
     Snapshot,
     TextStamp,
-    Watch,
     Workspace,
     digest,
 )
@@ -43,64 +42,6 @@ Held: TypeAlias = str | None
 """The digest of a file on disk; empty without a file, None if unknown."""
 Agrees: TypeAlias = Literal["yes", "changed", "gone"]
 _NOTHING = frozenset({digest(""), digest("\n")})  # the text that editors show for a missing file
-
-
-class EditorWatch:
-    """Reports changes of open documents and of files on disk; implements ``Watch``.
-
-    An editor that can watch files watches the folders of followed files, so that a build elsewhere
-    causes no messages. For other editors this process watches the disk.
-
-    Args:
-        documents: The open documents.
-        disk: Watches the disk.
-        ask: Asks the editor to watch a folder; returns False if it does not.
-    """
-
-    def __init__(
-        self, documents: Documents, disk: Watch, ask: Callable[[Path], Awaitable[bool]]
-    ) -> None:
-        self._disk = disk
-        self._ask = ask
-        self._followed: set[Path] = set()
-        self._changed: set[Path] = set()
-        self._folders: dict[Path, asyncio.Task[bool]] = {}
-        documents.on_change(self._note)
-
-    def follow(self, path: Path) -> None:
-        """Report changes of this file from now on; call this on the event loop."""
-        if path in self._followed:
-            return
-        self._followed.add(path)
-        asking = self._folders.get(path.parent)
-        if asking is None:
-            self._folders[path.parent] = asyncio.ensure_future(self._watch(path.parent))
-        elif asking.done() and not asking.cancelled() and not asking.result():
-            self._disk.follow(path)
-
-    def changed(self) -> frozenset[Path]:
-        """Followed files that may have changed since the last call."""
-        changed, self._changed = frozenset(self._changed), set()
-        return changed | self._disk.changed()
-
-    def close(self) -> None:
-        """Stop following all files."""
-        self._followed.clear()
-        for asking in self._folders.values():
-            asking.cancel()
-        self._folders.clear()
-        self._disk.close()
-
-    def _note(self, path: Path) -> None:
-        if path in self._followed:
-            self._changed.add(path)
-
-    async def _watch(self, folder: Path) -> bool:
-        if await self._ask(folder):
-            return True
-        for path in [one for one in self._followed if one.parent == folder]:
-            self._disk.follow(path)
-        return False
 
 
 class EditorWorkspace:
@@ -120,7 +61,8 @@ class EditorWorkspace:
         self._client = client
         self._disk = disk
         self.roots, self.resolve = disk.roots, disk.resolve
-        self.watch = EditorWatch(documents, disk.watch, client.watch_folder)
+        self.watch = BufferWatch(disk.watch, client.watch_folder)
+        documents.on_change(self.watch.note)
         self._edits = BufferEdits(documents, client, apply_timeout_s=apply_timeout_s)
         self._creation = FileCreation(client, disk, timeout_s=apply_timeout_s)
         self._deletion = FileDeletion(client, disk, timeout_s=apply_timeout_s)
@@ -216,13 +158,13 @@ class EditorWorkspace:
         return {
             document.path: document.text
             for document in self._documents
-            if document.path is not None and document.dirt != "clean" and not is_chat(document.uri)
+            if document.path is not None and document.dirt != "clean" and not document.is_chat
         }
 
     async def settle(self) -> Settlement:
         """Save buffers; the user's own unsaved text is never written without consent."""
         dirty = [one for one in self._documents if one.path is not None and one.dirt != "clean"]
-        dirty = [one for one in dirty if not is_chat(one.uri)]  # no command reads chats
+        dirty = [one for one in dirty if not one.is_chat]  # no command reads chats
         if dirty and self._client.features.has("save"):
             await self._client.save(tuple(one.uri for one in dirty))
         saved: list[Path] = []
@@ -277,7 +219,7 @@ class EditorWorkspace:
 
 def _note_agent(document: Document, before: str, text: str) -> None:
     """Remember lines that the agent writes into a chat, because they are not the user's."""
-    if is_chat(document.uri):
+    if document.is_chat:
         known = {line.strip() for line in before.split("\n")}
         document.by_agent |= {line.strip() for line in text.split("\n")} - known
 
