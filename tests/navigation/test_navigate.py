@@ -20,6 +20,7 @@ from indwell.navigation.navigator import (
     SourceFailed,
 )
 from indwell.navigation.syntax import SyntaxTrees
+from indwell.navigation.user_servers import RunningServers, UserServers
 from indwell.policy.call_facts import Policy
 from indwell.tools.navigation.navigate import BY_NAME, MOST_SHOWN
 from indwell.wiring.features import navigation_feature
@@ -45,6 +46,9 @@ def written(folder: Path, files: Mapping[str, str]) -> DiskWorkspace:
     return DiskWorkspace((folder.resolve(),))
 
 
+NO_SERVERS = UserServers(RunningServers(), (), dict, lambda: None, lambda: False)
+
+
 async def asked(
     tmp_path: Path,
     *calls: Mapping[str, Any],
@@ -57,7 +61,7 @@ async def asked(
     """The results of calls of ``navigate``, each in a reply of its own."""
     script = [asks(call("navigate", f"c{n}", **one)) for n, one in enumerate(calls)]
     workspace = workspace or written(tmp_path / "work", files)
-    features = [navigation_feature(navigator or Navigator((SyntaxTrees(),)))]
+    features = [navigation_feature(navigator or Navigator((SyntaxTrees(),)), NO_SERVERS)]
     async with a_world(
         tmp_path, [*script, says("done")], workspace=workspace, features=features, policy=policy
     ) as world:

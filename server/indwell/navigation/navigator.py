@@ -23,6 +23,10 @@ class Texts(Protocol):
         """Return the text of a file; None if it cannot be read or is no text."""
         ...
 
+    def unsaved(self) -> Mapping[Path, str]:
+        """Return the texts of unsaved buffers, by path."""
+        ...
+
     async def containing(self, word: str) -> Sequence[Path]:
         """Return files that contain a word, in any case; a bounded number of them."""
         ...

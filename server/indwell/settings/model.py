@@ -102,6 +102,24 @@ class Hook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     if_broken: Literal["", "block", "go on"] = ""
 
 
+class LanguageServerSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A language server that answers questions about code.
+
+    Attributes:
+        command: The program and its arguments; it speaks over its standard streams.
+        languages: Ids of languages that it knows, such as ``python``.
+        files: Globs of other files, with the language of each.
+        settings: Its own settings, which it asks for by section.
+        confined: Whether it runs in the sandbox, where it writes nothing and has no network.
+    """
+
+    command: Annotated[tuple[str, ...], Meta(min_length=1)]
+    languages: tuple[str, ...] = ()
+    files: dict[str, str] = {}
+    settings: dict[str, Any] = {}
+    confined: bool = True
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The user's settings. Times are seconds, sizes tokens, prices US dollars."""
 
@@ -255,6 +273,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "[more](hooks.md)"
         ),
     ] = ()
+    language_servers: Annotated[
+        dict[str, LanguageServerSetting],
+        Meta(
+            description="Language servers that answer questions about code where the editor "
+            "cannot, as `[language_servers.NAME]` tables; [more](navigation.md)"
+        ),
+    ] = {}
     mcp: Annotated[
         dict[str, dict[str, Any]],
         Meta(

@@ -36,8 +36,9 @@ from indwell.errors import SessionError
 from indwell.files.private import scratch_folder
 from indwell.navigation.navigator import Navigator
 from indwell.navigation.syntax import SyntaxTrees
+from indwell.navigation.user_servers import RUNNING, UserServers
 from indwell.policy.approvals import Approver
-from indwell.policy.rules import aimless
+from indwell.policy.rules import Widening, aimless
 from indwell.review.ledger import ReviewLedger
 from indwell.sandbox.confinement import Strength
 from indwell.sandbox.shells import prefer_shell
@@ -246,6 +247,13 @@ def make_session(
     bounds = BoundsNow(
         workspace, settings, trust, readable, own=own, quarantine=state / "quarantine"
     )
+    servers = UserServers(
+        RUNNING,
+        workspace.roots,
+        lambda: settings().language_servers,
+        lambda: rules_now().confine(Widening(reads_only=True)),
+        lambda: all(map(trust.is_trusted, workspace.roots)),
+    )
     given = FeatureInputs(
         Instructions(instructions.own, instructions.of_folders),
         shelf,
@@ -255,7 +263,8 @@ def make_session(
         lambda: settings().mode,
         hooks_of(workspace, settings, trust),
         checks_of(workspace, settings, trust),
-        Navigator((SyntaxTrees(),)),
+        Navigator((servers, SyntaxTrees())),
+        servers,
         bounds.close,
     )
     boards, features = boards_and_features(given)

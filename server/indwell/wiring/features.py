@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from indwell.agent.compaction.fit import make_compact
-from indwell.agent.core.feature import Feature
+from indwell.agent.core.events import EditApplied
+from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
 from indwell.agent.core.session_parts import CompactionWish
@@ -27,9 +28,11 @@ from indwell.agent.features.skills.feature import Shelf, skills_feature
 from indwell.agent.features.subagents.feature import Subagents, subagents_feature
 from indwell.agent.features.time import time_feature
 from indwell.agent.features.todo import TodoList
+from indwell.messages import ToolUse
 from indwell.navigation.navigator import Navigator
+from indwell.navigation.user_servers import UserServers
 from indwell.settings.model import Mode
-from indwell.tools.base import NOWHERE, Background, Tool, ToolTable
+from indwell.tools.base import NOWHERE, Background, Call, Outcome, Tool, ToolTable
 from indwell.tools.commands.bash import Shell, make_bash
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file
@@ -76,6 +79,7 @@ class FeatureInputs(NamedTuple):
         hooks: Commands that run at fixed points of a turn.
         checks: The known problems of files, and the commands that check them.
         navigator: Answers questions about code.
+        servers: The language servers that the navigator asks.
         let_go: Stops watching the workspace when the session ends; blocks for a moment.
     """
 
@@ -88,6 +92,7 @@ class FeatureInputs(NamedTuple):
     hooks: HookBook
     checks: SessionChecks
     navigator: Navigator
+    servers: UserServers
     let_go: Callable[[], None]
 
 
@@ -111,16 +116,32 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
             questions_feature(companion.questions, companion.ask_user),
             hooks_feature(given.hooks),
             checks_feature(given.checks),
-            navigation_feature(given.navigator),
+            navigation_feature(given.navigator, given.servers),
             ReviewNews().feature(),
         )
     )
     return Boards(CompactionWish(), background), features
 
 
-def navigation_feature(navigator: Navigator) -> Feature[Session]:
+def navigation_feature(navigator: Navigator, servers: UserServers) -> Feature[Session]:
     """The tool that asks questions about code; front doors find the navigator."""
-    return Feature(name="navigation", tools=(make_navigate(navigator),), door=navigator)
+
+    async def note_edits(
+        _moment: Moment[Session],
+        _use: ToolUse,
+        _call: Call,
+        outcome: Outcome,
+        _edits: Sequence[EditApplied],
+    ) -> None:
+        servers.note_changed([change.path for change in outcome.changes])
+
+    return Feature(
+        name="navigation",
+        tools=(make_navigate(navigator),),
+        door=navigator,
+        after_tool=note_edits,
+        close=servers.close,
+    )
 
 
 def _object(*required: str, **optional: str) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -64,6 +64,17 @@ class WorkspaceTexts:
         """See ``Texts``."""
         found = await self.snapshot(path)
         return None if found is None else found.text
+
+    def unsaved(self) -> Mapping[Path, str]:
+        """See ``Texts``."""
+        context = self._context
+        roots = context.workspace.roots
+        found = context.workspace.unsaved()
+        return {
+            path: text
+            for path, text in found.items()
+            if is_inside(path, roots) and not context.hidden(display(path, roots))
+        }
 
     async def containing(self, word: str) -> Sequence[Path]:
         """See ``Texts``: found as ``grep`` finds files, unsaved buffers included."""

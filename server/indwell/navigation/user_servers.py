@@ -1,0 +1,281 @@
+"""The language servers that the user named: started when a question needs one, shared by sessions.
+
+A server ends with the last session that uses it. None is started in a folder that is not trusted,
+and a project cannot name one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from indwell.navigation.language_server import ANSWER_S, LanguageServer, RequestRefused
+from indwell.navigation.lsp_answers import CodeReply, answer_of, method_of, params_of
+from indwell.navigation.navigator import CodeAnswer, CodeQuestion, SourceFailed
+from indwell.sandbox.confinement import Confinement
+from indwell.sandbox.spawn import spawn_server
+from indwell.settings.model import LanguageServerSetting
+
+MOST_STARTS = 3  # of one server; one that keeps ending stays off
+MOST_SYNCED = 20  # unsaved documents that a server is told of
+_log = logging.getLogger(__name__)
+
+_SUFFIXES: Mapping[str, str] = {
+    "c": ".c .h",
+    "cpp": ".cc .cpp .cxx .hh .hpp .hxx",
+    "csharp": ".cs",
+    "css": ".css",
+    "dart": ".dart",
+    "elixir": ".ex .exs",
+    "erlang": ".erl .hrl",
+    "go": ".go",
+    "haskell": ".hs",
+    "html": ".html .htm",
+    "java": ".java",
+    "javascript": ".js .mjs .cjs",
+    "javascriptreact": ".jsx",
+    "json": ".json",
+    "kotlin": ".kt .kts",
+    "lua": ".lua",
+    "ocaml": ".ml .mli",
+    "perl": ".pl .pm",
+    "php": ".php",
+    "python": ".py .pyi",
+    "ruby": ".rb",
+    "rust": ".rs",
+    "scala": ".scala",
+    "shellscript": ".sh .bash",
+    "swift": ".swift",
+    "typescript": ".ts .mts .cts",
+    "typescriptreact": ".tsx",
+    "vue": ".vue",
+    "yaml": ".yaml .yml",
+    "zig": ".zig",
+}
+_LANGUAGES: Mapping[str, str] = {
+    suffix: language for language, suffixes in _SUFFIXES.items() for suffix in suffixes.split()
+}
+
+
+def language_for(path: Path, setting: LanguageServerSetting) -> str | None:
+    """Return the language of a file that a server knows; None if the server is not for it."""
+    for glob, named in setting.files.items():
+        if path.match(glob):
+            return named
+    language = _LANGUAGES.get(path.suffix.lower())
+    return language if language in setting.languages else None
+
+
+class ServerKey(NamedTuple):
+    """A server is shared by all sessions with the same folders and the same definition."""
+
+    roots: tuple[Path, ...]
+    name: str
+    setting: bytes
+
+
+class _SharedServer:
+    """A server, its users, and how often it was started."""
+
+    def __init__(self, server: LanguageServer) -> None:
+        self.server = server
+        self.n_starts = 1
+        self.users: set[object] = set()
+
+
+class RunningServers:
+    """The language servers of one process, by event loop."""
+
+    def __init__(self) -> None:
+        self._by_loop: WeakKeyDictionary[
+            asyncio.AbstractEventLoop, dict[ServerKey, _SharedServer]
+        ] = WeakKeyDictionary()
+
+    @property
+    def _shared(self) -> dict[ServerKey, _SharedServer]:
+        return self._by_loop.setdefault(asyncio.get_running_loop(), {})
+
+    async def get(
+        self, key: ServerKey, user: object, make: Callable[[], LanguageServer]
+    ) -> LanguageServer:
+        """Return a server for a user, perhaps a new one; one that has ended is started again.
+
+        Raises:
+            SourceFailed: It has ended too often.
+        """
+        shared = self._shared.get(key)
+        if shared is None:
+            shared = self._shared[key] = _SharedServer(make())
+        elif shared.server.is_broken and shared.n_starts < MOST_STARTS:
+            broken, shared.server = shared.server, make()
+            shared.n_starts += 1
+            await broken.close()
+        shared.users.add(user)
+        return shared.server
+
+    async def release(self, user: object) -> None:
+        """End the servers that only this user needs."""
+        ended = []
+        for key, shared in tuple(self._shared.items()):
+            shared.users.discard(user)
+            if not shared.users:
+                del self._shared[key]
+                ended.append(shared.server.close())
+        await asyncio.gather(*ended)
+
+
+RUNNING = RunningServers()
+
+
+class UserServers:
+    """Asks the language servers of the settings. Implements ``CodeSource``; one for each session.
+
+    Args:
+        running: The servers of the process.
+        roots: The folders of the workspace.
+        settings: Returns the servers of the user's settings, by name.
+        confine: Returns the bounds of a program that writes nothing; None without a sandbox.
+        is_trusted: Whether the folders are trusted at the moment.
+        answer_s: Seconds within which a server answers a request.
+    """
+
+    def __init__(
+        self,
+        running: RunningServers,
+        roots: Sequence[Path],
+        settings: Callable[[], Mapping[str, LanguageServerSetting]],
+        confine: Callable[[], Confinement | None],
+        is_trusted: Callable[[], bool],
+        *,
+        answer_s: float = ANSWER_S,
+    ) -> None:
+        self._running = running
+        self._roots = tuple(roots)
+        self._settings = settings
+        self._confine = confine
+        self._is_trusted = is_trusted
+        self._answer_s = answer_s
+        self._used: set[LanguageServer] = set()
+        self._changed: set[Path] = set()
+
+    async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
+        """See ``CodeSource``."""
+        settings = self._settings()
+        if not settings or not self._is_trusted():
+            return None
+        if question.path is None:
+            return await self._search(question, settings)
+        for name, setting in settings.items():
+            if language_for(question.path, setting) is not None:
+                server = await self._server(name, setting)
+                return await self._asked(server, setting, question)
+        return None
+
+    async def _search(
+        self, question: CodeQuestion, settings: Mapping[str, LanguageServerSetting]
+    ) -> CodeAnswer | None:
+        """Search the workspace with all servers for whose languages the name occurs."""
+        files = await question.texts.containing(question.symbol)
+        answers = []
+        for name, setting in settings.items():
+            about = next((one for one in files if language_for(one, setting)), None)
+            if about is not None:
+                server = await self._server(name, setting)
+                answers.append(await self._asked(server, setting, question, about))
+        if not answers:
+            return None
+        places = tuple(place for one in answers for place in one.places)
+        return CodeAnswer(", ".join(one.source for one in answers), places)
+
+    async def _server(self, name: str, setting: LanguageServerSetting) -> LanguageServer:
+        key = ServerKey(self._roots, name, msgspec.json.encode(setting))
+        make = partial(self._made, name, setting)
+        server = await self._running.get(key, self, make)
+        await server.ready()
+        self._used.add(server)
+        return server
+
+    def _made(self, name: str, setting: LanguageServerSetting) -> LanguageServer:
+        bounds = self._confine() if setting.confined else None
+        if setting.confined and bounds is None:
+            raise SourceFailed(
+                f"the language server {name} was not started: this machine has no sandbox for it; "
+                f"`confined = false` in [language_servers.{name}] lets it run with all your rights"
+            )
+
+        async def run(**streams: Any) -> Any:  # noqa: ANN401 - as ``RunServer`` has them
+            return await spawn_server(
+                setting.command,
+                cwd=self._roots[0],
+                env={},
+                confinement=bounds,
+                never_in=self._roots,
+                on_note=lambda note: _log.warning("language server %s: %s", name, note),
+                **streams,
+            )
+
+        settings = setting.settings
+        return LanguageServer(name, run, self._roots, settings, answer_s=self._answer_s)
+
+    async def _asked(
+        self,
+        server: LanguageServer,
+        setting: LanguageServerSetting,
+        question: CodeQuestion,
+        about: Path | None = None,
+    ) -> CodeAnswer:
+        path = question.path or about
+        assert path is not None
+        await self._sync(server, setting, question, path)
+        if question.action == "problems":
+            return CodeAnswer(server.name, problems=await server.problems(path))
+        method = method_of(question)
+        assert method is not None
+        is_wide = question.path is None or question.action in {"references", "rename"}
+        send = server.settled if is_wide else server.request
+        try:
+            result = await send(method, params_of(question, server.encoding))
+        except RequestRefused as error:
+            refusal = str(error) if question.action == "rename" else ""
+            return CodeAnswer(server.name, refusal=refusal)
+        return answer_of(question, [CodeReply(result, server.encoding)], server.name)
+
+    async def _sync(
+        self,
+        server: LanguageServer,
+        setting: LanguageServerSetting,
+        question: CodeQuestion,
+        path: Path,
+    ) -> None:
+        """Let the server know all present texts that it could not read from disk."""
+        if self._changed:
+            changed, self._changed = sorted(self._changed), set()
+            for used in self._used:
+                if not used.is_broken:
+                    await used.changed(changed)
+        texts: dict[Path, tuple[str, str]] = {}
+        unsaved = question.texts.unsaved()
+        for one in dict.fromkeys((*tuple(unsaved)[:MOST_SYNCED], *server.open_paths, path)):
+            language = language_for(one, setting)
+            text = unsaved.get(one) or await question.texts.read(one)
+            if language is not None and text is not None:
+                texts[one] = language, text
+            elif text is None:
+                await server.forget(one)
+        texts[path] = texts.pop(path)  # last, as the question is about it
+        await server.sync(texts)
+
+    def note_changed(self, paths: Sequence[Path]) -> None:
+        """Note that files have changed on disk; servers learn it with the next question."""
+        self._changed.update(paths if self._used else ())
+
+    async def close(self) -> None:
+        """End what only this session needs."""
+        await self._running.release(self)
