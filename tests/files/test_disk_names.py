@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from indwell.bounds.guarding import FolderGuard
 from indwell.errors import ToolError
 from indwell.files.beneath import find, locate, open_beneath
 from indwell.files.disk_names import as_on_disk, folds_case, is_same_folder, true_path
@@ -154,3 +155,19 @@ def test_no_spelling_hides_a_secret_file(project: Path, written: str) -> None:
 def test_a_missing_file_is_reported_with_similar_names(project: Path) -> None:
     error = not_found(locate(project / "SRC/Mian.py", [project]).path, [project])
     assert str(error) == "'Src/Mian.py' does not exist; close to it: Main.py"
+
+
+def bare_repository(folder: Path) -> Path:
+    for name in ("objects", "refs"):
+        (folder / "bare" / name).mkdir(parents=True)
+    for name in ("head", "config"):
+        (folder / "bare" / name).write_bytes(b"[core]\n")
+    return folder
+
+
+def test_git_obeys_a_bare_repository_in_another_case_only_where_the_disk_ignores_case(
+    project: Path, tmp_path: Path
+) -> None:
+    assert "bare/config" in FolderGuard(bare_repository(project), ()).seen().git
+    if not folds_case(str(tmp_path)):
+        assert FolderGuard(bare_repository(tmp_path), ()).seen().git == frozenset()

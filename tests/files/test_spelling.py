@@ -22,7 +22,7 @@ from indwell.files.spelling import (
     slashed,
     slashed_glob,
 )
-from indwell.policy.guarded_paths import is_bare
+from indwell.policy.guarded_paths import is_bare, is_repository_sign, kind_of
 from indwell.policy.paths import (
     could_be_beneath,
     is_chat,
@@ -319,8 +319,11 @@ def test_an_unknown_dot_name_is_recognised_in_every_spelling() -> None:
 
 
 def test_a_bare_repository_is_known_by_its_head_as_the_disk_compares_names() -> None:
-    assert [is_bare("HEAD", one) for one in SYSTEMS] == [True] * 3
-    assert [is_bare("head", one) for one in SYSTEMS] == [False, True, True]
+    assert [is_bare("HEAD", folds=one) for one in (False, True)] == [True, True]
+    assert [is_bare("head", folds=one) for one in (False, True)] == [False, True]
+    assert [is_repository_sign("Head", folds=one) for one in (False, True)] == [False, True]
+    assert kind_of((), folds=True)("bare/head") == "protected"
+    assert kind_of((), folds=False)("bare/head") == ""
 
 
 def test_a_windows_short_name_is_matched_to_its_package_loader() -> None:

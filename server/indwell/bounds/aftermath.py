@@ -32,7 +32,7 @@ from indwell.files.spelling import quoted
 from indwell.files.watch.tree import FoundChanges
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.guarded_paths import (
-    BARE,
+    is_bare,
     is_guarded,
     is_obeyed_by_git,
     is_posing,
@@ -69,6 +69,7 @@ class GuardedLook(msgspec.Struct, frozen=True):
         is_whole: Whether everything was scanned.
         n_installed: Number of scanned folders of installed files.
         too_deep: Folders that were skipped because their paths are too long.
+        folds: Whether the disk ignores case.
     """
 
     found: Mapping[str, FoundChanges]
@@ -81,11 +82,16 @@ class GuardedLook(msgspec.Struct, frozen=True):
     is_whole: bool = True
     n_installed: int = 0
     too_deep: tuple[str, ...] = ()
+    folds: bool = False
 
     def is_head(self, path: str) -> bool:
         """Does the text only say which branch a repository is on?"""
         folder, _, name = path.rpartition("/")
-        return name == BARE and f"{folder}/config".removeprefix("/") in self.git
+        return is_bare(name, folds=self.folds) and f"{folder}/config".removeprefix("/") in self.git
+
+    def is_git(self, path: str) -> bool:
+        """Is it in a `.git` folder, or may it make its folder a repository?"""
+        return ".git" in path.split("/") or is_bare(path.rpartition("/")[2], folds=self.folds)
 
     def is_closed(self, path: str) -> bool:
         """Is the path in a folder that cannot be read?"""
@@ -266,8 +272,8 @@ class _Settling:
                 return f"{made}, so it was moved out of the workspace, to {quoted(where)}"
 
     def _is_guarded(self, path: str) -> bool:
-        folder, _, name = path.rpartition("/")
-        if name == BARE or ".git" in path.split("/") or not self._by_git.isdisjoint((path, folder)):
+        folder = path.rpartition("/")[0]
+        if self._after.is_git(path) or not self._by_git.isdisjoint((path, folder)):
             return True
         return not self._only_git and (path in self._is_named or is_guarded(path))
 
@@ -378,8 +384,9 @@ class _Settling:
 
     def _is_harmless(self, path: str) -> bool:
         """Is it a repository, or a part of one, that runs nothing?"""
-        if path.rpartition("/")[2] == BARE:
-            folder = path.removesuffix(BARE)
+        above, slash, name = path.rpartition("/")
+        if is_bare(name, folds=self._after.folds):
+            folder = above + slash
             is_elsewhere = exists(self._root / f"{folder}commondir")
             has_own = exists(self._root / f"{folder}config")
             return not is_elsewhere and (not has_own or self._runs_nothing(f"{folder}config"))

@@ -15,10 +15,12 @@ from typing import TypeAlias
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.files.disk_names import folds_case
 from indwell.files.reading import read_bytes
 from indwell.files.system import calls
 from indwell.files.watch.tree import FileStamp, FoundChanges, found_at, names_in
-from indwell.policy.guarded_paths import BARE, GIT_OBEYS
+from indwell.policy.guarded_paths import GIT_OBEYS
+from indwell.policy.guarded_paths import is_bare as is_head
 from indwell.workspace.git.repository import is_bare, places_of
 
 SAMPLE = ".sample"  # git creates such hooks, and runs none
@@ -53,6 +55,7 @@ class GitGuard:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._folds = folds_case(str(root))
         self._known: dict[str, tuple[_State, tuple[str, ...]]] = {}
         self._copies: dict[str, Copy] = {}
 
@@ -62,7 +65,7 @@ class GitGuard:
         Args:
             found: The paths of a scan, from which the repositories are taken.
         """
-        holders = dict.fromkeys(filter(self._holds, map(_above, filter(_is_sign, found))))
+        holders = dict.fromkeys(filter(self._holds, map(_above, filter(self._is_sign, found))))
         self._known = {one: self._known[one] for one in holders if one in self._known}
         return {one: self._of(one) for one in holders}
 
@@ -107,6 +110,10 @@ class GitGuard:
             return Copy(read_bytes(path, (self._root,), KEPT_B), mode, one.stamp)
         return None
 
+    def _is_sign(self, one: FoundChanges) -> bool:
+        name = one.path.rpartition("/")[2]
+        return name == _GIT or is_head(name, folds=self._folds)
+
     def _holds(self, holder: str) -> bool:
         folder = self._root / holder
         return os.path.lexists(folder / _GIT) or is_bare(folder)
@@ -126,7 +133,8 @@ class GitGuard:
         for path in places_of(self._root / holder, self._root).obeyed:
             real = Path(path)
             # Its HEAD names its branch.
-            if real.is_relative_to(self._root) and real != self._root and real.name != BARE:
+            says_branch = is_head(real.name, folds=self._folds)
+            if real.is_relative_to(self._root) and real != self._root and not says_branch:
                 yield real.relative_to(self._root).as_posix()
 
     def _state(self, holder: str, names: Iterable[str]) -> _State:
@@ -141,10 +149,6 @@ class GitGuard:
         for name in names_in(self._root / at):
             if not name.endswith(SAMPLE) and (one := found_at(str(self._root), f"{at}/{name}")):
                 yield one
-
-
-def _is_sign(one: FoundChanges) -> bool:
-    return one.path.rpartition("/")[2] in {_GIT, BARE}
 
 
 def _is_listed(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -12,7 +13,7 @@ import msgspec
 
 from indwell.bounds.aftermath import GuardedLook, settle, without
 from indwell.bounds.git_guarding import GitGuard
-from indwell.files.disk_names import resolved_here
+from indwell.files.disk_names import folds_case, resolved_here
 from indwell.files.quarantine import Quarantine, error_reason, named
 from indwell.files.spelling import quoted
 from indwell.files.system.stub_folders import is_stub
@@ -21,9 +22,9 @@ from indwell.files.watch.installed_repositories import MOST_PATH_B, Installed
 from indwell.files.watch.new_names import MOST_WATCHED, POLL_S, Listener, NewNames
 from indwell.files.watch.tree import MOST_FOLDERS, FoundChanges, Tree, found_at, listings_of
 from indwell.policy.guarded_paths import (
-    BARE,
     INSIDE,
     SHUT,
+    is_bare,
     is_guarded,
     is_minor,
     is_obeyed_by_git,
@@ -82,7 +83,8 @@ class FolderGuard:
         self._most_installed = most_installed
         self._quarantine = quarantine or Quarantine(roots=(root,))
         self._harmless = harmless
-        self._kind = kind_of(deny, edits, harmless)
+        self._folds = folds_case(str(root))
+        self._kind = kind_of(deny, edits, harmless, folds=self._folds)
         self._is_ordinary = ordinary_of(deny, edits)
         self._tree = Tree(
             root,
@@ -91,7 +93,8 @@ class FolderGuard:
             is_ordinary=self._is_ordinary,
             listings=listings_of(root),
         )
-        self._installed = Installed(str(root), is_repository_sign, most_folders=most_installed)
+        is_sign = functools.partial(is_repository_sign, folds=self._folds)
+        self._installed = Installed(str(root), is_sign, most_folders=most_installed)
         self._git = GitGuard(root)
         self._gits: frozenset[str] = frozenset()  # what git obeys, as of the last scan
         # The beginnings of repositories, as of that scan.
@@ -134,7 +137,7 @@ class FolderGuard:
             for path, one in open_ones.items()
             if not (_is_repository(one) or before.is_head(path))
             and one not in hidden
-            and (not only_git or path in before.git or _is_gits(path) or self._is_denied(path))
+            and (not only_git or path in before.git or before.is_git(path) or self._is_denied(path))
         ]
         named = self._tree.other_names(open_ones.values())
         secret = {path for path, one in named.items() if one in hidden}
@@ -229,7 +232,7 @@ class FolderGuard:
         repositories = self._git.names(found.values())
         names = frozenset(name for each in repositories.values() for name in each)
         self._gits = names
-        self._repositories = frozenset(filter(_may_begin_one, found))
+        self._repositories = frozenset(filter(self._may_begin_one, found))
         by_git = {one.path: one for one in self._git.there(names)}
         linked = dict(self._led_to(by_git.values()))
         there = {path: one for path, one in {**odd, **led, **linked}.items() if one is not None}
@@ -248,6 +251,7 @@ class FolderGuard:
             ),
             n_installed=signs.n_folders,
             too_deep=(*look.too_deep, *signs.too_deep),
+            folds=self._folds,
         )
 
     def _led_to(self, found: Iterable[FoundChanges]) -> Iterator[tuple[str, FoundChanges | None]]:
@@ -304,7 +308,7 @@ class FolderGuard:
 
     def _is_heard(self, path: str) -> bool:
         """Does the appearance of this name require a scan?"""
-        if _is_named(self._gits, path):
+        if _is_in(self._gits, path):
             return True
         if all(map(self._is_ordinary, path.split("/"))):
             return False  # most names; a command can create very many
@@ -312,8 +316,11 @@ class FolderGuard:
             return False  # created by us, for this command or another one
         inner = _inside_git(path)
         if inner:
-            return is_obeyed_by_git(inner) or inner.rpartition("/")[2] in _GITS_OWN
-        return is_protected(path) or path.rpartition("/")[2] == BARE or is_posing(path)
+            return is_obeyed_by_git(inner) or inner.rpartition("/")[2].casefold() in _GITS_OWN
+        return is_protected(path) or self._may_begin_one(path) or is_posing(path)
+
+    def _may_begin_one(self, path: str) -> bool:
+        return _is_git(path) or is_bare(path.rpartition("/")[2], folds=self._folds)
 
     def _is_entered(self, path: str) -> bool:
         """Can a protected name appear in a new folder of this path?"""
@@ -412,11 +419,11 @@ def _new_ones(look: GuardedLook, paths: Iterable[str]) -> tuple[str, ...]:
     """Return new paths that are guarded by name alone; new repositories need an examination."""
     new = (one for one in paths if one not in look.found)
     return tuple(
-        one for one in new if (is_protected(one) and not _is_gits(one)) or _is_named(look.git, one)
+        one for one in new if (is_protected(one) and not look.is_git(one)) or _is_in(look.git, one)
     )
 
 
-def _is_named(names: Collection[str], path: str) -> bool:
+def _is_in(names: Collection[str], path: str) -> bool:
     """Is it one of these files, or in one of these folders?"""
     return path in names or path.rpartition("/")[0] in names
 
@@ -431,7 +438,7 @@ def _for_now(look: GuardedLook) -> GuardedLook:
     return msgspec.structs.replace(look, found=found)
 
 
-_GITS_OWN = frozenset({BARE, "git-rebase-todo"})
+_GITS_OWN = frozenset({"head", "git-rebase-todo"})
 _WITH_NAMES = frozenset({"hooks", "info", "rebase-merge"})
 _WITH_GITS = frozenset({"modules", "worktrees"})
 _WITHOUT_NAMES = frozenset({"objects", "refs", "logs"})
@@ -483,17 +490,10 @@ def _gits_folders(look: GuardedLook) -> Iterator[str]:
     """Return git's own folders beneath the root, whatever their names."""
     for path, one in look.found.items():
         folder, _, name = path.rpartition("/")
-        if _is_repository(one) or (name == BARE and f"{folder}/config" in look.git):
+        is_head = is_bare(name, folds=look.folds)
+        if _is_repository(one) or (is_head and f"{folder}/config" in look.git):
             yield path if one.is_folder else folder
-
-
-def _may_begin_one(path: str) -> bool:
-    return _is_git(path) or path.rpartition("/")[2] == BARE
 
 
 def _is_git(path: str) -> bool:
     return path.rpartition("/")[2] == ".git"
-
-
-def _is_gits(path: str) -> bool:
-    return ".git" in path.split("/") or path.rpartition("/")[2] == BARE

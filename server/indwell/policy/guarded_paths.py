@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
-from indwell.files.spelling import HERE, System, folded
+from indwell.files.spelling import HERE, folded
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy import protected_names
 from indwell.policy.paths import (
@@ -55,8 +55,15 @@ INSIDE = "x"
 _SPECIAL = lazy_pattern(r"[*?]+")
 
 
+_FOLDS = HERE != "linux"
+
+
 def kind_of(
-    deny: tuple[str, ...], edits: tuple[str, ...] = (), harmless: tuple[str, ...] = ()
+    deny: tuple[str, ...],
+    edits: tuple[str, ...] = (),
+    harmless: tuple[str, ...] = (),
+    *,
+    folds: bool = _FOLDS,
 ) -> Callable[[str], Kind]:
     """Return a function that tells the kind of a path relative to the workspace's folder.
 
@@ -67,6 +74,7 @@ def kind_of(
         edits: Globs of files that the user's rules let nobody change; a pattern for all in a folder
             includes the folder.
         harmless: Unlisted dot names that the user declares harmless.
+        folds: Whether the disk ignores case, so that git finds ``head`` for ``HEAD``.
     """
     folders = tuple(
         one.removesuffix("**").removesuffix("/") for one in edits if one.endswith("/**")
@@ -79,7 +87,8 @@ def kind_of(
             return "hidden"
         if may_be_denied(path) and listed_matching_glob(path, changing):
             return "denied"
-        is_guarded = is_listed_protected(path) or _is_more_than_listed(path, harmless)
+        is_guarded = is_listed_protected(path) or is_at_root_unknown(path, harmless)
+        is_guarded = is_guarded or is_bare(path.rpartition("/")[2], folds=folds)
         return "protected" if is_guarded else ""
 
     return kind
@@ -147,13 +156,14 @@ def is_guarded(path: str, harmless: tuple[str, ...] = ()) -> bool:
     return is_listed or is_bare(path.rpartition("/")[2])
 
 
-def is_bare(name: str, system: System = HERE) -> bool:
-    """Is it the file that makes a folder a bare repository, by the system's comparison of names?"""
-    return name == BARE or (system != "linux" and name.upper() == BARE)
+def is_bare(name: str, *, folds: bool = _FOLDS) -> bool:
+    """Is it the file that makes a folder a bare repository?
 
-
-def _is_more_than_listed(path: str, harmless: tuple[str, ...]) -> bool:
-    return is_at_root_unknown(path, harmless) or is_bare(path.rpartition("/")[2])
+    Args:
+        name: The file's name.
+        folds: Whether the disk ignores case; disks of Windows and macOS mostly do.
+    """
+    return name == BARE or (folds and name.upper() == BARE)
 
 
 HOLD_PROGRAMS = frozenset([".venv", "venv", ".virtualenv"])
@@ -167,13 +177,13 @@ def is_posing(path: str) -> bool:
     return path.rpartition("/")[2].casefold() in HOLD_PROGRAMS
 
 
-def is_repository_sign(name: str) -> bool:
+def is_repository_sign(name: str, *, folds: bool = _FOLDS) -> bool:
     """Does a file or folder of this name make its folder a repository?
 
     Everybody who opens a file or a shell beneath it obeys its settings, even in a folder of
     installed files.
     """
-    return is_bare(name) or (name[:1] == "." and name.casefold() in _REPOSITORIES)
+    return is_bare(name, folds=folds) or (name[:1] == "." and name.casefold() in _REPOSITORIES)
 
 
 def is_obeyed_by_git(path: str) -> bool:
