@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 
+import msgspec
 import pytest
 
 from indwell.errors import ToolError
@@ -22,19 +23,24 @@ from indwell.files.spelling import (
     slashed,
     slashed_glob,
 )
+from indwell.policy.call_facts import Allow, Ask, CallFacts, Policy
+from indwell.policy.commands.judge import judge
+from indwell.policy.commands.path_rules import Situation
+from indwell.policy.decide import decide
 from indwell.policy.guarded_paths import is_bare, is_repository_sign, kind_of
 from indwell.policy.paths import (
     could_be_beneath,
     is_chat,
     is_inside,
     is_protected,
+    is_short_at_root,
     is_unknown,
     listed_matching_glob,
     loader_of,
     matches_any,
     matching_glob,
 )
-from indwell.policy.rules import covers_files, file_rule
+from indwell.policy.rules import PatternRules, covers_files, file_rule
 from indwell.settings.model import SECRETS
 
 SYSTEMS: tuple[System, ...] = ("linux", "darwin", "win32")
@@ -316,6 +322,33 @@ def test_a_chat_file_is_recognised_in_every_spelling_of_its_name() -> None:
 def test_an_unknown_dot_name_is_recognised_in_every_spelling() -> None:
     names = (".foo", ".FOO::$DATA", ".foo. ", ".gitignore", "foo~1")
     assert [is_unknown(one) for one in names] == [True, True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_short"),
+    [
+        *((one, True) for one in ("ACME~1", "acme~1/config", "ACMELO~1.JSO", "AC7EBA~1", "./X~1")),
+        *((one, False) for one in ("notes~", "src/ACME~1", "a~longer", "~1", "/ACME~1", "acme")),
+    ],
+)
+def test_an_8_3_name_at_the_root_may_mean_an_unknown_dot_name(path: str, *, is_short: bool) -> None:
+    assert is_short_at_root(path) == is_short
+    assert not is_short_at_root(path, ("acme~1", "acmelo~1.jso", "ac7eba~1", "x~1"))
+
+
+def test_a_change_beneath_an_unresolved_8_3_name_asks() -> None:
+    policy = Policy("auto", roots=("C:/work",))
+    asked = CallFacts("write_file", "edit", paths=("ACME~1/config",))
+    assert isinstance(decide(asked, policy), Allow)  # the disk has resolved it, or is no Windows'
+    decision = decide(msgspec.structs.replace(asked, unknown=("ACME~1",)), policy)
+    assert isinstance(decision, Ask)
+    assert "'ACME~1/config' has the form of a short name of Windows" in decision.reason
+    allowing = PatternRules(allow=("cp *",)).for_commands
+    for system, folder in (("win32", "C:/work"), ("linux", "/work")):
+        here = Situation(cwd=folder, roots=(folder,), rules=allowing, system=system)
+        rule = "protected" if system == "win32" else "allow: cp *"
+        assert judge("cp a ACME~1/config", here).rule == rule
+        assert judge("cp a acme/config", here).rule == "allow: cp *"
 
 
 def test_a_bare_repository_is_known_by_its_head_as_the_disk_compares_names() -> None:

@@ -42,8 +42,8 @@ class CallFacts(msgspec.Struct, frozen=True):
             it; ``scripts`` lists them too.
         is_git: Git uses the file to be changed in a bare repository, or would if the folder became
             one.
-        unknown: Unlisted dot names at the root of a repository in the workspace; the file to be
-            changed is one of them or lies beneath one.
+        unknown: Unlisted dot names at the root of a repository in the workspace, and 8.3 names
+            there that could mean one; the file to be changed is one of them or lies beneath one.
         is_private: The workspace is a home folder, and a file lies where programs keep keys.
         batch_files: Words of the command, in lower case, that name batch files on PATH (Windows).
         keeps: For whom the call would remember something beyond the session, such as

@@ -36,6 +36,7 @@ from indwell.policy.paths import (
     is_inside,
     is_program,
     is_protected,
+    is_short_at_root,
     is_unknown,
     loader_of,
     matching_glob,
@@ -54,6 +55,11 @@ _UNKNOWN = (
     "{} begins with a dot and lies at the root of a repository, where tools look for their "
     "settings, and Indwell does not know which tool loads it; if nothing does, add the name to "
     "`harmless_names` of your own settings"
+)
+
+_SHORT = (
+    "{} has the form of a short name of Windows, which may stand for a name that begins with a "
+    "dot, and tools look for their settings there; write the long name"
 )
 
 
@@ -183,6 +189,8 @@ def _why_protected(asked: CallFacts, policy: Policy) -> str:
         return f"{quoted(protected)} configures tools that run on this machine{named}"
     if any(is_unknown(one, policy.harmless) for one in asked.unknown):
         return _UNKNOWN.format(quoted(asked.paths[0]))
+    if any(is_short_at_root(one, policy.harmless) for one in asked.unknown):
+        return _SHORT.format(quoted(asked.paths[0]))
     return f"git runs or obeys {quoted(asked.paths[0])}" if asked.is_git else ""
 
 

@@ -18,6 +18,7 @@ from indwell.files.spelling import (
     exact_parts,
     folded,
     has_more_readings,
+    is_short_name,
     readings,
     slashed,
     stand_ins,
@@ -155,6 +156,17 @@ def is_at_root_unknown(path: str, harmless: tuple[str, ...] = ()) -> bool:
     if path.startswith(("/", "\\")):
         return False
     return is_unknown((*components(path), "")[0], harmless)
+
+
+def is_short_at_root(path: str, harmless: tuple[str, ...] = ()) -> bool:
+    """Is the path an 8.3 name at the root, or inside one, which may mean an unlisted dot name?
+
+    Only for paths of Windows that no disk has resolved; elsewhere ``notes~1`` is a usual name.
+    """
+    if path.startswith(("/", "\\")):
+        return False
+    name = (*components(path), "")[0]
+    return is_short_name(name) and not any(fnmatchcase(name, one) for one in _all_plain(harmless))
 
 
 def is_installed(path: str) -> bool:

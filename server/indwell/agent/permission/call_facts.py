@@ -17,14 +17,14 @@ from indwell.errors import ToolError
 from indwell.files.beneath import locate
 from indwell.files.listing import exists, has_other_names, is_file
 from indwell.files.reading import read_bytes
-from indwell.files.spelling import relative, slashed
+from indwell.files.spelling import HERE, relative, slashed
 from indwell.policy.call_facts import NO_FILE, CallFacts
 from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.decide import judged
 from indwell.policy.file_rules import MOST_SCRIPTS, Bound, bound_files
 from indwell.policy.guarded_paths import BARE, is_obeyed_by_git
-from indwell.policy.paths import is_at_root_unknown
+from indwell.policy.paths import is_at_root_unknown, is_short_at_root
 from indwell.sandbox.environment import program_within
 from indwell.sandbox.starting import batch_files
 from indwell.tools.base import ToolFacts
@@ -162,14 +162,25 @@ def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
 
 
 def _unknown_at_roots(paths: Sequence[Path], roots: Sequence[Path]) -> tuple[str, ...]:
-    """Unknown dot names at the root of a repository that contain these paths."""
+    """Unknown dot names at the root of a repository that contain these paths.
+
+    On Windows also 8.3 names there that the disk does not know: it resolves the others.
+    """
+    short = (
+        path.relative_to(folder).parts[0]
+        for path in (paths if HERE == "win32" else ())
+        for folder in folders_above(path, roots)
+        if (folder in roots or exists(folder / ".git"))
+        and not exists(folder / path.relative_to(folder).parts[0])
+    )
     inner = (
         path.relative_to(folder)
         for path in paths
         for folder in folders_above(path, roots)
         if exists(folder / ".git")
     )
-    return tuple(one.parts[0] for one in inner if is_at_root_unknown(one.as_posix()))
+    found = (one.parts[0] for one in inner if is_at_root_unknown(one.as_posix()))
+    return (*found, *filter(is_short_at_root, short))
 
 
 def _digests(session: Session, files: Bound) -> tuple[tuple[str, str], ...]:

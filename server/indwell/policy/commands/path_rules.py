@@ -28,6 +28,7 @@ from indwell.policy.paths import (
     is_beneath,
     is_inside,
     is_protected,
+    is_short_at_root,
     matches_any,
 )
 from indwell.policy.rules import PatternRules, ShellLanguage, Widening
@@ -272,7 +273,10 @@ class Grounds(msgspec.Struct, frozen=True):
         """Is the path beneath an unlisted dot name at the root of a repository?"""
         found = (relative(path, root, self.system) for root in self.repository_roots)
         beneath = (one for one in found if one not in {None, "."})
-        return any(is_at_root_unknown(one, self.harmless) for one in (plain, *beneath) if one)
+        ways = [one for one in (plain, *beneath) if one]
+        if self.system == "win32" and any(is_short_at_root(one, self.harmless) for one in ways):
+            return True
+        return any(is_at_root_unknown(one, self.harmless) for one in ways)
 
     def is_protected(self, path: str) -> bool:
         """Does a change of the path affect trust or programs that run?"""
