@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from indwell.bounds.command_bounds import home_words, notice_of, state_words
+from indwell.cli.doctor.check import DoctorFinding
 from indwell.cli.doctor.machine import EDITORS
-from indwell.cli.doctor.project import sandbox, trust
+from indwell.cli.doctor.project import sandbox, trust, writers
 from indwell.cli.parser import EDITORS as KNOWN
 from indwell.sandbox.confine.cages import strength_of
 from indwell.sandbox.confine.strength import strength
@@ -17,6 +18,7 @@ from indwell.sandbox.confine.trial import Proof
 from indwell.sandbox.confinement import Level, Strength
 from indwell.sessions.storage.store import folder_name
 from support.editing import Home
+from support.platforms import posix_only
 from support.terminal import indwell
 
 
@@ -79,6 +81,21 @@ def test_an_unknown_folder_is_restricted_and_how_to_trust_it_is_reported(home) -
     assert finding.state == "skipped"
     assert "restricted" in finding.sentence
     assert "indwell trust" in finding.fix
+
+
+@posix_only("modes")
+def test_a_folder_in_which_others_may_write_is_reported(home) -> None:
+    environment = {"INDWELL_STATE": str(home.state)}
+    assert writers(environment, home.folder) == ()
+    home.folder.chmod(0o777)
+    (finding,) = writers(environment, home.folder)
+    assert finding == DoctorFinding(
+        "folder",
+        "warn",
+        f"others can write {str(home.folder)!r}, and so change what Indwell reads, and what your "
+        "tools run, in this folder",
+        f"if others use this machine, run `chmod go-w {home.folder}`",
+    )
 
 
 async def test_rules_and_standing_answers_are_counted_and_a_broken_file_is_reported(home) -> None:

@@ -18,6 +18,7 @@ from indwell.files.system.access import (
     Ace,
     others_among,
     without_default,
+    writers_of,
 )
 from indwell.files.system.held_files import HeldOpen, Holder, held_words, patiently
 from indwell.files.system.windows_facts import (
@@ -133,6 +134,14 @@ def test_inherited_access_entries_of_a_drive_do_not_count_for_a_project() -> Non
     inherited, given = Ace(0, 0x10, FULL, ACCOUNTS), Ace(0, 0, FULL, ACCOUNTS)
     assert without_default([*PRIVATE, inherited]) == list(PRIVATE)
     assert without_default([*PRIVATE, given]) == [*PRIVATE, given]
+
+
+def test_files_of_the_user_count_as_foreign_whoever_may_write_them() -> None:
+    inherited = [*PRIVATE, Ace(0, 0x10, FULL, ACCOUNTS)]
+    assert writers_of(inherited, ME, is_project=True) == ()
+    assert writers_of(inherited, ME, is_project=False) == (ACCOUNTS,)
+    every = [*PRIVATE, Ace(0, 0x10, FULL, EVERYONE)]
+    assert writers_of(every, ME, is_project=True) == (EVERYONE,)
 
 
 def test_a_message_names_the_programs_that_hold_a_file() -> None:

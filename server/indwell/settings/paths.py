@@ -62,7 +62,7 @@ def read_user_file(path: Path) -> str | None:
         raise SettingsError(
             f"{quoted(path)} cannot be read ({error.strerror}); fix that, or move the file away"
         ) from error
-    if why := why_foreign(path):
+    if why := why_foreign(path, is_project=False):
         raise SettingsError(
             f"your settings are not used, as somebody else may have written them: {why}"
         )

@@ -160,6 +160,7 @@ def _checks(
         blocking("own place", lambda: machine.installation(Path.cwd())),
         blocking("sandbox", lambda: project.sandbox(environment, Path.cwd())),
         blocking("trust", lambda: project.trust(environment, Path.cwd())),
+        blocking("folder", lambda: project.writers(environment, Path.cwd())),
         blocking("permissions", lambda: project.permissions(environment, Path.cwd())),
         blocking("skills", lambda: project.skills(environment, Path.cwd())),
         blocking("sub-agents", lambda: project.agents(environment, Path.cwd())),

@@ -11,6 +11,7 @@ from indwell.bounds.folder_trust import FolderTrust
 from indwell.cli.doctor.check import DoctorFinding, Findings
 from indwell.context.untrusted_text import short_line
 from indwell.errors import SettingsError
+from indwell.files.system.access import why_writable
 from indwell.providers.endpoint import State
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.store import folder_name
@@ -50,6 +51,20 @@ def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:
     words = state_words(held, mode=chosen.mode, is_restricted=is_restricted)
     words += home_words(held) + container_words(held, folder)
     return (DoctorFinding("sandbox", state, words, held.reason),)
+
+
+def writers(environment: Mapping[str, str], folder: Path) -> Findings:
+    """May other accounts of this machine write in the current folder?"""
+    del environment
+    try:
+        why, _, fix = why_writable(folder).partition("; ")
+    except OSError:
+        return ()
+    if not why:
+        return ()
+    sentence = f"{why}, and so change what Indwell reads, and what your tools run, in this folder"
+    fix = f"if others use this machine, {fix}" if fix.startswith("run ") else fix
+    return (DoctorFinding("folder", "warn", sentence, fix),)
 
 
 def trust(environment: Mapping[str, str], folder: Path) -> Findings:

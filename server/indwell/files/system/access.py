@@ -72,14 +72,28 @@ def without_default(aces: Sequence[Ace] | None) -> Sequence[Ace] | None:
     return [one for one in aces if not (one.sid == _AUTHENTICATED and one.flags & _INHERITED)]
 
 
-def why_foreign(path: Path) -> str:
+def writers_of(aces: Sequence[Ace] | None, user: str, *, is_project: bool) -> tuple[str, ...]:
+    """Return who else may write; in a project without what it inherits from its drive.
+
+    A project's files count by their content, to which trust is bound. Files of our own and of the
+    user widen what is allowed, so every account that may write them counts.
+    """
+    return others_among(without_default(aces) if is_project else aces, user, WRITE)
+
+
+def why_foreign(path: Path, *, is_project: bool = True) -> str:
     """Explain who else may have written or replaced a file; empty if nobody could.
 
     Links are followed; the target and its folder count.
+
+    Args:
+        path: The file.
+        is_project: Whether it belongs to a project, and not to the user; see ``writers_of``.
     """
+    why = why_planted if is_project else why_writable
     try:
         real = path.resolve(strict=True)
-        return why_planted(real) or why_planted(real.parent)
+        return why(real) or why(real.parent)
     except OSError as error:
         return f"{quoted(path)} cannot be looked at ({error.strerror})"
 
@@ -93,7 +107,7 @@ if sys.platform == "win32":
         Raises:
             OSError: Its access list cannot be read.
         """
-        return _why_writable(path, *_list_of(path))
+        return _why_writable(path, is_project=False)
 
     def why_planted(path: Path) -> str:
         """Explain who else may write to a project's file or folder; empty if nobody may.
@@ -101,14 +115,14 @@ if sys.platform == "win32":
         Windows lets every account with a password write to new folders outside the user's own. What
         a folder inherits so says nothing of the project, whose trust depends on its content.
         """
-        owner, aces = _list_of(path)
-        return _why_writable(path, owner, without_default(aces))
+        return _why_writable(path, is_project=True)
 
-    def _why_writable(path: Path, owner: str, aces: Sequence[Ace] | None) -> str:
+    def _why_writable(path: Path, *, is_project: bool) -> str:
+        owner, aces = _list_of(path)
         user = windows.user_sid()
         if owner != user and owner not in _TRUSTED:
             return f"{quoted(path)} belongs to another user ({_names((owner,))})"
-        others = others_among(aces, user, WRITE)
+        others = writers_of(aces, user, is_project=is_project)
         if not others:
             return ""
         return f"{_names(others)} can write {quoted(path)}; run `{how_to_close(path)}`"

@@ -173,7 +173,8 @@ class SkillFolders:
         if not _text_file(folder).exists():
             return None
         real = self._real(folder, origin, root)
-        if origin != "indwell" and (why := why_foreign(_text_file(real))):
+        is_project = origin == "workspace"
+        if origin != "indwell" and (why := why_foreign(_text_file(real), is_project=is_project)):
             raise ToolError(why)
         if origin == "workspace" and root is not None:
             data = self._trusted(_text_file(folder), root)
