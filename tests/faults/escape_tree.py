@@ -14,16 +14,17 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 
 from indwell.sandbox import run_program, spawn
-from indwell.sandbox.confine.landlock import HeldProcess, start_held
+from indwell.sandbox.confine.landlock import start_held
 from indwell.sandbox.confinement import Confinement
 
 SLEEP = "/bin/sleep"
@@ -90,10 +91,7 @@ async def cancelled_in_a_sandbox(folder: Path, number: int) -> Round:
 async def cancelled_by_landlock(folder: Path, number: int) -> Round:
     """A tree that is held where bubblewrap is missing."""
 
-    async def start(argv: Sequence[str], **more: Any) -> HeldProcess:
-        bounds = Confinement((str(folder),))
-        return await start_held(argv, confinement=bounds, scratch=folder, **more)
-
+    start = partial(start_held, confinement=Confinement((str(folder),)), scratch=folder)
     words = ["bash", "-c", tree(number)]
     task = asyncio.create_task(run_program(words, cwd=folder, timeout_s=60, start=start))
     await grown(number)

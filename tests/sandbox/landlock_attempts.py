@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 
 from indwell.sandbox.confine.landlock import start_held
 from indwell.sandbox.confinement import Confinement
+from indwell.sandbox.starting import Launch
 
 SECRET = "canary-4711"  # noqa: S105 - one to look for
 
@@ -211,17 +212,15 @@ class World:
             )
             return done.returncode, done.stdout.decode("utf-8", "replace")
         reading, writing = os.pipe()
-        held = await start_held(
+        launch = Launch(
             ["bash", "-c", self.words(text)],
-            cwd=self.work,
-            env={"PATH": os.defpath, "HOME": str(self.home)},
+            self.work,
+            {"PATH": os.defpath, "HOME": str(self.home)},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=writing,
             stderr=writing,
-            pass_fds=(),
-            confinement=confinement,
-            scratch=self.scratch,
         )
+        held = await start_held(launch, confinement=confinement, scratch=self.scratch)
         os.close(writing)
         with os.fdopen(reading, "rb") as output:
             said = await asyncio.to_thread(output.read)

@@ -21,6 +21,7 @@ from indwell.sandbox import run_program
 from indwell.sandbox.confine import landlock
 from indwell.sandbox.confine.landlock import LIMITS, READ_FILE, WRITE_FILE, rules_of, start_held
 from indwell.sandbox.confinement import Confinement
+from indwell.sandbox.starting import Launch
 from support.landlock import needs_landlock
 
 ATTEMPTS = Path(__file__).with_name("landlock_attempts.py")
@@ -70,9 +71,10 @@ def test_sbx_23_what_landlock_cannot_hold_is_reported() -> None:
 async def test_a_program_that_cannot_be_started_is_the_models_to_know(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="could not be started"):
         await start_held(
-            ["/nonexistent"], cwd=tmp_path, env={}, stdin=0, stdout=2, stderr=2, pass_fds=(),
-            confinement=Confinement((str(tmp_path),)), scratch=tmp_path,
-        )  # fmt: skip
+            Launch(["/nonexistent"], tmp_path, {}, stdin=0, stdout=2, stderr=2),
+            confinement=Confinement((str(tmp_path),)),
+            scratch=tmp_path,
+        )
 
 
 @needs_landlock

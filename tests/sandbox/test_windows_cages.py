@@ -41,6 +41,7 @@ from indwell.sandbox.confine.trial import (
     shell_script,
 )
 from indwell.sandbox.confinement import Confinement
+from indwell.sandbox.starting import Launch
 
 ALL = frozenset(ALL_HELD)
 FREE = Effects(started=True, is_usable=True, done=ALL)
@@ -173,19 +174,10 @@ def test_a_system_without_tokens_confines_nothing_by_them() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there it starts")
 async def test_nothing_starts_unconfined_where_a_token_was_wanted(tmp_path: Path) -> None:
+    launch = Launch(["/bin/true"], tmp_path, {}, stdin=0, stdout=1, stderr=2)
     for cage in get_args(Cage):
         with pytest.raises(ToolError, match="only Windows has restricted tokens"):
-            await start_caged(
-                ["/bin/true"],
-                cwd=tmp_path,
-                env={},
-                stdin=0,
-                stdout=1,
-                stderr=2,
-                pass_fds=(),
-                cage=cage,
-                scratch=tmp_path,
-            )
+            await start_caged(launch, cage=cage, scratch=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ from indwell.sandbox.leftovers import (
 )
 from indwell.sandbox.leftovers.processes import MARK
 from indwell.sandbox.limits import CommandLimits, LimitWatch, limit_run
-from indwell.sandbox.starting import Starter, start_plainly
+from indwell.sandbox.starting import Launch, Starter, start_plainly
 
 
 class Pool:
@@ -152,16 +152,16 @@ async def run_program(
     ):
         began = time.monotonic()
         limit_run(run, limits, timeout_s)
-        starting = (start or start_plainly)(
+        launch = Launch(
             argv,
-            cwd=cwd,
-            env=clean_environment(os.environ, {**(env or {}), MARK: run.mark}),
+            cwd,
+            clean_environment(os.environ, {**(env or {}), MARK: run.mark}),
             stdin=source.number,
             stdout=out.number,
             stderr=out.number if merge_errors else err.number,
             pass_fds=tuple(pass_fds),
         )
-        process, is_cancelled = await _in_peace(starting)
+        process, is_cancelled = await _in_peace((start or start_plainly)(launch))
         adopt(process.pid, run, has_ui=has_ui)
         guard.watch(run.mark, process.pid)
         if pause:

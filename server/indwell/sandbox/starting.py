@@ -12,9 +12,9 @@ import errno
 import subprocess
 import sys
 import threading
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path, PureWindowsPath
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from indwell.errors import ToolError
 from indwell.files.spelling import quoted
@@ -32,24 +32,35 @@ class StartedProgram(Protocol):
         """Wait for its end; returns its exit code, negative for a signal."""
 
 
-class Starter(Protocol):
-    """Starts a program; ``start_plainly`` is one implementation.
+class Launch(NamedTuple):
+    """A program to start.
 
-    On Windows the program is suspended, and ``leftovers.adopt`` lets it run.
+    Attributes:
+        argv: The program and its arguments.
+        cwd: Its working directory.
+        env: Its complete environment.
+        stdin: A descriptor for its input, or ``DEVNULL``.
+        stdout: A descriptor for its output.
+        stderr: A descriptor for its errors, which may be the same.
+        pass_fds: Further descriptors, under the same numbers; Windows passes none.
     """
 
-    def __call__(
-        self,
-        argv: Sequence[str],
-        *,
-        cwd: Path,
-        env: Mapping[str, str],
-        stdin: int,
-        stdout: int,
-        stderr: int,
-        pass_fds: tuple[int, ...],
-    ) -> Coroutine[None, None, StartedProgram]:
-        """Start it."""
+    argv: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+    stdin: int
+    stdout: int
+    stderr: int
+    pass_fds: tuple[int, ...] = ()
+
+    def failed(self, error: OSError | ValueError) -> ToolError:
+        """The error for a program that did not start."""
+        reason = error.strerror if isinstance(error, OSError) else error
+        return ToolError(f"{self.argv[0]!r} could not be started in {quoted(self.cwd)}: {reason}")
+
+
+Starter: TypeAlias = Callable[[Launch], Coroutine[None, None, StartedProgram]]
+"""Starts a program. On Windows the program is suspended, and ``leftovers.adopt`` lets it run."""
 
 
 if sys.platform == "win32":
@@ -99,29 +110,20 @@ if sys.platform == "win32":
             if any(is_batch_file(program_in(word, path) or "") for path in paths)
         )
 
-    async def start_plainly(
-        argv: Sequence[str],
-        *,
-        cwd: Path,
-        env: Mapping[str, str],
-        stdin: int,
-        stdout: int,
-        stderr: int,
-        pass_fds: tuple[int, ...],
-    ) -> StartedProgram:
+    async def start_plainly(launch: Launch) -> StartedProgram:
         """Start a program, suspended, in a process group and a hidden console of its own.
 
         Raises:
             ToolError: The program or ``cwd`` cannot be used.
         """
-        assert not pass_fds, "Windows passes no descriptors under their numbers"
+        assert not launch.pass_fds, "Windows passes no descriptors under their numbers"
 
         def start() -> subprocess.Popen[bytes]:
             shell = str(Path(win32api.GetSystemDirectory()) / "cmd.exe")
-            program, *words = argv
+            program, *words = launch.argv
             # Windows would look in the current folder first, which is a folder of the workspace.
             if not Path(program).is_absolute():
-                program = program_in(program, env.get("PATH", "")) or program
+                program = program_in(program, launch.env.get("PATH", "")) or program
             if not Path(program).is_absolute():
                 raise FileNotFoundError(errno.ENOENT, "it was not found on PATH")
             is_batch = is_batch_file(program)
@@ -129,18 +131,18 @@ if sys.platform == "win32":
             return subprocess.Popen(  # noqa: S603 - it is judged, asked for and held
                 batch_command_line(words, shell) if is_batch else words,
                 executable=shell if is_batch else program,
-                cwd=str(cwd),
-                env={**env},
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
+                cwd=str(launch.cwd),
+                env={**launch.env},
+                stdin=launch.stdin,
+                stdout=launch.stdout,
+                stderr=launch.stderr,
                 creationflags=HIDDEN | _CREATE_SUSPENDED,
             )
 
         try:
             return _Started(await asyncio.to_thread(start))
         except (OSError, ValueError) as error:  # ValueError: a NUL byte, or a batch file's argument
-            raise _not_started(argv, cwd, error) from error
+            raise launch.failed(error) from error
 
 else:
     HIDDEN = 0
@@ -150,16 +152,7 @@ else:
         del words, never_in
         return ()
 
-    async def start_plainly(
-        argv: Sequence[str],
-        *,
-        cwd: Path,
-        env: Mapping[str, str],
-        stdin: int,
-        stdout: int,
-        stderr: int,
-        pass_fds: tuple[int, ...],
-    ) -> StartedProgram:
+    async def start_plainly(launch: Launch) -> StartedProgram:
         """Start a program in a session of its own.
 
         Raises:
@@ -167,17 +160,17 @@ else:
         """
         try:
             return await asyncio.create_subprocess_exec(
-                *map(raw, argv),
-                cwd=raw(str(cwd)),
-                env={raw(name): raw(value) for name, value in env.items()},
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                pass_fds=pass_fds,
+                *map(raw, launch.argv),
+                cwd=raw(str(launch.cwd)),
+                env={raw(name): raw(value) for name, value in launch.env.items()},
+                stdin=launch.stdin,
+                stdout=launch.stdout,
+                stderr=launch.stderr,
+                pass_fds=launch.pass_fds,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:  # ValueError: a NUL byte or a lone surrogate
-            raise _not_started(argv, cwd, error) from error
+            raise launch.failed(error) from error
 
 
 async def start_conversation(
@@ -200,12 +193,8 @@ async def start_conversation(
             creationflags=HIDDEN,
         )
     except (OSError, ValueError) as error:
-        raise _not_started(argv, cwd, error) from error
-
-
-def _not_started(argv: Sequence[str], cwd: Path, error: OSError | ValueError) -> ToolError:
-    reason = error.strerror if isinstance(error, OSError) else error
-    return ToolError(f"{argv[0]!r} could not be started in {quoted(cwd)}: {reason}")
+        pipe = asyncio.subprocess.PIPE
+        raise Launch(argv, cwd, env, pipe, pipe, stderr).failed(error) from error
 
 
 _PLAIN = frozenset(r"#$*+-./:?@\_")  # with letters and digits: need no quotes in a batch file

@@ -24,7 +24,7 @@ import stat
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -36,6 +36,7 @@ from indwell.files.beneath import Child, children, handle
 from indwell.sandbox.confine.seccomp import filter_of, has_filter
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.environment import raw
+from indwell.sandbox.starting import Launch
 
 NEEDED_ABI = 6
 """Linux 6.12: before it, a command could kill our processes and reach abstract sockets."""
@@ -299,28 +300,11 @@ class HeldProcess:
         return self._process.wait()
 
 
-async def start_held(
-    argv: Sequence[str],
-    *,
-    cwd: Path,
-    env: Mapping[str, str],
-    stdin: int,
-    stdout: int,
-    stderr: int,
-    pass_fds: tuple[int, ...],
-    confinement: Confinement,
-    scratch: Path,
-) -> HeldProcess:
+async def start_held(launch: Launch, *, confinement: Confinement, scratch: Path) -> HeldProcess:
     """Start a program in its own session, within ``confinement``.
 
     Args:
-        argv: The program and its arguments.
-        cwd: Its working directory.
-        env: Its complete environment; ``TMPDIR`` is set here.
-        stdin: A descriptor for its input, or ``DEVNULL``.
-        stdout: A descriptor for its output.
-        stderr: A descriptor for its errors, which may be the same.
-        pass_fds: Further descriptors, under the same numbers.
+        launch: The program; ``TMPDIR`` is set here.
         confinement: Its bounds. Hosts and sockets are ignored: without namespaces any socket would
             reach the network, so there are none.
         scratch: A folder for its temporary files, resolved.
@@ -328,17 +312,18 @@ async def start_held(
     Raises:
         ToolError: The program or ``cwd`` cannot be used, or the kernel refuses to confine it.
     """
+    environment = {**launch.env, "TMPDIR": str(scratch)}
 
     def start() -> subprocess.Popen[bytes]:
         _enter(rules_of(confinement, str(scratch), children), filter_of(confinement, inet=False))
         return subprocess.Popen(  # noqa: S603 - it is judged, asked for and held
-            [*map(raw, argv)],
-            cwd=raw(str(cwd)),
-            env={raw(name): raw(value) for name, value in {**env, "TMPDIR": str(scratch)}.items()},
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            pass_fds=pass_fds,
+            [*map(raw, launch.argv)],
+            cwd=raw(str(launch.cwd)),
+            env={raw(name): raw(value) for name, value in environment.items()},
+            stdin=launch.stdin,
+            stdout=launch.stdout,
+            stderr=launch.stderr,
+            pass_fds=launch.pass_fds,
             start_new_session=True,
         )
 
@@ -347,10 +332,7 @@ async def start_held(
         try:
             return HeldProcess(await asyncio.get_running_loop().run_in_executor(alone, start))
         except (OSError, ValueError) as error:  # ValueError: a NUL byte or a lone surrogate
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise ToolError(
-                f"{argv[0]!r} could not be started in {str(cwd)!r}: {reason}"
-            ) from error
+            raise launch.failed(error) from error
 
 
 def _enter(rules: Sequence[Rule], filter_: bytes) -> None:

@@ -18,6 +18,7 @@ from indwell.errors import ToolError
 from indwell.sandbox.confine.cages import CAGES, NEEDED, Cage, strength_of
 from indwell.sandbox.confine.trial import Proof
 from indwell.sandbox.confinement import Strength
+from indwell.sandbox.starting import Launch
 
 if sys.platform == "win32":
     import asyncio
@@ -103,45 +104,28 @@ if sys.platform == "win32":
         text = api.ConvertSidToStringSid
         return tuple(Ace(row[0][0], row[0][1], row[1], text(row[-1])) for row in rows)
 
-    async def start_caged(  # the parameters of a ``Starter``, and two more
-        argv: Sequence[str],
-        *,
-        cwd: Path,
-        env: Mapping[str, str],
-        stdin: int,
-        stdout: int,
-        stderr: int,
-        pass_fds: tuple[int, ...],
-        cage: Cage,
-        scratch: Path,
-    ) -> CagedProcess:
+    async def start_caged(launch: Launch, *, cage: Cage, scratch: Path) -> CagedProcess:
         """Start a program suspended, so that the caller can put it into a job first.
 
         Args:
-            argv: The program and its arguments; its path is absolute.
-            cwd: Its working directory.
-            env: Its complete environment; ``TEMP`` and ``TMP`` are set here.
-            stdin: A descriptor for its input, or ``DEVNULL``.
-            stdout: A descriptor for its output.
-            stderr: A descriptor for its errors, which may be the same.
-            pass_fds: Not possible on Windows; has to be empty.
+            launch: The program; its path is absolute, and ``TEMP`` and ``TMP`` are set here.
             cage: The checks that apply to it.
             scratch: An empty folder of ours for its temporary files.
 
         Raises:
             ToolError: It cannot be started like this.
         """
-        assert not pass_fds
-        assert Path(argv[0]).is_absolute(), "else it would come from the working folder"
+        assert not launch.pass_fds
+        assert Path(launch.argv[0]).is_absolute(), "else it would come from the working folder"
         temporary = {"TEMP": str(scratch), "TMP": str(scratch)}
         try:
             await asyncio.to_thread(_open_scratch, scratch, cage)
-            with standard_handles(stdin, stdout, stderr) as handles:
-                return _start(argv, cwd, {**env, **temporary}, handles, cage)
+            with standard_handles(launch.stdin, launch.stdout, launch.stderr) as handles:
+                return _start(launch.argv, launch.cwd, {**launch.env, **temporary}, handles, cage)
         except (OSError, ValueError, pywintypes.error) as error:
             reason = getattr(error, "strerror", None) or error
             raise ToolError(
-                f"{argv[0]!r} could not be started without the right to write: {reason}"
+                f"{launch.argv[0]!r} could not be started without the right to write: {reason}"
             ) from error
 
     def _tried(cage: Cage, free: Effects, greeting: tuple[str, ...]) -> Proof:
@@ -327,6 +311,7 @@ else:
         del greeting
         return strength_of(())
 
-    async def start_caged(argv: Sequence[str], **_others: object) -> NoReturn:
+    async def start_caged(launch: Launch, *, cage: Cage, scratch: Path) -> NoReturn:
         """Refuse, as only Windows has such tokens."""
-        raise ToolError(f"{argv[0]!r} was not run: only Windows has restricted tokens")
+        del cage, scratch
+        raise ToolError(f"{launch.argv[0]!r} was not run: only Windows has restricted tokens")
