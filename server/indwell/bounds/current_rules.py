@@ -137,6 +137,7 @@ class CurrentRules:
             repository_roots=tuple(map(slashed, trust.repository_roots)),
             in_git=self._git.in_git,
             git_unchecked=self._git.unchecked,
+            web_hosts=settings.web_hosts,
         )
         return policy_under(policy, now.strength)
 

@@ -18,6 +18,7 @@ from indwell.policy.call_facts import Ask, CallFacts
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.paths import is_program, is_protected
 from indwell.policy.rules import NOTHING_MORE
+from indwell.policy.web_address import web_address
 from indwell.secrets import kinds_in
 from indwell.workspace.comparing.diff import DiffHunk
 
@@ -154,6 +155,10 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
     if asked.keeps:
         title, detail = f"Remember this {one_line(asked.keeps)}?", folded(visible(preview))
         return Question(identifier, title, detail, reason, rule, uncovered=uncovered, keeps=True)
+    if asked.address:
+        title = f"Fetch a page from {one_line(web_address(asked.address).place.host)}?"
+        detail = folded(visible(asked.address))
+        return Question(identifier, title, detail, reason, rule, uncovered=uncovered)
     if asked.effect != "run":
         verb = "Read" if asked.effect == "read" else "Change"
         paths = tuple(dict.fromkeys(asked.paths))

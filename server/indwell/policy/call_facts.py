@@ -15,6 +15,7 @@ from indwell.policy.rules import (
     ShellLanguage,
     Widening,
 )
+from indwell.policy.web_address import web_address
 from indwell.settings.model import Mode
 
 Effect: TypeAlias = Literal["read", "edit", "run"]
@@ -45,6 +46,7 @@ class CallFacts(msgspec.Struct, frozen=True):
         unknown: Unlisted dot names at the root of a repository in the workspace, and 8.3 names
             there that could mean one; the file to be changed is one of them or lies beneath one.
         is_private: The workspace is a home folder, and a file lies where programs keep keys.
+        address: The web page that the call fetches; empty if it fetches none.
         batch_files: Words of the command, in lower case, that name batch files on PATH (Windows).
         keeps: For whom the call would remember something beyond the session, such as
             ``for you``; empty if it remembers nothing.
@@ -70,6 +72,7 @@ class CallFacts(msgspec.Struct, frozen=True):
     unknown: tuple[str, ...] = ()
     is_private: bool = False
     batch_files: tuple[str, ...] = ()
+    address: str = ""
 
 
 class Allow(msgspec.Struct, frozen=True):
@@ -142,6 +145,7 @@ class Policy(msgspec.Struct, frozen=True):
         repository_roots: Absolute root folders of the workspace's repositories, where tools also
             look for settings.
         language: The language of command texts.
+        web_hosts: Hosts whose pages the user lets the agent fetch without a question.
     """
 
     mode: Mode
@@ -164,6 +168,7 @@ class Policy(msgspec.Struct, frozen=True):
     harmless: tuple[str, ...] = ()
     repository_roots: tuple[str, ...] = ()
     language: ShellLanguage = "bash"
+    web_hosts: tuple[str, ...] = ()
 
 
 BY_ANSWER = "your answer: "  # prefix of ``by`` if a standing approval decided
@@ -184,6 +189,8 @@ def rule_of(asked: CallFacts, *, confined: bool = False, widening: Widening = NO
         how += [f" {widening.words}"] if widening.words else []
         how += [f", {quote(name)} as of {digest[:_SHOWN]}" for name, digest in asked.scripts]
         return f"{asked.tool} in {quote(asked.cwd or '.')}{''.join(how)}: {asked.command}"
+    if asked.address:
+        return f"{asked.tool}: {web_address(asked.address).origin}"
     return f"{asked.tool}: {', '.join(quote(path) for path in sorted(set(asked.paths)))}"
 
 

@@ -50,6 +50,8 @@ from indwell.policy.rules import (
     own_globs,
     tool_rule,
 )
+from indwell.policy.web_address import is_named, web_address
+from indwell.secrets import kinds_in
 
 _UNKNOWN = (
     "{} begins with a dot and lies at the root of a repository, where tools look for their "
@@ -124,6 +126,8 @@ def _asked_by_name(decision: Decision, rule: str) -> Decision:
 
 
 def _by_effect(asked: CallFacts, policy: Policy) -> Decision:
+    if asked.address:
+        return _decide_fetch(asked, policy)
     match asked.effect:
         case "read":
             return _decide_read(asked, policy)
@@ -131,6 +135,21 @@ def _by_effect(asked: CallFacts, policy: Policy) -> Decision:
             return _decide_edit(asked, policy)
         case "run":
             return decide_command(asked, policy)
+
+
+def _decide_fetch(asked: CallFacts, policy: Policy) -> Decision:
+    """Decide on the fetch of a web page; its address can carry data to the host."""
+    address, rule = web_address(asked.address), rule_of(asked)
+    if kinds_in(asked.address):
+        return Ask("the address would send a secret to that host", rule="", by="secret")
+    if is_named(address, policy.web_hosts):
+        return Allow(by=f"web_hosts: {address.place.host}")
+    if rule in policy.granted:
+        return Allow(by=f"{BY_ANSWER}{rule}")
+    reason = "it fetches a web page; the address itself can carry data to that host"
+    if address.is_near:
+        reason = "it reads from this machine or from your network"
+    return Ask(reason, rule, by="web")
 
 
 def _decide_read(asked: CallFacts, policy: Policy) -> Decision:

@@ -37,39 +37,15 @@ _DATA = (
 """Endings of data files: ``credentials.py`` is source text, which git should see."""
 
 SECRETS = (
-    ".env",
-    ".env.*",
-    "!.env.example",
-    "!.env.sample",
-    "!.env.template",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.keystore",
-    "id_rsa*",
-    "id_ed25519*",
-    "id_ecdsa*",
-    "id_dsa*",
-    "*.env",
-    ".envrc",
-    ".netrc",
-    ".pgpass",
-    ".htpasswd",
-    ".git-credentials",
-    ".npmrc",
-    ".pypirc",
+    *(".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template"),
+    *("*.pem", "*.key", "*.p12", "*.pfx", "*.keystore"),
+    *("id_rsa*", "id_ed25519*", "id_ecdsa*", "id_dsa*"),
+    *("*.env", ".envrc", ".netrc", ".pgpass", ".htpasswd", ".git-credentials", ".npmrc", ".pypirc"),
     "credentials",
     *(f"credentials*.{ending}" for ending in _DATA),
     *(f"secrets.*{ending}" for ending in _DATA),  # `secrets.json`, `secrets.prod.json`
-    "*.jks",
-    "*.tfstate",
-    "*.tfvars",
-    ".docker/config.json",
-    ".kube/config",
-    ".aws/**",
-    ".ssh/**",
-    ".gnupg/**",
+    *("*.jks", "*.tfstate", "*.tfvars", ".docker/config.json", ".kube/config"),
+    *(".aws/**", ".ssh/**", ".gnupg/**"),
     *("*.kdbx", "*.kwl", "keyring_pass.cfg", ".vault-token", ".databrickscfg", ".authinfo*"),
 )
 """Globs of files that usually hold keys; ``!`` excludes templates without keys."""
@@ -406,6 +382,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     instructions: Annotated[
         str, Meta(description="Your instructions to the model, for every session")
     ] = ""
+    web_fetch: Annotated[
+        bool,
+        Meta(
+            description="Give the model the tool `web_fetch`, which reads a web page; Indwell asks "
+            "about each page of a host that `web_hosts` does not name; [more](web.md)"
+        ),
+    ] = False
+    web_hosts: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Hosts whose pages need no question, such as `docs.python.org`, "
+            "`*.readthedocs.io` or `localhost:8000`"
+        ),
+    ] = ()
     instruction_files: Annotated[
         tuple[InstructionKind, ...],
         Meta(

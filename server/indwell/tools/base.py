@@ -57,6 +57,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
         keeps: For whom it would keep something beyond the session; empty if it keeps nothing.
         asks: Whether it asks the user something itself, so that no other call runs beside it.
         background: Whether its command runs on after the call has ended.
+        address: The web page that it fetches; empty if it fetches none.
     """
 
     tool: str
@@ -71,6 +72,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
     keeps: str = ""
     asks: bool = False
     background: bool = False
+    address: str = ""
 
 
 class Picture(msgspec.Struct, frozen=True):

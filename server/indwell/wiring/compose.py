@@ -265,6 +265,7 @@ def make_session(
         checks_of(workspace, settings, trust),
         Navigator((servers, SyntaxTrees())),
         servers,
+        settings,
         bounds.close,
     )
     boards, features = boards_and_features(given)

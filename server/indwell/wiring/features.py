@@ -31,7 +31,8 @@ from indwell.agent.features.todo import TodoList
 from indwell.messages import ToolUse
 from indwell.navigation.navigator import Navigator
 from indwell.navigation.user_servers import UserServers
-from indwell.settings.model import Mode
+from indwell.policy.web_address import WebAddress
+from indwell.settings.model import Mode, Settings
 from indwell.tools.base import NOWHERE, Background, Call, Outcome, Tool, ToolTable
 from indwell.tools.commands.bash import Shell, make_bash
 from indwell.tools.editing.edit import make_edit_file
@@ -40,6 +41,7 @@ from indwell.tools.navigation.navigate import make_navigate
 from indwell.tools.read import make_read_file
 from indwell.tools.searching.glob import make_glob
 from indwell.tools.searching.grep import make_grep
+from indwell.tools.web import Fetched, make_web_fetch
 from indwell.wiring.memory_and_questions import Companion
 
 ORDER = (
@@ -80,6 +82,7 @@ class FeatureInputs(NamedTuple):
         checks: The known problems of files, and the commands that check them.
         navigator: Answers questions about code.
         servers: The language servers that the navigator asks.
+        settings: Returns the settings in force.
         let_go: Stops watching the workspace when the session ends; blocks for a moment.
     """
 
@@ -93,6 +96,7 @@ class FeatureInputs(NamedTuple):
     checks: SessionChecks
     navigator: Navigator
     servers: UserServers
+    settings: Callable[[], Settings]
     let_go: Callable[[], None]
 
 
@@ -118,6 +122,7 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
             checks_feature(given.checks),
             navigation_feature(given.navigator, given.servers),
             ReviewNews().feature(),
+            web_feature(given.settings),
         )
     )
     return Boards(CompactionWish(), background), features
@@ -142,6 +147,18 @@ def navigation_feature(navigator: Navigator, servers: UserServers) -> Feature[Se
         after_tool=note_edits,
         close=servers.close,
     )
+
+
+def web_feature(settings: Callable[[], Settings]) -> Feature[Session]:
+    """Return the feature with the tool for web pages; without the setting there is no tool."""
+
+    async def fetch(address: WebAddress, *, is_named: bool) -> Fetched:
+        from indwell.providers.http.web_pages import WebPages  # only who fetches needs it
+
+        return await WebPages().fetch(address, is_named=is_named)
+
+    tools = (make_web_fetch(fetch, lambda: settings().web_hosts),)
+    return Feature(name="web", late_tools=lambda: tools if settings().web_fetch else ())
 
 
 def _object(*required: str, **optional: str) -> Mapping[str, Any]:

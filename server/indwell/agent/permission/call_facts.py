@@ -68,6 +68,7 @@ async def call_facts(session: Session, rules: Rules, arguments: str, facts: Tool
         is_private=any(map(rules.is_private, resolved)),
         keeps=facts.keeps,
         background=facts.background,
+        address=facts.address,
     )
 
 
