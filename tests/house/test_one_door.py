@@ -24,6 +24,7 @@ DOORS = {
         "providers/http/http_client.py",
         "providers/http/faults.py",
         "providers/http/guard.py",
+        "providers/http/web_pages.py",
         "lsp/wire/tcp.py",
         "providers/http/http_client.py",
         "mcp/http.py",

@@ -24,6 +24,7 @@ const LOOKS: Readonly<Record<string, ToolLook>> = {
   commands: { verb: "Look at the commands", icon: "server-process" },
   remember: { verb: "Remember", icon: "bookmark" },
   navigate: { verb: "Look up", icon: "references" },
+  web_fetch: { verb: "Fetch", icon: "globe" },
 };
 
 /** The look of a tool by its name; one that is not known is called by its name. */

@@ -35,6 +35,7 @@ _VERBS = {
     "ask_user": "Ask",
     "remember": "Remember",
     "navigate": "Look up",
+    "web_fetch": "Fetch",
 }
 
 

@@ -160,6 +160,7 @@ _VERBS = {
     "remember": "proposing to remember",
     "plan": "proposing a plan",
     "navigate": "looking up",
+    "web_fetch": "fetching",
 }
 
 
