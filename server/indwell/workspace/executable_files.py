@@ -246,6 +246,8 @@ def _is_own_tree(line: str, repository: Repository, one: ConfigFile) -> bool:
     key, _, value = line.partition(" = ")
     if key != "core.worktree" or "\0" in value:
         return False
+    if leads_abroad(one.real.parent / value, (repository.holder,)):
+        return False
     return os.path.realpath(one.real.parent / value) == os.path.realpath(repository.holder)
 
 

@@ -232,6 +232,8 @@ def _loose_faults(paths: Sequence[str], until: float) -> list[Fault]:
 def _why_not(path: str, name: str, until: float) -> str:
     """Say why a loose object does not match its name; empty if it does."""
     inflate, digest = zlib.decompressobj(), _digest(name)
+    if leads_abroad(path, (Path(path).parent,)):
+        return "it leads to a network share"
     real = Path(os.path.realpath(path))
     if not os.path.lexists(real):
         return ""
@@ -276,6 +278,8 @@ def _stores(folders: Sequence[Path], roots: Sequence[Path]) -> list[str]:
 
 
 def _redirects(path: str) -> Iterator[str]:
+    if leads_abroad(path, (Path(path).parent,)):
+        raise UnreadableStore(f"{path} leads to a network share")
     real = Path(os.path.realpath(path))
     if not os.path.lexists(real):
         return

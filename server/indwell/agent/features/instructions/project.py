@@ -15,6 +15,7 @@ from indwell.agent.features.instructions.feature import NOTHING, FoundInstructio
 from indwell.bounds.rules import Trust
 from indwell.bounds.secrets import visible_place
 from indwell.errors import ToolError
+from indwell.files.disk_names import leads_abroad
 from indwell.files.listing import exists, list_folder
 from indwell.files.reading import read_bytes
 from indwell.policy.paths import is_inside
@@ -186,8 +187,9 @@ def _in_folder(root: Path, folder: Path, kinds: Sequence[str]) -> Iterator[_Plac
     names = AT_ROOT if folder == root else IN_FOLDERS
     for at, kind in enumerate(kinds):
         for name in names.get(kind, ()):
-            if exists(folder / name):
-                yield _Place(root, folder, folder / name, may_import=imports_files(name))
+            path = folder / name
+            if not leads_abroad(path.parent, (root,)) and exists(path):
+                yield _Place(root, folder, path, may_import=imports_files(name))
                 if at == 0 and name == FILE_NAME:
                     return
         if folder == root and kind in RULES:
@@ -218,7 +220,8 @@ def _imported(place: _Place, text: str) -> list[_Place]:
         return []
     names = imports_of(text, place.path.relative_to(place.root).as_posix())
     paths = (place.root / name for name in names)
-    return [place._replace(path=path) for path in paths if path.is_file()]
+    near = [path for path in paths if not leads_abroad(path, (place.root,))]
+    return [place._replace(path=path) for path in near if path.is_file()]
 
 
 def _is_about(rule: InstructionRule, root: Path, files: Sequence[Path]) -> bool:

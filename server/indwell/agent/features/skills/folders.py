@@ -89,7 +89,7 @@ class SkillFolders:
             except (UserError, *UNREADABLE) as error:
                 problems.append(f"the skill in {one_line(str(folder))!r} cannot be used: {error}")
                 continue
-            if written is None and origin == "workspace" and _text_file(folder).exists():
+            if written is None and origin == "workspace" and _is_there(_text_file(folder)):
                 withheld.append(_name(folder))
             elif written is not None:
                 found.append(written.skill)
@@ -170,7 +170,7 @@ class SkillFolders:
             BadFrontMatter: It cannot be used.
             ToolError: It leads elsewhere, or is unreadable.
         """
-        if not _text_file(folder).exists():
+        if not _is_there(_text_file(folder)):
             return None
         real = self._real(folder, origin, root)
         is_project = origin == "workspace"
@@ -230,11 +230,21 @@ def folder_names(root: Path) -> tuple[str, ...]:
 
 def _text_file(place: Path) -> Path:
     """Return the file with a skill's text: in the skill's folder, or the command's file."""
-    return place if place.is_file() else place / FILE_NAME
+    return place if _is_command(place) else place / FILE_NAME
+
+
+def _is_there(path: Path) -> bool:
+    """Does it exist? A link to another network share does not count, and is not followed."""
+    return not leads_abroad(path, (path.parent,)) and path.exists()
+
+
+def _is_command(place: Path) -> bool:
+    """Is it a command's file, and no skill's folder? Follows links as ``_is_there``."""
+    return _is_there(place) and place.is_file()
 
 
 def _name(place: Path) -> str:
-    return command_name(place.name) if place.is_file() else place.name
+    return command_name(place.name) if _is_command(place) else place.name
 
 
 def _commands(place: Path, root: Path, suffix: str, depth: int = 0) -> list[Path]:
