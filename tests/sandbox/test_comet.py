@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from indwell.sandbox import spawn
-from indwell.sandbox.leftovers import LeftoverRun, end_descendants, running
+from indwell.sandbox.leftovers import here as leftovers
 from indwell.sandbox.leftovers.processes import children, process_of
 from indwell.sandbox.program import new_mark
 
@@ -81,12 +81,12 @@ async def test_a_program_that_was_started_this_moment_is_nobodys_orphan() -> Non
     """Also while the kernel has still to write its environment, which says whose it is."""
     mark = new_mark()
     for _ in range(50):
-        async with running(new_mark()) as run, running(mark, alone=True):
+        async with leftovers.running(new_mark()) as run, leftovers.running(mark, alone=True):
             begun = await asyncio.create_subprocess_exec(
                 "/bin/sleep", "800009", env={"INDWELL_RUN": mark}, start_new_session=True
             )
             try:
-                assert end_descendants(NOBODY, run) == LeftoverRun(0)
+                assert leftovers.end_descendants(NOBODY, run) == leftovers.LeftoverRun(0)
                 process = process_of(begun.pid)
                 assert process is not None
                 assert not process.is_dead

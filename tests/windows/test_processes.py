@@ -16,7 +16,7 @@ import pytest
 from indwell.errors import ToolError
 from indwell.sandbox import BACKGROUND, CommandLimits, Finished, run_program, spawn
 from indwell.sandbox.environment import program_in
-from indwell.sandbox.leftovers import Pause, is_alive
+from indwell.sandbox.leftovers import here as leftovers
 from indwell.sandbox.starting import batch_files
 
 pytestmark = pytest.mark.timeout(120)
@@ -114,7 +114,7 @@ async def test_too_much_memory_ends_the_program(tmp_path) -> None:
 
 
 async def test_a_paused_program_goes_on_when_it_may(tmp_path) -> None:
-    pause = Pause()
+    pause = leftovers.Pause()
     said = bytearray()
     code = "import time\nwhile True: print('x', flush=True); time.sleep(0.01)"
     enough = asyncio.Event()
@@ -214,13 +214,13 @@ def test_the_first_program_on_path_says_whether_a_bare_name_is_a_batch_file(
 
 
 def test_a_process_is_known_to_be_alive_until_its_end() -> None:
-    assert is_alive(os.getpid())
+    assert leftovers.is_alive(os.getpid())
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    assert is_alive(process.pid)
+    assert leftovers.is_alive(process.pid)
     process.kill()
     process.wait()
-    assert not is_alive(process.pid)  # although its handle is open
-    assert not is_alive(2**40)
+    assert not leftovers.is_alive(process.pid)  # although its handle is open
+    assert not leftovers.is_alive(2**40)
 
 
 def test_a_library_finds_no_program_in_the_current_folder(tmp_path) -> None:

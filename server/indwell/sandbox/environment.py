@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from indwell.own_path import DEFAULT_PATH, lies_in, own_path
-from indwell.sandbox.leftovers import prepare
+from indwell.sandbox.leftovers import here as leftovers
 from indwell.secrets import is_proxy, is_secret
 
 OPEN_FILES = 4_096
@@ -211,7 +211,7 @@ def keep_private() -> None:
         hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
-    prepare()
+    leftovers.prepare()
 
 
 def allow_open_files() -> None:

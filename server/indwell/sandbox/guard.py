@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable
 
 from indwell.sandbox.environment import clean_environment
-from indwell.sandbox.leftovers import ended, waited_for
+from indwell.sandbox.leftovers import here as leftovers
 
 # Each line lists all running programs as `group:mark`; group 0 is not known yet. A line that begins
 # with a plus sign names a stub folder, removed if it still is an unlocked stub.
@@ -97,7 +97,7 @@ class Guard:
             os.close(self._writing)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 shell.wait(timeout=1)
-            ended(shell.pid)
+            leftovers.ended(shell.pid)
 
     def _tell(self) -> None:
         if self._shell is None and self._runs and sys.platform != "win32":  # there are jobs
@@ -139,7 +139,7 @@ class Guard:
         self._writing = writing
         for stub in self._stubs:
             self._write(_stub_line(stub))
-        waited_for(self._shell.pid)
+        leftovers.waited_for(self._shell.pid)
         atexit.register(self.close)
 
 

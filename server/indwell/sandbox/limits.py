@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.sandbox.guard import guard
-from indwell.sandbox.leftovers import Run, end_descendants, kill
+from indwell.sandbox.leftovers import here as leftovers
 
 if sys.platform == "win32":
     import win32api
@@ -138,7 +138,9 @@ _IDLE = 20  # pause before the next measurement, in durations of the last
 if sys.platform == "win32":
     _SLACK = 1.1  # times the limit: there the job refuses memory, before that the watch ends it
 
-    def limit_run(run: Run, limits: CommandLimits | None, timeout_s: float | None) -> None:
+    def limit_run(
+        run: leftovers.Run, limits: CommandLimits | None, timeout_s: float | None
+    ) -> None:
         """Let the job hold the limits before the program starts; a job limits no file sizes."""
         if limits is None:
             return
@@ -164,7 +166,7 @@ if sys.platform == "win32":
             limits: Its limits.
         """
 
-        def __init__(self, pid: int, run: Run, limits: CommandLimits) -> None:
+        def __init__(self, pid: int, run: leftovers.Run, limits: CommandLimits) -> None:
             self.overrun = ""  # the exceeded limit in words, once the run is ended for it
             self._pid = pid
             self._run = run
@@ -181,14 +183,16 @@ if sys.platform == "win32":
                     self.overrun = f"over {self._most_b / 1e6:,.0f} MB of memory"
                 elif jobs.n_active(self._run) >= self._most_processes:
                     self.overrun = f"over {self._most_processes:,} processes"
-            kill(self._pid, self._run)
+            leftovers.kill(self._pid, self._run)
 
         def _memory_b(self) -> int:
             return sum(map(jobs.memory_b, jobs.process_ids(self._run)))
 
 else:
 
-    def limit_run(run: Run, limits: CommandLimits | None, timeout_s: float | None) -> None:
+    def limit_run(
+        run: leftovers.Run, limits: CommandLimits | None, timeout_s: float | None
+    ) -> None:
         """Do nothing: ``shell_prefix`` has the limits."""
         del run, limits, timeout_s
 
@@ -201,7 +205,7 @@ else:
             limits: Its limits.
         """
 
-        def __init__(self, pid: int, run: Run, limits: CommandLimits) -> None:
+        def __init__(self, pid: int, run: leftovers.Run, limits: CommandLimits) -> None:
             self.overrun = ""  # the exceeded limit in words, once the run is ended for it
             self._pid = pid
             self._run = run
@@ -235,5 +239,5 @@ else:
                 elif sum(map(ram_b, own)) >= self._most_b:
                     self.overrun = f"over {self._most_b / 1e6:,.0f} MB of memory"
                 if self.overrun:
-                    kill(self._pid, self._run)
-                    end_descendants(self._pid, self._run)
+                    leftovers.kill(self._pid, self._run)
+                    leftovers.end_descendants(self._pid, self._run)

@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 
 from indwell.own_path import lies_in, own_path
 from indwell.sandbox.environment import clean_environment
-from indwell.sandbox.leftovers import ended, signal_group, waited_for
+from indwell.sandbox.leftovers import here as leftovers
 
 if sys.platform != "win32":
     import pwd
@@ -114,16 +114,16 @@ def ask(shell: str, home: str, bound_s: float = BOUND_S) -> tuple[str, ...]:
     except OSError as error:
         _log.info("the login shell did not start: %s", error)
         return ()
-    waited_for(process.pid)
+    leftovers.waited_for(process.pid)
     try:
         said = _until_marked(process, mark.encode(), until)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, until - time.monotonic()))
     finally:
         if process.poll() is None:
-            signal_group(process.pid, "SIGKILL")
+            leftovers.signal_group(process.pid, "SIGKILL")
         process.wait()
-        ended(process.pid)
+        leftovers.ended(process.pid)
     return folders_of(said, mark)
 
 

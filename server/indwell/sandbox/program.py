@@ -25,18 +25,7 @@ from indwell.errors import ToolError
 from indwell.sandbox.capture import Capture, Feed, OnChunk, output_text, pipe_from, pipe_into
 from indwell.sandbox.environment import clean_environment
 from indwell.sandbox.guard import guard
-from indwell.sandbox.leftovers import (
-    LeftoverRun,
-    Pause,
-    Run,
-    adopt,
-    ask_to_end,
-    end_descendants,
-    end_wrapped,
-    ended,
-    kill,
-    running,
-)
+from indwell.sandbox.leftovers import here as leftovers
 from indwell.sandbox.leftovers.processes import MARK
 from indwell.sandbox.limits import CommandLimits, LimitWatch, limit_run
 from indwell.sandbox.starting import Launch, Starter, start_plainly
@@ -96,7 +85,7 @@ async def run_program(
     enough: asyncio.Event | None = None,
     enough_grace_s: float = 0,
     alarm: asyncio.Event | None = None,
-    pause: Pause | None = None,
+    pause: leftovers.Pause | None = None,
     env: Mapping[str, str] | None = None,
     pass_fds: Sequence[int] = (),
     stdin: bytes | Feed = b"",
@@ -162,7 +151,7 @@ async def run_program(
             pass_fds=tuple(pass_fds),
         )
         process, is_cancelled = await _in_peace((start or start_plainly)(launch))
-        adopt(process.pid, run, has_ui=has_ui)
+        leftovers.adopt(process.pid, run, has_ui=has_ui)
         guard.watch(run.mark, process.pid)
         if pause:
             pause.begin(process.pid, run)
@@ -199,7 +188,7 @@ async def run_program(
                 task.cancel()
             await asyncio.wait(helpers)
             if not done.cancelled():
-                ended(process.pid)
+                leftovers.ended(process.pid)
     overrun = watch.overrun if watch else ""
     return Finished(
         exit_code=-9 if done.cancelled() else done.result(),
@@ -219,9 +208,9 @@ async def run_program(
 
 
 @contextlib.asynccontextmanager
-async def _guarded(mark: str, *, alone: bool) -> AsyncIterator[Run]:
+async def _guarded(mark: str, *, alone: bool) -> AsyncIterator[leftovers.Run]:
     """A run that ends when we do, however we end."""
-    async with running(mark, alone=alone) as run:
+    async with leftovers.running(mark, alone=alone) as run:
         guard.watch(mark)
         try:
             yield run
@@ -248,7 +237,7 @@ async def _wait(
 
 async def _stop(
     pid: int,
-    run: Run,
+    run: leftovers.Run,
     ended: asyncio.Task[int],
     grace_s: float,
     *,
@@ -256,18 +245,22 @@ async def _stop(
     is_wrapped: bool,
 ) -> None:
     """End a program and all that it started: ask it to end, wait a grace period, kill it."""
-    if grace_s and await ask_to_end(pid, run, grace_s, is_wrapped=is_wrapped):
+    if grace_s and await leftovers.ask_to_end(pid, run, grace_s, is_wrapped=is_wrapped):
         await asyncio.wait({ended}, timeout=grace_s)
     if not ended.done():
-        kill(pid, run)
+        leftovers.kill(pid, run)
     await _end_rest(pid, run, alone=alone)
     await asyncio.wait({ended}, timeout=KILL_WAIT_S)
 
 
-async def _end_rest(pid: int, run: Run, *, alone: bool, is_wrapped: bool = False) -> LeftoverRun:
+async def _end_rest(
+    pid: int, run: leftovers.Run, *, alone: bool, is_wrapped: bool = False
+) -> leftovers.LeftoverRun:
     if alone:
-        return LeftoverRun(0)
-    return await asyncio.to_thread(end_wrapped if is_wrapped else end_descendants, pid, run)
+        return leftovers.LeftoverRun(0)
+    return await asyncio.to_thread(
+        leftovers.end_wrapped if is_wrapped else leftovers.end_descendants, pid, run
+    )
 
 
 async def _in_peace(work: Coroutine[None, None, T]) -> tuple[T, bool]:

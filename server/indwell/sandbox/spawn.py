@@ -29,7 +29,7 @@ from indwell.sandbox.gate import (
     shorten_notes,
     watch_command,
 )
-from indwell.sandbox.leftovers import Pause
+from indwell.sandbox.leftovers import here as leftovers
 from indwell.sandbox.limits import CommandLimits, overrun, shell_prefix
 from indwell.sandbox.program import (
     COMMANDS,
@@ -206,7 +206,7 @@ class _SandboxRun(Protocol):
         has_ui: bool = True,
         start: Starter = start_plainly,
         alarm: asyncio.Event | None = None,
-        pause: Pause | None = None,
+        pause: leftovers.Pause | None = None,
     ) -> Coroutine[None, None, Finished]: ...
 
 
@@ -272,7 +272,7 @@ async def _held(  # noqa: PLR0917 - all that a run takes
     """Run the command confined, then check for files that it planted."""
     bounds = await resolve_bounds(bounds)
     meanwhile = RunningCommandWatch(bounds.settle_so_far, on_note or _nobody)
-    alarm, pause = asyncio.Event(), Pause()
+    alarm, pause = asyncio.Event(), leftovers.Pause()
     loop = asyncio.get_running_loop()
 
     def hear(notes: tuple[str, ...]) -> None:

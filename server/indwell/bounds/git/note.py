@@ -23,7 +23,7 @@ from indwell.bounds.git.store import FileStamp, Store
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names, make_private_folder
 from indwell.files.private import read_own, remove_own, rename_own, replace_own, write_private
-from indwell.sandbox.leftovers import is_alive
+from indwell.sandbox.leftovers import here as leftovers
 
 log = logging.getLogger(__name__)
 
@@ -207,7 +207,7 @@ def _is_of_others(mark: str) -> bool:
     number = mark.removeprefix(_OPEN).partition("-")[0]
     if number == str(os.getpid()) or not number.isdecimal():
         return mark in _notes
-    return is_alive(int(number))
+    return leftovers.is_alive(int(number))
 
 
 def _encoded(kept: KeptFile) -> bytes:

@@ -149,7 +149,7 @@ async def _by_bubblewrap(bounds: Confinement, cwd: Path) -> AsyncIterator[Confin
             variables = {**ENVIRONMENT, **bounds.environment}
             yield ConfinedStart(words, variables, needed, is_wrapped=True, was_set_up=was_set_up)
             return
-        from indwell.sandbox.proxy import way_to  # noqa: PLC0415 - 10 ms, and seldom needed
+        from indwell.sandbox.proxy.handover import way_to  # noqa: PLC0415 - 10 ms, and seldom needed
 
         way = await stack.enter_async_context(way_to(bounds.hosts))
         yield ConfinedStart(
@@ -170,7 +170,7 @@ async def _by_seatbelt(bounds: Confinement) -> AsyncIterator[ConfinedStart]:
         environment = {**bounds.environment, "TMPDIR": scratch}
         port = 0
         if bounds.hosts:
-            from indwell.sandbox.proxy import way_by_port  # noqa: PLC0415 - as above
+            from indwell.sandbox.proxy.handover import way_by_port  # noqa: PLC0415 - as above
 
             way = await stack.enter_async_context(way_by_port(bounds.hosts))
             port = way.port

@@ -1,57 +1,15 @@
-"""Ends or pauses a program with everything it started: one half for POSIX, one for Windows."""
+"""Ends or pauses a program with everything it started; ``here`` is the half for this system.
+
+Both halves have the same names: ``posix``, and ``jobs`` for Windows.
+"""
 
 from __future__ import annotations
 
 import sys
 
 if sys.platform == "win32":
-    from indwell.sandbox.leftovers.jobs import (
-        LeftoverRun,
-        Pause,
-        Run,
-        adopt,
-        ask_to_end,
-        end_descendants,
-        end_wrapped,
-        ended,
-        is_alive,
-        kill,
-        prepare,
-        running,
-        signal_group,
-        waited_for,
-    )
+    from indwell.sandbox.leftovers import jobs as here
 else:
-    from indwell.sandbox.leftovers.posix import (
-        LeftoverRun,
-        Pause,
-        Run,
-        adopt,
-        ask_to_end,
-        end_descendants,
-        end_wrapped,
-        ended,
-        is_alive,
-        kill,
-        prepare,
-        running,
-        signal_group,
-        waited_for,
-    )
+    from indwell.sandbox.leftovers import posix as here
 
-__all__ = [
-    "LeftoverRun",
-    "Pause",
-    "Run",
-    "adopt",
-    "ask_to_end",
-    "end_descendants",
-    "end_wrapped",
-    "ended",
-    "is_alive",
-    "kill",
-    "prepare",
-    "running",
-    "signal_group",
-    "waited_for",
-]
+__all__ = ["here"]
