@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 
 from support.doc_examples import examples
 from support.editing import Home
+from support.file_keyring import held, variables
+from support.login_server import browse, login_server
 from support.terminal import Ended, indwell
 
 
@@ -108,3 +111,38 @@ def test_the_example_of_the_page_prints_and_writes_what_the_page_says(home) -> N
     assert (done.stderr, done.stdout) == ("", promised)
     written = tomllib.loads(config.read_text("utf-8"))
     assert written == tomllib.loads(examples("mcp.md", "toml")[0].text)
+
+
+async def test_a_login_in_the_browser_is_kept_and_forgotten(home) -> None:
+    async with login_server() as server:
+        await mcp(home, "add", "vault", "--url", server.url)
+        environment = home.environment(**variables(home.folder))
+        words = ("mcp", "login", "vault")
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "indwell", *words),
+            env=environment,
+            cwd=home.workspace,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert process.stderr is not None
+        told = [(await process.stderr.readline()).decode().strip() for _ in range(2)]
+        assert told[0] == "open this address in your browser, and log in there:"
+        await browse(told[1])
+        out, err = await process.communicate()
+        assert (process.returncode, out, err) == (0, b"logged in to 'vault'\n", b"")
+        (kept,) = held(home.folder).items()
+        assert kept[0] == f"indwell mcp:{server.url}"
+        forgot = await indwell(*words, "--forget", environment=environment, folder=home.workspace)
+        assert (forgot.code, forgot.stdout) == (0, "the login is deleted\n")
+        assert held(home.folder) == {}
+
+
+async def test_a_program_takes_no_login(home) -> None:
+    await mcp(home, "add", "files", "--", "npx")
+    refused = await mcp(home, "login", "files")
+    assert (refused.code, refused.stderr) == (
+        1,
+        "the MCP server 'files' is a program, and takes no login\n",
+    )

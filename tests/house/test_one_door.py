@@ -28,6 +28,7 @@ DOORS = {
         "lsp/wire/tcp.py",
         "providers/http/http_client.py",
         "mcp/http.py",
+        "mcp/login.py",  # listens for the browser's return
         "sandbox/proxy/",
         "sandbox/confine/trial.py",  # listens for a connection that a sandbox has to refuse
     ),

@@ -26,6 +26,7 @@ def test_a_table_of_the_user_says_all_that_a_server_may_have() -> None:
                 "variables": ["TOKEN"],
                 "cwd": "/tmp",
                 "confined": False,
+                "hosts": ["a.example"],
                 "allow_sampling": True,
                 "timeout_s": 5,
                 "pinned": ["read"],
@@ -36,7 +37,13 @@ def test_a_table_of_the_user_says_all_that_a_server_may_have() -> None:
     )
     stdio = StdioServer("npx", ("-y", "server"), (("DEBUG", "1"), ("TOKEN", None)), "/tmp")
     files = ServerDefinition(
-        "files", stdio, is_confined=False, timeout_s=5.0, pinned=("read",), may_sample=True
+        "files",
+        stdio,
+        is_confined=False,
+        hosts=("a.example",),
+        timeout_s=5.0,
+        pinned=("read",),
+        may_sample=True,
     )
     docs = ServerDefinition(
         "docs", HttpServer("https://host/mcp", (("X", "${Y}"),)), is_enabled=False
@@ -99,6 +106,7 @@ def test_the_file_of_vscode_has_comments_and_inputs() -> None:
     [
         '"confined": false',
         '"allow_sampling": true',
+        '"hosts": ["far.example"]',
         '"pinned": ["everything"]',
         '"autoApprove": ["*"]',
         '"trust": true',

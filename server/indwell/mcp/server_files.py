@@ -44,7 +44,7 @@ _INPUT = lazy_pattern(r"\$\{input:([\w.-]+)\}")
 _NOT_NAME = lazy_pattern(r"[^a-z0-9]+")
 _RIGHTS = frozenset(
     {
-        *("confined", "allow_sampling", "pinned", "autoApprove", "alwaysAllow", "trust"),
+        *("confined", "hosts", "allow_sampling", "pinned", "autoApprove", "alwaysAllow", "trust"),
         *("sandboxEnabled", "sandbox", "includeTools", "excludeTools"),
     }
 )
@@ -70,6 +70,7 @@ class OwnServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         url: The address of a server that runs already.
         headers: Headers for that address, by name.
         confined: Whether a started server runs in the sandbox.
+        hosts: Hosts that a confined server may reach.
         allow_sampling: Whether it may ask the model for text, at your cost.
         timeout_s: Seconds for one request.
         pinned: Names of its tools that every request to the model carries.
@@ -84,6 +85,7 @@ class OwnServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     url: _Text = ""
     headers: _Table = {}
     confined: bool = True
+    hosts: _Texts = ()
     allow_sampling: bool = False
     timeout_s: Annotated[float, Meta(gt=0, le=3_600)] = TIMEOUT_S
     pinned: _Texts = ()
@@ -129,6 +131,7 @@ def own_servers(tables: Mapping[str, Mapping[str, Any]], source: str) -> FoundSe
             name,
             _transport(stdio, HttpServer(found.url, tuple(found.headers.items()))),
             is_confined=found.confined,
+            hosts=found.hosts,
             timeout_s=found.timeout_s,
             pinned=found.pinned,
             may_sample=found.allow_sampling,

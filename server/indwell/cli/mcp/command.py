@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from indwell.bounds.folder_trust import FolderTrust
+from indwell.cli.mcp.connecting import book_here, login
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, yes_or_no
 from indwell.context.untrusted_text import one_line, visible
@@ -18,14 +16,12 @@ from indwell.errors import UserError
 from indwell.mcp.definition import HttpServer
 from indwell.mcp.server_book import (
     KnownServer,
-    ServerBook,
     Standing,
     WorkspaceServers,
     question_about,
     server_named,
 )
 from indwell.service.mcp_servers import add_server, remove_server, why_unasked
-from indwell.service.user_settings import read_settings
 from indwell.settings.credentials import redacted
 from indwell.settings.paths import user_file
 
@@ -63,17 +59,10 @@ def mcp(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             return _remove(options)
         case "approve":
             return _approve(options)
+        case "login":
+            return login(options)
         case _:
             return _list(as_json=options.json)
-
-
-def book_here() -> ServerBook:
-    """Return the servers of the working directory."""
-    settings = read_settings(os.environ).settings
-    trust = FolderTrust(os.environ)
-    roots = (Path.cwd(),)
-    trust.look(roots, settings)
-    return ServerBook(lambda: roots, lambda: settings, trust, os.environ)
 
 
 def _list(*, as_json: bool) -> int:
@@ -127,6 +116,7 @@ def _add(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         table |= {"env": env} if env else {}
         table |= {"variables": passed} if passed else {}
         table |= {"cwd": options.cwd} if options.cwd else {}
+        table |= {"hosts": options.host} if options.host else {}
         table |= {"confined": False} if options.not_confined else {}
     table |= {"pinned": options.pin} if options.pin else {}
     add_server(options.name, table)

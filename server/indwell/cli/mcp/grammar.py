@@ -24,6 +24,15 @@ def mcp_options(mcp: argparse.ArgumentParser) -> None:
     said = approve.add_mutually_exclusive_group()
     said.add_argument("--yes", action="store_true", help="use it, without a question")
     said.add_argument("--no", action="store_true", help="do not use it")
+    login = actions.add_parser("login", help="log in to a server that wants a login (OAuth)")
+    _name(login)
+    login.add_argument(
+        "--paste",
+        action="store_true",
+        help="print the address, and read the address that the browser ends at: for a machine "
+        "without a browser",
+    )
+    login.add_argument("--forget", action="store_true", help="delete the stored login instead")
     words = "print one JSON object"
     mcp.add_argument("--json", action="store_true", help=words)
     for one in actions.choices.values():  # no default, which would override an earlier ``--json``
@@ -74,6 +83,13 @@ def _add(add: argparse.ArgumentParser) -> None:
         default=[],
         metavar="TOOL",
         help="a tool of it that the model sees in every request",
+    )
+    add.add_argument(
+        "--host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="a host that the program may reach from its sandbox, such as api.github.com",
     )
     add.add_argument(
         "--not-confined", action="store_true", help="start the program outside of the sandbox"

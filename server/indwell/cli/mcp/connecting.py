@@ -1,0 +1,97 @@
+"""``indwell mcp login``: logs in to a server in the browser, and deletes logins."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from indwell.bounds.folder_trust import FolderTrust
+from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.stdin import is_typed, typed_line
+from indwell.cli.terminal.waiting import wait_for
+from indwell.context.untrusted_text import one_line
+from indwell.errors import UserError
+from indwell.mcp.definition import HttpServer, ServerDefinition
+from indwell.mcp.server_book import KnownServer, ServerBook, server_named
+from indwell.service.mcp_servers import unanswered_words, why_unasked
+from indwell.service.stored_keys import key_store
+from indwell.service.user_settings import read_settings
+
+
+def book_here() -> ServerBook:
+    """Return the servers of the working directory."""
+    settings = read_settings(os.environ).settings
+    trust = FolderTrust(os.environ)
+    roots = (Path.cwd(),)
+    trust.look(roots, settings)
+    return ServerBook(lambda: roots, lambda: settings, trust, os.environ)
+
+
+def usable_server(name: str) -> ServerDefinition:
+    """Return a server that may be used here.
+
+    Raises:
+        UserError: There is none of this name, or it may not be used.
+    """
+    server = server_named(book_here().look(), name)
+    if server.standing != "usable":
+        raise UserError(_why_not(server))
+    return server.definition
+
+
+def _why_not(server: KnownServer) -> str:
+    is_undecided = server.standing in {"open", "declined"}
+    return unanswered_words(server) if is_undecided else why_unasked(server)
+
+
+def login(options: argparse.Namespace) -> int:
+    """Log in to a server, or delete its login; 0 done, 1 not done.
+
+    Raises:
+        UserError: The login failed, or the server takes none.
+    """
+    definition = usable_server(options.name).expanded(os.environ)
+    server = definition.transport
+    if not isinstance(server, HttpServer):
+        raise UserError(f"the MCP server {options.name!r} is a program, and takes no login")
+    from indwell.mcp.login import log_in, login_key
+
+    keys = key_store()
+    if options.forget:
+        gone = keys.forget(login_key(server))
+        return _tell(
+            options,
+            "the login is deleted" if gone else "there is no login to delete",
+            done=gone,
+            state="forgotten" if gone else "none",
+        )
+
+    async def show(address: str) -> None:
+        print("open this address in your browser, and log in there:", file=sys.stderr)
+        print(one_line(address), file=sys.stderr, flush=True)
+
+    pasted = _pasted if options.paste or is_typed() else None
+    done = wait_for(log_in(definition, keys, show, pasted))
+    words = f"logged in to {options.name!r}" if done else f"{options.name!r} wants no login"
+    return _tell(options, words, done=True, state="logged in" if done else "not needed")
+
+
+async def _pasted() -> str:
+    """Read the address at which a browser on another machine ended."""
+    prompt = "Waiting. On another machine, paste the address that the browser ends at: "
+    while (line := await typed_line(prompt)) is not None:
+        if line.strip():
+            return line.strip()
+    await asyncio.Event().wait()  # no more input: the browser may still come
+    raise AssertionError
+
+
+def _tell(options: argparse.Namespace, words: str, *, done: bool, state: str) -> int:
+    if options.json:
+        print(json_line({"name": options.name, "login": state}))
+    else:
+        print(words)
+    return 0 if done else 1

@@ -1,0 +1,184 @@
+"""An MCP server on this machine that wants a login, and the server that gives it (OAuth 2.1).
+
+Both are one process of plain asyncio, so that a test sees and breaks each step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.request import urlopen
+
+Answer = tuple[int, Mapping[str, str], Any]
+
+
+class LoginServer:
+    """The state of both servers.
+
+    Attributes:
+        heard: Method and path of each request.
+        life_s: Seconds for which a token is good, as the client is told.
+        gives: Whether the user agrees in the browser.
+        refreshes: Whether a token can be refreshed.
+        leads_to: Where the browser is led to log in; its own page if empty.
+        token: The only good token.
+    """
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.heard: list[str] = []
+        self.life_s = 3_600
+        self.gives = True
+        self.refreshes = True
+        self.leads_to = ""
+        self.token = ""
+        self._n_tokens = 0
+        self._challenges: dict[str, str] = {}
+        self._redirects: list[str] = []
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The address of the MCP server."""
+        return f"{self.base}/mcp"
+
+    def answer(self, method: str, target: str, headers: Mapping[str, str], body: str) -> Answer:
+        parts = urlsplit(target)
+        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        form = {name: values[0] for name, values in parse_qs(body).items()}
+        self.heard.append(f"{method} {parts.path}")
+        match parts.path:
+            case "/mcp":
+                return self._mcp(headers, body)
+            case "/.well-known/oauth-protected-resource/mcp":
+                return 200, {}, {"resource": self.url, "authorization_servers": [self.base]}
+            case "/.well-known/oauth-authorization-server":
+                return 200, {}, self._metadata()
+            case "/register":
+                asked = json.loads(body)
+                self._redirects = asked["redirect_uris"]
+                return 201, {}, {**asked, "client_id": "indwell-1"}
+            case "/authorize":
+                return self._authorize(query)
+            case "/token":
+                return self._token(form)
+        return 404, {}, {}
+
+    def _metadata(self) -> Mapping[str, Any]:
+        return {
+            "issuer": self.base,
+            "authorization_endpoint": self.leads_to or f"{self.base}/authorize",
+            "token_endpoint": f"{self.base}/token",
+            "registration_endpoint": f"{self.base}/register",
+            "response_types_supported": ["code"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["none"],
+        }
+
+    def _mcp(self, headers: Mapping[str, str], body: str) -> Answer:
+        if not self.token or headers.get("authorization") != f"Bearer {self.token}":
+            where = f"{self.base}/.well-known/oauth-protected-resource/mcp"
+            return 401, {"WWW-Authenticate": f'Bearer resource_metadata="{where}"'}, {}
+        asked = json.loads(body)
+        if "id" not in asked:
+            return 202, {}, None
+        if asked["method"] == "tools/list":
+            schema = {"type": "object", "properties": {}}
+            tool = {"name": "secret", "description": "Tells it.", "inputSchema": schema}
+            result: Mapping[str, Any] = {"tools": [tool]}
+        elif asked["method"] == "tools/call":
+            result = {"content": [{"type": "text", "text": "it is 42"}]}
+        elif asked["method"] == "initialize":
+            result = {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "vault", "version": "1"},
+            }
+        else:
+            error = {"code": -32601, "message": "no such method"}
+            return 200, {}, {"jsonrpc": "2.0", "id": asked["id"], "error": error}
+        return 200, {}, {"jsonrpc": "2.0", "id": asked["id"], "result": result}
+
+    def _authorize(self, query: Mapping[str, str]) -> Answer:
+        back = query["redirect_uri"]
+        assert back in self._redirects
+        assert query["code_challenge_method"] == "S256"
+        code = f"code-{len(self._challenges)}"
+        self._challenges[code] = query["code_challenge"]
+        given = {"code": code} if self.gives else {"error": "access_denied"}
+        return 302, {"Location": f"{back}?{urlencode({**given, 'state': query['state']})}"}, None
+
+    def _token(self, form: Mapping[str, str]) -> Answer:
+        if form["grant_type"] == "refresh_token":
+            if not self.refreshes or form["refresh_token"] != f"refresh-{self._n_tokens}":
+                return 400, {}, {"error": "invalid_grant"}
+        else:
+            digest = hashlib.sha256(form["code_verifier"].encode()).digest()
+            challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+            if self._challenges.pop(form["code"], "") != challenge:
+                return 400, {}, {"error": "invalid_grant"}
+        self._n_tokens += 1
+        self.token = f"token-{self._n_tokens}"
+        return (
+            200,
+            {},
+            {
+                "access_token": self.token,
+                "refresh_token": f"refresh-{self._n_tokens}",
+                "token_type": "Bearer",
+                "expires_in": self.life_s,
+            },
+        )
+
+
+async def browse(address: str) -> None:
+    """Open an address as a browser does, through all redirects."""
+
+    def get() -> None:
+        with urlopen(address, timeout=20) as page:  # noqa: S310 - our own server's address
+            page.read()
+
+    await asyncio.to_thread(get)
+
+
+@asynccontextmanager
+async def login_server() -> AsyncIterator[LoginServer]:
+    """Both servers, listening."""
+    state = LoginServer()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        first, *rest = head.split("\r\n")
+        method, target, _ = first.split(" ")
+        headers = dict(line.lower().split(": ", 1) for line in rest if ": " in line)
+        exact = dict(line.split(": ", 1) for line in rest if ": " in line)
+        if "authorization" in headers:
+            headers["authorization"] = next(
+                value for name, value in exact.items() if name.lower() == "authorization"
+            )
+        body = (await reader.readexactly(int(headers.get("content-length", 0)))).decode()
+        status, more, answer = state.answer(method, target, headers, body)
+        data = b"" if answer is None else json.dumps(answer).encode()
+        lines = [f"HTTP/1.1 {status} OK", "Content-Type: application/json"]
+        lines += [f"Content-Length: {len(data)}", "Connection: close"]
+        lines += [f"{name}: {value}" for name, value in more.items()]
+        writer.write("\r\n".join([*lines, "", ""]).encode() + data)
+        await writer.drain()
+        writer.close()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    state.port = listening.sockets[0].getsockname()[1]
+    try:
+        yield state
+    finally:
+        listening.close()
