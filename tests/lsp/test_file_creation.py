@@ -158,6 +158,28 @@ async def test_edt_11_a_new_file_that_the_editor_opens_at_once_gets_its_text_in_
     assert (room.editor.text, room.path.read_text(encoding="utf-8")) == (TEXT, "")
 
 
+@pytest.mark.parametrize(("proposed", "kept"), [("a\r\nb\r\n", "a\nb\n"), ("a\nb\n", "a\r\nb\r\n")])
+async def test_an_editor_that_opens_the_new_file_may_have_line_ends_of_its_own(
+    tmp_path, proposed: str, kept: str
+) -> None:
+    async def makes_and_opens(path: Path) -> Result:
+        path.touch(exist_ok=False)
+        room.editor.path, room.editor.text = path, ""
+        room.editor.behave = applies_in_its_way
+        room.editor.open_again()
+        return Result(applied=True)
+
+    async def applies_in_its_way(_edit: types.WorkspaceEdit) -> Result:
+        room.editor.type_text(0, 0, kept)
+        return Result(applied=True)
+
+    room = Room(tmp_path, makes_and_opens)
+    change = await room.write(proposed)
+    assert change == AppliedChange(
+        path=room.path, before=None, after=kept, stamp=TextStamp(digest(kept), 2)
+    )
+
+
 async def test_edt_14_creating_an_existing_file_is_refused_before_the_editor_is_asked(
     tmp_path,
 ) -> None:

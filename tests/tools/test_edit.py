@@ -12,6 +12,7 @@ from indwell.workspace.base import AppliedChange, Snapshot, TextStamp, digest
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.large import Large
 from indwell.workspace.line_index import index_of
+from indwell.workspace.text import LineEnd
 from support.memory_workspace import ROOT, MemoryWorkspace
 from tools.calling import Agent
 
@@ -113,6 +114,26 @@ async def test_a_write_that_differs_only_in_line_ends_reports_no_change(tmp_path
     told = await agent.call("write_file", path="a", content="line1\nline2\n")
     assert "already reads so (2 lines) but for its line endings: they are \\r\\n" in told.text
     assert workspace.files[ROOT / "a"] == CRLF
+
+
+class EndsOfItsOwn(MemoryWorkspace):
+    """An editor that opens a new file at once, with line ends of its own, in a CRLF folder."""
+
+    async def line_end(self, path: Path, text: str) -> LineEnd:
+        del path, text
+        return "\r\n"
+
+    async def write(
+        self, path: Path, base: Snapshot | None, text: str, *, label: str
+    ) -> AppliedChange:
+        return await super().write(path, base, text.replace("\r\n", "\n"), label=label)
+
+
+async def test_a_new_file_with_an_editors_own_line_ends_is_no_change_of_others(tmp_path) -> None:
+    agent = Agent(EndsOfItsOwn({}), tmp_path / "spill")
+    told = await agent.call("write_file", path="a", content="one\ntwo\n")
+    assert told.text == "created a (2 lines): +2 \N{MINUS SIGN}0"
+    await agent.call("edit_file", **EDIT)
 
 
 async def test_a_file_that_was_never_read_is_not_edited(

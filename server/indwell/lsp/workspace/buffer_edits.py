@@ -12,7 +12,7 @@ import msgspec
 from indwell.errors import EditMayCome, EditRefused, TextMoved
 from indwell.lsp.editor.client import Client
 from indwell.lsp.wire.base_protocol import RequestError
-from indwell.lsp.workspace.documents import Document, Documents, digested
+from indwell.lsp.workspace.documents import Document, Documents, digested, unbroken
 from indwell.lsp.workspace.edits import (
     GRACE_S,
     QUICK,
@@ -148,6 +148,10 @@ class BufferEdits:
             verdict = await self._verdict(asked)
             if self._documents.get(document.uri) is not document:
                 raise _closed(path, verdict)
+            if not before and unbroken(document.text) == unbroken(text) != "":
+                text = document.text  # an empty buffer has line ends of the editor's choice
+                knowing.cancel()
+                knowing = asyncio.ensure_future(digested(text))
             if document.text != text:
                 if document.version != asked.version:
                     self._documents.on_typing()  # some of these changes are the user's

@@ -91,6 +91,8 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
             if unreadable is not None:  # it exists, and the reason why it cannot be read says more
                 raise ToolError(f"{unreadable}; it was not replaced") from error
             raise
+        if not (base and base.text) and _same_but_ends(change.after, proposal.text):
+            proposal = Proposal(change.after, change.after)  # an editor chose the line ends
         did = "created" if base is None else "wrote"
         outcome = await edit_result(
             change, proposal, context, f"{did} {name} ({_lines(proposal.text)})"
@@ -110,6 +112,10 @@ async def _preview(arguments: WriteFile, context: ToolContext) -> Preview:
     after = await _like(base, arguments.content, path, context)
     diff = await asyncio.to_thread(lambda: shown(unified_diff(before, after, name)))
     return Preview(diff, by_hunk=before is not None, before=before)
+
+
+def _same_but_ends(one: str, other: str) -> bool:
+    return one.replace("\r\n", "\n") == other.replace("\r\n", "\n")
 
 
 def _lines(text: str) -> str:
