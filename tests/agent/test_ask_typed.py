@@ -38,7 +38,9 @@ WORDS = ("SQLite", "Postgres")
         (WORDS, " ", CLOSED),
     ],
 )
-def test_an_option_by_its_text_then_by_its_number_else_words(options, typed, answer) -> None:
+def test_typed_text_selects_an_option_by_text_then_by_number_or_counts_as_words(
+    options, typed, answer
+) -> None:
     assert answer_of(options, typed) == answer
 
 

@@ -90,7 +90,7 @@ def own_words(made: World) -> list[str]:
     ]
 
 
-async def test_a_chosen_option_is_the_result_and_data_of_the_models(tmp_path) -> None:
+async def test_a_chosen_option_reaches_the_model_as_its_own_text(tmp_path) -> None:
     person = Person(Answer(chosen=1))
     script = [asks(ask(options=OPTIONS)), says("8080 it is")]
     async with world(tmp_path, script, person) as made:
@@ -125,7 +125,7 @@ async def test_a_typed_answer_reaches_the_model_as_words_of_the_user(tmp_path) -
         await made.records()
 
 
-async def test_words_said_to_the_turn_answer_the_question_that_waits(tmp_path) -> None:
+async def test_a_steering_message_answers_the_pending_question(tmp_path) -> None:
     person = Person()
     async with world(tmp_path, [asks(ask()), says()], person) as made:
         turn = made.begin("begin")
@@ -167,7 +167,7 @@ async def test_a_user_who_did_not_answer_in_time_is_not_asked_again_in_that_turn
         assert [one.id for one in person.questions] == ["q1", "q3"]
 
 
-async def test_a_turn_has_only_so_many_questions(tmp_path) -> None:
+async def test_the_number_of_questions_in_a_turn_is_limited(tmp_path) -> None:
     person = Person(*[Answer(chosen=0)] * (MOST_ASKED + 1))
     ids = [f"q{number}" for number in range(MOST_ASKED + 1)]
     calls = [ask(one, question=f"{one}?", options=OPTIONS) for one in ids]
@@ -197,7 +197,7 @@ async def test_only_one_question_is_open_at_a_time(tmp_path) -> None:
         assert [one.is_error for one in made.results] == [False, False]
 
 
-async def test_a_stopped_turn_takes_its_question_back(tmp_path) -> None:
+async def test_stopping_a_turn_withdraws_its_question(tmp_path) -> None:
     person = Person()
     async with world(tmp_path, [asks(ask())], person) as made:
         turn = made.begin()

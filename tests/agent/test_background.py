@@ -69,7 +69,7 @@ async def test_prc_13_the_model_reads_output_of_a_background_command_until_the_c
         assert Path(row.path).read_text(encoding="utf-8") == "ready\nopen\nover\n"
 
 
-async def test_a_command_that_fails_at_once_is_the_result(tmp_path: Path) -> None:
+async def test_a_background_command_that_fails_at_once_returns_its_failure(tmp_path: Path) -> None:
     script = [starts("echo no; exit 3"), looks(), says("it failed")]
     async with background(tmp_path, script, begin_s=SOON_S) as project:
         await project.turn()
@@ -79,7 +79,7 @@ async def test_a_command_that_fails_at_once_is_the_result(tmp_path: Path) -> Non
         assert told(project) == []
 
 
-async def test_the_model_stops_a_background_command_without_remains(tmp_path: Path) -> None:
+async def test_the_model_stops_a_background_command_and_all_its_processes(tmp_path: Path) -> None:
     script = [starts(WAITS), looks(id="b1", stop=True), says("stopped"), says("and now")]
     async with background(tmp_path, script) as project:
         await project.turn()
@@ -342,7 +342,9 @@ async def test_a_background_command_needs_permission_and_the_question_says_how_i
         assert project.session.parts.features.door(Board).commands == ()
 
 
-async def test_looking_repeatedly_does_not_count_as_a_repeated_call(tmp_path: Path) -> None:
+async def test_polling_a_background_command_does_not_count_as_a_repeated_call(
+    tmp_path: Path,
+) -> None:
     script = [starts("cat gate"), *(looks(f"l{n}", id="b1") for n in range(10)), says("enough")]
     async with background(tmp_path, script) as project:
         assert (await project.turn()).ending == "done"

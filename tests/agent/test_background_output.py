@@ -80,7 +80,7 @@ async def test_all_output_of_a_fast_command_is_kept(tmp_path: Path) -> None:
     [b"y\n", b"x", b"-----BEGIN " + b"PRIVATE KEY-----" + b"A" * 9_000, b"a " * 20_000 + b"\n"],
     ids=["lines", "one line", "keys in one line", "long lines"],
 )
-async def test_output_of_any_size_leaves_room_afterwards(piece: bytes) -> None:
+async def test_the_output_queue_has_room_again_after_output_of_any_size(piece: bytes) -> None:
     output, _ = hiding()
     room = output.feed(piece * (HELD_B // len(piece) + 1))
     assert room is not None
@@ -154,7 +154,7 @@ async def test_reading_output_line_by_line_shows_no_line_of_a_private_key() -> N
     assert "".join(kept) == shown
 
 
-async def test_words_of_a_private_key_hold_nothing_else_back() -> None:
+async def test_a_private_key_header_in_text_does_not_delay_other_output() -> None:
     output = Output(nothing_kept, hide_nothing)
     lines = made_secrets()["private key"][0].splitlines()[0] + "\n" + "just words\n" * 30
     output.feed(lines.encode())
@@ -170,7 +170,7 @@ async def test_an_unfinished_line_is_shown_and_shown_again_when_complete() -> No
     assert await output.take_news(str) == "Go on? yes\n"
 
 
-async def test_a_look_does_not_wait_for_later_output() -> None:
+async def test_reading_output_does_not_wait_for_later_output() -> None:
     output = Output(nothing_kept, hide_nothing)
 
     async def flood() -> None:
@@ -235,7 +235,7 @@ class SlowHider:
         return text
 
 
-async def test_a_line_that_is_completed_during_a_look_keeps_its_place() -> None:
+async def test_a_line_completed_during_a_read_keeps_its_place() -> None:
     hider = SlowHider("half a ")
     output = Output(nothing_kept, hider)
     output.feed(b"half a ")
@@ -249,7 +249,7 @@ async def test_a_line_that_is_completed_during_a_look_keeps_its_place() -> None:
     assert [await looking, await output.take_news(str)] == ["half a ", "half a line\n"]
 
 
-async def test_a_look_waits_for_output_that_is_being_decoded() -> None:
+async def test_reading_output_waits_for_bytes_that_are_being_decoded() -> None:
     hider = SlowHider("the end\n")
     output = Output(nothing_kept, hider)
     output.feed(b"the end\n")

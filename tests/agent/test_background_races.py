@@ -110,7 +110,7 @@ async def test_a_rejection_by_the_user_is_not_a_change_of_the_running_command(
         assert ledger.beside == set()
 
 
-async def test_a_rejection_meanwhile_is_not_a_change_of_an_awaited_command_either(
+async def test_a_rejection_during_a_command_is_not_credited_to_that_command(
     tmp_path: Path,
 ) -> None:
     waits = "echo begun > begun; cat gate; echo new > b.txt"
@@ -184,7 +184,7 @@ async def test_a_command_that_ends_in_time_is_not_in_the_background_while_its_ch
     assert (outcome.text, board.commands, heard) == ("out\nexit code 3", (), [])
 
 
-async def test_words_of_the_user_end_a_long_wait(tmp_path: Path) -> None:
+async def test_a_steering_message_ends_a_long_wait(tmp_path: Path) -> None:
     def wait(_request: Request) -> Reply:
         project.session.steer("leave it")
         return looks(id="b1", wait_s=300)

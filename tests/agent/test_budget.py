@@ -121,7 +121,7 @@ def limit(world: World, budgets: Budgets, ledger: MemoryLedger | None = None) ->
 THOUSAND = Usage(input=100, output=1_000)
 
 
-async def test_a_turn_ends_before_the_call_that_could_be_too_much(tmp_path: Path) -> None:
+async def test_a_turn_ends_before_a_call_that_could_exceed_the_budget(tmp_path: Path) -> None:
     script = [asks(READ_A, usage=THOUSAND), asks(READ_B, usage=THOUSAND), says("go on")]
     async with a_world(tmp_path, script, files=FILES) as world:
         limit(world, Budgets(turn=0.6))
@@ -157,7 +157,7 @@ async def test_the_sessions_budget_counts_all_its_turns(tmp_path: Path) -> None:
         assert len(world.provider.requests) == 1
 
 
-async def test_the_days_budget_counts_what_others_spent(tmp_path: Path) -> None:
+async def test_the_daily_budget_counts_spending_of_other_sessions(tmp_path: Path) -> None:
     ledger = MemoryLedger()
 
     def meanwhile(request: Request) -> object:
@@ -187,7 +187,7 @@ class SlowModel:
         pass
 
 
-async def test_sessions_at_once_never_spend_more_than_the_day_allows(tmp_path: Path) -> None:
+async def test_parallel_sessions_never_exceed_the_daily_budget(tmp_path: Path) -> None:
     """Each asks while the others' calls are under way, and each call costs what it may."""
     ledger, model = MemoryLedger(), SlowModel()
     async with AsyncExitStack() as stack:
@@ -209,7 +209,7 @@ async def test_sessions_at_once_never_spend_more_than_the_day_allows(tmp_path: P
     assert await ledger.today() == 0.5
 
 
-async def test_a_call_that_is_stopped_or_fails_holds_nothing_any_longer(tmp_path: Path) -> None:
+async def test_a_stopped_or_failed_call_releases_its_reserved_budget(tmp_path: Path) -> None:
     model = SlowModel()
     async with a_world(tmp_path, []) as world:
         ledger = limit(world, Budgets(day=0.4))

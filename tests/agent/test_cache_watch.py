@@ -50,14 +50,14 @@ async def test_a_cache_that_stops_serving_in_a_turn_is_reported_once(tmp_path: P
     )
 
 
-async def test_a_cache_that_serves_and_an_endpoint_without_one_are_not_warned_of(
+async def test_no_warning_for_a_working_cache_or_an_endpoint_without_a_cache(
     tmp_path: Path,
 ) -> None:
     assert await warnings_of(tmp_path / "served", [NOT_SERVED, *[SERVED] * 5]) == []
     assert await warnings_of(tmp_path / "none", [NOT_SERVED] * 6) == []
 
 
-async def test_a_changing_beginning_of_each_request_is_named(tmp_path: Path) -> None:
+async def test_the_cache_warning_names_a_changing_request_beginning(tmp_path: Path) -> None:
     """Somebody rewrites the first message between the turns, again and again."""
     script = [Reply("yes", usage=usage) for usage in (SERVED, *[NOT_SERVED] * 3)]
     async with a_world(tmp_path, script) as world:

@@ -40,7 +40,7 @@ async def wait_for_ever(name: str, context: ToolContext) -> str:
     raise AssertionError("nobody sets it")
 
 
-async def test_before_anything_came_the_draft_is_given_back(tmp_path: Path) -> None:
+async def test_a_turn_cancelled_before_any_reply_returns_the_draft(tmp_path: Path) -> None:
     asked = asyncio.Event()
 
     def never_answers(request: Request) -> Hang:
@@ -64,7 +64,7 @@ async def test_a_turn_cancelled_before_its_start_returns_the_draft(tmp_path: Pat
         assert world.messages == ()
 
 
-async def test_a_reply_that_had_begun_is_kept_and_marked(tmp_path: Path) -> None:
+async def test_a_partial_reply_is_kept_and_marked_as_incomplete(tmp_path: Path) -> None:
     async with a_world(tmp_path, [hang("Half a "), says("sentence.")]) as world:
         task = world.begin("go")
         await world.until(lambda event: event == TextAdded(1, "a "))
@@ -115,7 +115,7 @@ async def test_cancelling_during_parallel_reads_keeps_the_finished_results(tmp_p
         assert [one.is_error for one in world.results] == [True, False, True]
 
 
-async def test_edits_made_before_are_counted(tmp_path: Path) -> None:
+async def test_edits_before_a_cancellation_are_counted(tmp_path: Path) -> None:
     calls = [call("write_file", "c1", path="b.py", content="x\n"), call("stay", "c2", name="c")]
     tools = [a_tool("stay", wait_for_ever, effect="edit")]
     async with a_world(tmp_path, [asks(*calls)], tools=tools) as world:
@@ -147,7 +147,7 @@ async def test_while_the_user_is_asked_the_call_does_not_run(tmp_path: Path) -> 
         assert not any(isinstance(one, log.Intent) for one in await world.records())
 
 
-async def test_in_a_later_round_the_partial_reply_joins_what_was_done(tmp_path: Path) -> None:
+async def test_a_partial_reply_of_a_later_round_follows_the_finished_work(tmp_path: Path) -> None:
     script = [asks(call("read_file", path="a.py"), text="I look."), hang("It is "), says()]
     async with a_world(tmp_path, script, files=FILES) as world:
         task = world.begin()

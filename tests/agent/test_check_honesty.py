@@ -111,7 +111,7 @@ async def test_errors_in_a_file_that_a_command_of_the_turn_changed_are_the_turns
         assert (await project.turn()).verified == "1 new error stays"
 
 
-async def test_plan_mode_that_comes_while_the_first_check_runs_stops_the_edit(
+async def test_plan_mode_chosen_during_the_first_check_stops_the_edit(
     tmp_path: Path,
 ) -> None:
     async with a_project(tmp_path, [READ, WRONG, says()], check_command=CHECK) as project:
@@ -138,7 +138,7 @@ async def test_files_that_a_check_writes_are_reported_and_reviewable(tmp_path: P
         assert review.before(path, project.session.id, 1) == "x\n"
 
 
-async def test_a_rule_that_asks_is_not_answered_by_another_setting(tmp_path: Path) -> None:
+async def test_an_ask_rule_for_a_check_is_not_overridden_by_another_setting(tmp_path: Path) -> None:
     async with a_project(
         tmp_path, [READ, WRONG, says()], check_command="touch ran", rules_ask=("touch *",)
     ) as project:

@@ -210,7 +210,7 @@ async def test_in_plan_mode_nothing_is_run(tmp_path: Path) -> None:
         assert (project.checking, finished.verified) == ([], "")
 
 
-async def test_the_check_is_held_by_the_sandbox(tmp_path: Path) -> None:
+async def test_the_check_runs_in_the_sandbox(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     command = f"touch {outside}; cat .env; {CHECK}"
     files = {".env": "KEY=canary-secret\n"}

@@ -42,7 +42,7 @@ def test_known_checkers_with_a_meaningful_exit_status_count_as_checks(command: s
         *("cargo test --no-run", "pytest --help", "bash -c pytest", "$RUN pytest", "tsc --watch"),
     ],
 )
-def test_other_programs_and_checks_that_do_not_check_have_no_effect(command: str) -> None:
+def test_other_programs_and_checks_with_disabling_options_do_not_count(command: str) -> None:
     assert names(command) == []
 
 
@@ -231,7 +231,9 @@ async def test_a_test_run_that_passed_after_the_last_edit_is_named(tmp_path: Pat
         ),
     ],
 )
-async def test_a_check_does_not_count(tmp_path: Path, script: tuple[object, ...]) -> None:
+async def test_a_check_that_failed_or_is_outdated_does_not_count(
+    tmp_path: Path, script: tuple[object, ...]
+) -> None:
     assert await verdict(tmp_path, *script) == "not verified"
 
 
@@ -242,7 +244,7 @@ async def test_a_later_command_that_changes_no_checked_file_keeps_the_proof(tmp_
 
 
 @needs_bubblewrap
-async def test_a_file_that_the_check_is_not_about_stays_not_verified(tmp_path: Path) -> None:
+async def test_a_file_that_the_check_does_not_cover_stays_unverified(tmp_path: Path) -> None:
     script = (SAFE, asks(call("write_file", "c5", path="README.md", content="a\n")), run(CHECK))
     said = f"`{CHECK}` passed after the last edit; 1 file not verified"
     assert await verdict(tmp_path, *script) == said

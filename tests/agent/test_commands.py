@@ -24,7 +24,7 @@ def test_words_that_only_begin_like_a_command_are_a_prompt(words) -> None:
         ("/compat now", "/compact"),
     ],
 )
-def test_a_name_that_is_nearly_one_is_refused_with_the_one_that_is_meant(words, meant) -> None:
+def test_a_mistyped_command_is_refused_with_a_suggestion(words, meant) -> None:
     assert f"did you mean `{meant}`? Nothing was sent" in no_command(words, ["write-tests"])
 
 

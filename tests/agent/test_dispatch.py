@@ -36,7 +36,7 @@ def recorder(name: str, done: list[str], effect: Effect) -> Tool[object]:
     return a_tool(name, run, effect=effect)  # type: ignore[return-value] # any arguments
 
 
-async def test_reads_run_at_once(tmp_path: Path) -> None:
+async def test_reads_of_one_reply_run_in_parallel(tmp_path: Path) -> None:
     everybody = asyncio.Barrier(8)
 
     async def meet(name: str, context: ToolContext) -> str:
@@ -122,7 +122,7 @@ async def test_a_read_and_a_denied_call_leave_no_intent(tmp_path: Path) -> None:
         (["always"], 1, [False, False], {"act in /workspace: x"}),
     ],
 )
-async def test_an_answer_counts_for_once_or_for_the_very_same_call(
+async def test_a_yes_covers_one_call_or_exactly_equal_calls(
     tmp_path: Path, answers: list[str], n_asked: int, failed: list[bool], rules: set[str]
 ) -> None:
     done: list[str] = []
@@ -136,7 +136,7 @@ async def test_an_answer_counts_for_once_or_for_the_very_same_call(
         assert len(done) == failed.count(False)
 
 
-async def test_a_standing_answer_does_not_reach_another_command(tmp_path: Path) -> None:
+async def test_a_standing_permission_does_not_cover_another_command(tmp_path: Path) -> None:
     done: list[str] = []
     script = [asks(call("act", "c1", name="x")), asks(call("act", "c2", name="x; y")), says()]
     tools = [recorder("act", done, "run")]
@@ -287,7 +287,7 @@ async def test_a_tools_name_is_reported_as_one_short_line(tmp_path: Path) -> Non
     assert max(len(one.message) for one in told if isinstance(one, ToolFinished)) <= 20_000
 
 
-async def test_a_call_in_another_agents_words_is_judged_in_ours_and_kept_as_written(
+async def test_a_call_with_another_agents_names_is_judged_by_our_names_and_kept_as_written(
     tmp_path: Path,
 ) -> None:
     """The log's intent has our names; the conversation, which the model reads, has its own."""

@@ -51,7 +51,7 @@ def watch(world: World) -> tuple[WatchedLog, list[str]]:
     return log, seen
 
 
-async def test_between_an_answer_and_the_next_request_reading_waits_for_no_disk(
+async def test_read_calls_between_two_requests_do_not_wait_for_the_disk(
     tmp_path: Path,
 ) -> None:
     def asked(reply: Reply) -> object:

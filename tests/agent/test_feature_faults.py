@@ -90,7 +90,7 @@ async def test_a_failing_feature_context_does_not_hide_the_end_of_the_turn(
 
 
 @pytest.mark.parametrize("slot", ["refuse_words", "check_words"])
-async def test_words_that_cannot_be_checked_do_not_go_out(tmp_path: Path, slot: str) -> None:
+async def test_a_prompt_whose_check_fails_is_not_sent(tmp_path: Path, slot: str) -> None:
     async with a_world(tmp_path, SCRIPT, features=[broken(slot)]) as world:
         for _ in range(2):  # the guard stays
             finished = await world.turn("secret words")
@@ -153,7 +153,7 @@ async def test_a_state_that_cannot_be_read_costs_only_its_feature(tmp_path: Path
         assert len(notices(world)) == 1
 
 
-async def test_steering_that_cannot_be_checked_does_not_go_out(tmp_path: Path) -> None:
+async def test_a_steering_message_whose_check_fails_is_not_sent(tmp_path: Path) -> None:
     async def read(_name: str, _context: ToolContext) -> str:
         world.session.steer("secret words")
         return "steered"
@@ -205,7 +205,7 @@ async def test_a_sub_agent_does_not_start_without_a_feature_that_may_be_its_guar
             world.session.parts.features.for_child()
 
 
-async def test_every_feature_is_closed_although_another_one_fails(tmp_path: Path) -> None:
+async def test_every_feature_is_closed_even_if_another_fails_to_close(tmp_path: Path) -> None:
     closed: list[str] = []
 
     async def close() -> None:

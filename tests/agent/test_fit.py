@@ -251,7 +251,7 @@ async def test_a_full_disk_stops_compaction_and_keeps_every_message(tmp_path: Pa
         await world.records()
 
 
-async def test_a_layer_whose_texts_cannot_be_kept_lets_the_next_one_try(tmp_path: Path) -> None:
+async def test_if_a_layer_cannot_save_its_texts_the_next_layer_runs(tmp_path: Path) -> None:
     async with a_long_world(tmp_path, works(3), "default") as world:
         await world.turn()
         n_asked = len(world.provider.requests)
@@ -277,7 +277,7 @@ def _until(is_room: Callable[[], bool], folder: Path) -> Any:
     return keep_as
 
 
-async def test_a_name_that_a_step_has_twice_is_written_once(tmp_path: Path) -> None:
+async def test_a_file_name_that_occurs_twice_in_a_step_is_written_once(tmp_path: Path) -> None:
     kept: list[str] = []
 
     async def keep_as(name: str, text: str) -> Path:
@@ -290,7 +290,7 @@ async def test_a_name_that_a_step_has_twice_is_written_once(tmp_path: Path) -> N
     assert kept == ["a.txt"]
 
 
-async def test_the_models_wish_is_taken_before_its_next_call(tmp_path: Path) -> None:
+async def test_compaction_requested_by_the_model_runs_before_its_next_call(tmp_path: Path) -> None:
     wish = CompactionWish()
     reads = [asks(call("report", f"c{number}", name=str(number))) for number in range(3)]
     script = [*reads, asks(call("compact", "c9", reason="a new phase")), Reply(SUMMARY), says()]
@@ -332,7 +332,9 @@ async def test_a_compact_command_without_a_conversation_reports_nothing_to_short
         assert world.provider.requests == []
 
 
-async def test_too_large_a_system_prompt_is_reported_once_with_numbers(tmp_path: Path) -> None:
+async def test_a_system_prompt_that_is_too_large_is_reported_once_with_numbers(
+    tmp_path: Path,
+) -> None:
     async with a_long_world(tmp_path, works(16)) as world:
         now = world.session.conversation
         block = now.system[0]

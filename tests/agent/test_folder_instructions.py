@@ -141,7 +141,7 @@ async def test_files_that_the_words_mention_add_their_instructions_once_with_the
 
 
 @pytest.mark.parametrize("path", ["../else.py", "/etc/passwd", "untitled:1", "\0"])
-async def test_files_elsewhere_add_no_instructions(
+async def test_files_outside_the_workspace_add_no_instructions(
     project: Project, tmp_path: Path, path: str
 ) -> None:
     (tmp_path / "AGENTS.md").write_bytes(b"ELSEWHERE\n")
@@ -152,7 +152,7 @@ async def test_files_elsewhere_add_no_instructions(
         assert (finished.ending, instructions(world)) == ("done", [])
 
 
-async def test_a_no_for_an_inner_folder_outweighs_the_yes_for_the_one_above(
+async def test_distrust_of_an_inner_folder_outweighs_trust_in_its_parent(
     project: Project, tmp_path: Path
 ) -> None:
     project.write("vendor/AGENTS.md", "VENDOR\n")
@@ -355,7 +355,7 @@ def test_all_folder_instructions_together_take_at_most_an_eighth_of_the_window(
     assert len(told_paths(now)) == 12, "of each the model knows that it is there"
 
 
-def test_a_text_that_was_sent_is_not_sent_again_after_another_files() -> None:
+def test_sent_instructions_are_not_repeated_after_those_of_another_file() -> None:
     now = a_conversation(64_000)
     found = FoundInstructions(
         (Instruction("a/AGENTS.md", "A", "a"), Instruction("b/AGENTS.md", "B", "b"))
@@ -375,7 +375,7 @@ def test_the_limit_for_one_instructions_file_shrinks_with_the_window() -> None:
     assert limit_of(1_000_000) == LIMIT
 
 
-async def test_the_example_of_the_page_is_reported_in_its_order(
+async def test_the_documented_example_sends_instructions_in_its_order(
     project: Project, tmp_path: Path
 ) -> None:
     example = examples("instructions.md", "files")[0]

@@ -186,7 +186,7 @@ async def test_an_unreadable_git_entry_also_waits_for_the_user(work: Path, damag
     assert entries.waiting == ()
 
 
-async def test_a_repository_of_the_workspace_runs_nothing_for_that(work: Path) -> None:
+async def test_reading_git_data_runs_no_program_of_the_repository(work: Path) -> None:
     evil = work / "evil.sh"
     evil.write_bytes(f"#!/bin/sh\ntouch {shlex.quote(str(work))}/ran\n".encode())
     evil.chmod(0o755)
@@ -211,7 +211,9 @@ async def test_a_repository_of_the_workspace_runs_nothing_for_that(work: Path) -
         ("git status", Policy(mode="auto"), False),
     ],
 )
-def test_no_standing_answer_lets_a_command_send_what_waits(command, policy, sends) -> None:
+def test_no_standing_permission_lets_a_command_send_unapproved_entries(
+    command, policy, sends
+) -> None:
     asked = CallFacts(tool="bash", effect="run", command=command, cwd="/w")
     policy = replace(policy, roots=("/w",))
     usual = decide(asked, policy)
@@ -225,7 +227,8 @@ def test_no_standing_answer_lets_a_command_send_what_waits(command, policy, send
     assert isinstance(waiting, Ask)
     assert waiting.rule == ""
     assert waiting.reason == (
-        "it may send protected files that came into git unasked: '.vscode/x' in the index"
+        "it may send protected files that came into git without your approval: '.vscode/x' in "
+        "the index"
     )
 
 
@@ -238,7 +241,7 @@ IN_SANDBOX = (
 
 @needs_bubblewrap
 @pytest.mark.parametrize("answer", ["once", "no"])
-async def test_the_user_is_asked_and_no_push_goes_out_without_that(tmp_path: Path, answer) -> None:
+async def test_a_push_of_unapproved_entries_needs_a_question(tmp_path: Path, answer) -> None:
     home = Home(tmp_path)
     run(tmp_path, "git init -q --bare far")
     run(home.workspace, "git init -q -b main; git add -A; git commit -qm first")
@@ -278,7 +281,7 @@ async def test_the_user_is_asked_and_no_push_goes_out_without_that(tmp_path: Pat
         assert "the user did not allow that: take it out again" in planted
         ((title, why),) = more
         assert title.startswith("Run a command")
-        assert "it may send protected files that came into git unasked" in why
+        assert "it may send protected files that came into git without your approval" in why
         assert EVIL in why
         assert "did not allow" in pushed
         assert there == ""

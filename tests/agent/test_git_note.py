@@ -60,7 +60,7 @@ async def command(entries: GitEntries, place: Place, text: str) -> list[str]:
     return [one.words for one in (*told, *await entries.look())]
 
 
-async def test_a_no_outlives_the_process(place: Place) -> None:
+async def test_a_refused_git_entry_stays_refused_in_the_next_process(place: Place) -> None:
     assert await command(place.process(), place, PLANT) == [IN_INDEX]
     entries = place.process()
     assert await command(entries, place, "true") == [], "it was told already"
@@ -70,7 +70,7 @@ async def test_a_no_outlives_the_process(place: Place) -> None:
     assert place.process().waiting == entries.waiting == ()
 
 
-async def test_a_yes_also_outlives_the_process(place: Place) -> None:
+async def test_an_approved_git_entry_stays_approved_in_the_next_process(place: Place) -> None:
     entries = place.process()
     await command(entries, place, PLANT)
     await entries.agree(entries.waiting)
@@ -138,7 +138,7 @@ async def test_git_changes_by_a_stopped_check_are_reported(place: Place) -> None
     assert [one.words for one in await entries.news()] == [IN_INDEX]
 
 
-async def test_two_sessions_know_each_others_no(place: Place) -> None:
+async def test_two_sessions_share_refused_git_entries(place: Place) -> None:
     one = place.process()
     other = GitEntries(lambda: (place.work,), GitNote(place.note))
     await command(other, place, "true")
@@ -150,7 +150,7 @@ async def test_two_sessions_know_each_others_no(place: Place) -> None:
     assert one.in_git == (), "nor does an answer that another session got count twice"
 
 
-async def test_while_a_command_of_another_session_runs_changes_are_not_the_users(place) -> None:
+async def test_git_changes_during_another_sessions_command_are_not_the_users(place) -> None:
     one = place.process()
     other = GitEntries(lambda: (place.work,), GitNote(place.note))
     await command(other, place, "true")
@@ -214,7 +214,7 @@ async def test_only_the_user_can_read_the_note(place: Place) -> None:
     assert [one.name for one in place.note.iterdir()] == ["seen.json"]
 
 
-async def test_a_name_of_any_bytes_is_kept(place: Place) -> None:
+async def test_a_file_name_with_any_bytes_is_stored_in_the_note(place: Place) -> None:
     text = PLANT.replace(EVIL, "$(printf '.vscode/\\xff')")
     assert len(await command(place.process(), place, text)) == 1
     entries = place.process()
@@ -270,5 +270,11 @@ async def test_git_changes_by_commands_are_asked_about_in_the_background_and_aft
                 assert await client.say_goodbye() == 0
     assert [title.partition(" in /")[0] for title, _ in asked] == [KEEP, STORE, "Run a command"]
     why = asked[-1][1]
-    assert f"it may send protected files that came into git unasked: '{EVIL}' in the index" in why
-    assert f"it may send what nobody could check: '.git/objects/{name[:2]}/{name[2:]}'" in why
+    assert (
+        f"it may send protected files that came into git without your approval: '{EVIL}' in the "
+        "index"
+    ) in why
+    assert (
+        f"it may send changes that could not be checked: '.git/objects/{name[:2]}/{name[2:]}'"
+        in why
+    )

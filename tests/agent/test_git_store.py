@@ -46,7 +46,7 @@ async def test_a_forged_git_object_is_reported_until_removed(work: Path) -> None
     await entries.begin()
     forge(work, "a loose object")
     (found,) = await entries.look()
-    assert found.words.endswith("it does not hold the object that its name says")
+    assert found.words.endswith("its content does not match its name")
     Path(found.inner).unlink()
     run(work, f"git hash-object -w {LOADED}")
     assert await entries.look() == ()
@@ -75,7 +75,7 @@ async def test_files_written_by_git_are_not_reported(work: Path, what: str) -> N
     assert await entries.look() == ()
 
 
-async def test_files_that_are_no_objects_or_unreadable_are_reported(work: Path) -> None:
+async def test_invalid_or_unreadable_object_files_are_reported(work: Path) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     folder = work / ".git" / "objects" / "00"

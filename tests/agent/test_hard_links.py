@@ -36,7 +36,7 @@ async def test_fs_08_a_hard_link_to_a_protected_file_needs_a_question(
         ) == (text, text)
 
 
-async def test_a_file_with_one_name_is_edited_unasked(tmp_path: Path) -> None:
+async def test_a_file_without_hard_links_is_edited_without_a_question(tmp_path: Path) -> None:
     root = tmp_path / "work"
     root.mkdir()
     (root / "notes.txt").write_bytes(b"one\n")

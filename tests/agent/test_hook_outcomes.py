@@ -62,7 +62,7 @@ COMMON = {"session", "turn", "cwd", "mode", "in_agent"}
         (-9, "", "", HookOutcome(problem="it ended with signal 9")),
     ],
 )
-def test_an_exit_code_and_an_output_mean(
+def test_exit_code_and_output_of_a_hook_have_the_documented_meaning(
     exit_code: int, output: str, errors: str, outcome: HookOutcome
 ) -> None:
     assert outcome_of(exit_code, output, errors) == outcome
@@ -75,7 +75,7 @@ def test_a_broken_hook_stops_only_events_that_can_be_prevented(event: HookEvent)
     assert not is_closed(Hook(event, "x", if_broken="go on"))
 
 
-def test_a_projects_words_never_have_a_tag_of_the_users() -> None:
+def test_a_project_hooks_words_never_get_the_users_tag() -> None:
     kinds = {kind_of(event, is_own=False) for event in HookEvent.__args__}
     assert kinds == {"project_hook"}
     assert "project_hook" not in {kind_of(event, is_own=True) for event in HookEvent.__args__}
@@ -112,7 +112,7 @@ def test_a_long_hook_payload_is_cut_with_a_mark() -> None:
 @pytest.mark.parametrize(
     ("text", "value"), [("", {}), ('{"a": 1}', {"a": 1}), ("{", "{"), ("[" * 50_000,) * 2]
 )
-def test_arguments_are_json_or_the_text_itself(text: str, value: object) -> None:
+def test_hook_arguments_are_json_or_the_original_text(text: str, value: object) -> None:
     assert parsed(text) == value
 
 

@@ -59,7 +59,7 @@ async def audited(project: Project, folder: Path) -> list[Act]:
     return [act for act in acts(reading.records) if act.tool == "hook"]
 
 
-async def test_a_hook_stops_a_call_before_anybody_is_asked(tmp_path: Path) -> None:
+async def test_a_hook_stops_a_call_before_the_permission_question(tmp_path: Path) -> None:
     push = asks(call("bash", command="git push"), call("bash", "c2", command="ls"))
     hooks = (Hook("before_tool", NO_PUSH, tools=("bash",)),)
     async with a_project(tmp_path, [READ, push, says()], hooks=hooks) as project:
@@ -77,7 +77,7 @@ async def test_a_hook_stops_a_call_before_anybody_is_asked(tmp_path: Path) -> No
         ]
 
 
-async def test_each_event_says_what_happened(tmp_path: Path) -> None:
+async def test_each_hook_event_describes_what_happened(tmp_path: Path) -> None:
     events = ("prompt_submitted", "before_tool", "after_tool", "edit_applied", "turn_end")
     hooks = tuple(Hook(event, KEEP) for event in events)
     async with a_project(tmp_path, [READ, EDIT, says("done")], hooks=hooks) as project:
@@ -165,7 +165,7 @@ async def test_a_hook_formats_after_an_edit_and_that_can_be_reviewed(tmp_path: P
         assert any("a.txt" in one.text and "changed" in one.text for one in last[1:])
 
 
-async def test_the_end_of_a_turn_may_be_put_off_once(tmp_path: Path) -> None:
+async def test_a_hook_can_delay_the_end_of_a_turn_once(tmp_path: Path) -> None:
     hooks = (Hook("turn_end", f"{KEEP}; echo 'the changelog is missing' >&2; exit 2"),)
     async with a_project(tmp_path, [says("done"), says("written")], hooks=hooks) as project:
         finished = await project.turn()
@@ -176,7 +176,7 @@ async def test_the_end_of_a_turn_may_be_put_off_once(tmp_path: Path) -> None:
         assert project.notices[-1].startswith("the model is asked to go on; the hook turn_end (")
 
 
-async def test_a_limit_is_reported_and_cannot_be_put_off(tmp_path: Path) -> None:
+async def test_a_hook_is_told_of_a_limit_and_cannot_delay_the_end(tmp_path: Path) -> None:
     hooks = (Hook("turn_end", f"{KEEP}; exit 2"),)
     script = [READ, says("that is all")]
     async with a_project(tmp_path, script, hooks=hooks, round_limit=1) as project:
@@ -184,7 +184,7 @@ async def test_a_limit_is_reported_and_cannot_be_put_off(tmp_path: Path) -> None
         assert [one["ending"] for one in payloads(project)] == ["limit"]
 
 
-async def test_a_compaction_is_reported(tmp_path: Path) -> None:
+async def test_a_compaction_is_reported_to_hooks(tmp_path: Path) -> None:
     files = {f"{number}.txt": f"line {number}\n" * 3_000 for number in range(4)}
     reads = [asks(call("read_file", f"r{number}", path=f"{number}.txt")) for number in range(4)]
     hooks = (Hook("compaction", f"{KEEP}; echo 'The ticket is 42.'"),)
@@ -234,7 +234,7 @@ async def test_a_broken_hook_does_not_stop_an_action_that_is_already_done(
         assert "so it was passed over" in project.notices[0]
 
 
-async def test_the_first_stop_ends_the_row(tmp_path: Path) -> None:
+async def test_the_first_hook_that_stops_ends_the_run_of_hooks(tmp_path: Path) -> None:
     hooks = (
         Hook("before_tool", "touch first"),
         Hook("before_tool", "touch second; exit 2"),
@@ -255,7 +255,7 @@ async def test_the_first_stop_ends_the_row(tmp_path: Path) -> None:
     ],
     ids=["by a rule", "in a folder that is not trusted"],
 )
-async def test_a_hook_of_the_users_does_not_run_where_that_is_denied(
+async def test_a_user_hook_does_not_run_if_a_rule_denies_it(
     mode: Mode, rules: dict[str, Any], why: str, tmp_path: Path
 ) -> None:
     hooks = (Hook("before_tool", "touch ran"),)
@@ -299,7 +299,7 @@ async def test_in_plan_mode_a_hook_only_reads(tmp_path: Path) -> None:
         assert "total" in injected(project)[0]
 
 
-async def test_a_rule_of_the_users_that_asks_counts_for_their_hooks(tmp_path: Path) -> None:
+async def test_an_ask_rule_of_the_user_applies_to_the_users_hooks(tmp_path: Path) -> None:
     hooks = (Hook("before_tool", "echo asked"),)
     script = [READ, READ, says()]
     async with a_project(
@@ -387,7 +387,7 @@ async def test_without_hooks_nothing_is_reported_or_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["git push", 'echo "x"; git -C . push --force'])
-async def test_the_pages_example_stops_a_push_and_formats(
+async def test_the_documented_hooks_stop_a_push_and_format_files(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     beside = Path(sys.executable).parent  # where ruff is, whatever the PATH of our caller

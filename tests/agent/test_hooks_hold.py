@@ -31,7 +31,7 @@ def sent(project: Project) -> str:
     return str(project.provider.requests[-1].messages)
 
 
-async def test_a_module_that_the_model_writes_is_not_loaded_by_a_guard(tmp_path: Path) -> None:
+async def test_a_guard_hook_does_not_load_a_module_that_the_model_wrote(tmp_path: Path) -> None:
     script = [
         asks(call("write_file", path="json.py", content=PLANTED)),
         asks(call("bash", "c2", command="git push origin main")),
@@ -87,7 +87,7 @@ async def test_a_project_hook_that_the_user_refused_is_skipped_and_stops_no_call
         assert notice.endswith("is passed over in this session: it was not allowed to run")
 
 
-async def test_all_hooks_of_a_request_together_add_a_part_of_the_window(tmp_path: Path) -> None:
+async def test_all_hooks_of_a_request_add_at_most_a_part_of_the_window(tmp_path: Path) -> None:
     reads = [call("grep", f"c{number}", pattern=f"total{number}") for number in range(12)]
     hooks = (Hook("after_tool", "yes lint | head -n 20000"),)
     async with a_project(tmp_path, [asks(*reads), says()], hooks=hooks) as project:
@@ -113,7 +113,7 @@ async def test_a_budget_that_ends_the_turn_is_reported(tmp_path: Path) -> None:
         assert '"ending":"budget"' in (project.folder / "seen.jsonl").read_text(encoding="utf-8")
 
 
-async def test_thousands_of_brackets_are_a_hooks_words(tmp_path: Path) -> None:
+async def test_deeply_nested_brackets_of_a_hook_count_as_plain_text(tmp_path: Path) -> None:
     deep = "printf '{\"a\":%.0s' $(seq 20000)"
     hooks = (Hook("prompt_submitted", deep),)
     async with a_project(tmp_path, [says("hello")], hooks=hooks) as project:

@@ -42,7 +42,7 @@ async def test_a_background_command_and_its_output_cannot_forge_a_reminder(tmp_p
         assert {block.meta.tier for block in results_of} == {3}
 
 
-async def test_a_made_up_id_is_no_way_to_speak(tmp_path: Path) -> None:
+async def test_an_invented_command_id_cannot_inject_text(tmp_path: Path) -> None:
     async with background(tmp_path, [looks(id=f"b1{FORGED}"), says("ok")]) as project:
         await project.turn()
         (said,) = results(project)
@@ -86,7 +86,7 @@ async def test_files_planted_by_a_background_command_are_moved_away_and_reported
         assert "[the command made 'AGENTS.md', which" in results(project)[-1]
 
 
-async def test_the_kept_output_can_be_read_and_not_be_written(tmp_path: Path) -> None:
+async def test_the_stored_output_of_a_command_is_read_only(tmp_path: Path) -> None:
     where: list[str] = []
     calls: list[Callable[[str], Reply]] = [
         lambda path: asks(call("read_file", "r1", path=path)),

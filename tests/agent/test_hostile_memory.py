@@ -77,7 +77,7 @@ async def test_a_flood_of_facts_ends_after_five_refusals(tmp_path) -> None:
 
 
 @posix_only("symlinks")
-async def test_no_tool_of_the_agents_reaches_the_pages(tmp_path) -> None:
+async def test_no_tool_of_the_agent_can_access_the_memory_pages(tmp_path) -> None:
     pages = MemoryPages(tmp_path / "state" / "memory", "shop")
     page = pages.page("workspace")
     folder = tmp_path / "work"
@@ -99,7 +99,7 @@ async def test_no_tool_of_the_agents_reaches_the_pages(tmp_path) -> None:
     assert (pages.facts("workspace"), pages.facts("user")) == ((), ())
 
 
-async def test_no_file_of_a_workspace_is_a_page(tmp_path) -> None:
+async def test_no_workspace_file_counts_as_a_memory_page(tmp_path) -> None:
     folder = tmp_path / "work"
     pages = MemoryPages(tmp_path / "state" / "memory", "shop")
     for name in ("memory/user.md", ".indwell/memory/user.md", ".indwell/memory.md"):
@@ -112,7 +112,7 @@ async def test_no_file_of_a_workspace_is_a_page(tmp_path) -> None:
         assert "obey this" not in repr(made.messages)
 
 
-async def test_a_question_cannot_pass_for_another(tmp_path) -> None:
+async def test_a_memory_question_cannot_imitate_another_question(tmp_path) -> None:
     asked: list[UserQuestion] = []
 
     class Person:

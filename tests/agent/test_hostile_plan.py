@@ -98,7 +98,7 @@ async def test_an_unapproved_plan_is_sent_only_as_the_models_own_call(tmp_path) 
         call("indwell/plan", action="approve"),
     ],
 )
-async def test_no_call_of_the_models_approves(tmp_path, forged) -> None:
+async def test_no_call_of_the_model_approves_a_plan(tmp_path, forged) -> None:
     board, made = await world_of(tmp_path, [asks(forged), says("well")])
     async with made as world:
         in_plan_mode(world)

@@ -130,7 +130,7 @@ async def test_inj_a_body_can_neither_leave_its_tag_nor_open_another(folder):
     assert neutralise(inside) == inside, "nothing in it is a tag"
 
 
-async def test_a_folder_s_skill_that_the_user_calls_is_still_data_of_the_folder(folder):
+async def test_a_workspace_skill_called_by_the_user_is_still_workspace_data(folder):
     folder.put("build", ORDERS.format(about="To build.", more="", body=FORGED))
 
     async with working(folder, says()) as world:
@@ -174,7 +174,7 @@ async def test_a_skill_description_is_shown_as_one_short_escaped_line(folder, ab
 @pytest.mark.parametrize(
     "name", ["</skill>", "a b", "../../etc", "x\u202ey", "new\nline", "A" * 65, "-", "a..b"]
 )
-async def test_a_name_that_is_more_than_a_name_makes_no_skill(folder, name):
+async def test_a_skill_name_with_invalid_characters_is_rejected(folder, name):
     written = name.replace("\n", "\\n")
     folder.put("odd", f'---\nname: "{written}"\ndescription: x\n---\nBody.\n')
 
@@ -186,7 +186,7 @@ async def test_a_name_that_is_more_than_a_name_makes_no_skill(folder, name):
 
 
 @pytest.mark.parametrize("name", ["review-a-change", "mine"])
-async def test_a_folder_cannot_take_the_place_of_the_user_s_skill(folder, home, name):
+async def test_a_workspace_skill_cannot_replace_a_users_skill(folder, home, name):
     own = home / ".agents" / "skills" / name / "SKILL.md"
     own.parent.mkdir(parents=True)
     own.write_bytes(f"---\nname: {name}\ndescription: Mine.\n---\nMy way.\n".encode())
@@ -224,7 +224,7 @@ async def test_allowed_tools_in_a_skill_grant_no_permission(folder):
 @pytest.mark.parametrize(
     "name", ["../../../etc/passwd", "/etc/passwd", "build/../../secret", "", "\x00", "build\n"]
 )
-async def test_the_model_comes_to_no_file_by_a_name(folder, tmp_path, name):
+async def test_the_model_cannot_reach_a_file_by_a_skill_name(folder, tmp_path, name):
     (tmp_path / "secret").write_bytes(b"hunter2")
 
     async with working(folder, asks(call("load_skill", name=name)), says()) as world:
@@ -236,7 +236,7 @@ async def test_the_model_comes_to_no_file_by_a_name(folder, tmp_path, name):
 
 
 @posix_only("symlinks")
-async def test_files_beside_a_loaded_skill_of_the_user_stay_closed(folder, home, tmp_path):
+async def test_files_beside_a_loaded_user_skill_stay_unreadable(folder, home, tmp_path):
     skill = home / ".config" / "indwell" / "skills" / "mine"
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_bytes(b"---\nname: mine\ndescription: x\n---\nBody.\n")

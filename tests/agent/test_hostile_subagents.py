@@ -114,7 +114,7 @@ async def test_a_sub_agent_cannot_take_the_name_of_another_call(tmp_path: Path) 
     assert ids == [("c1", ""), ("a1-c1", "c1")]
 
 
-async def test_a_sub_agent_cannot_go_on_for_ever(tmp_path: Path) -> None:
+async def test_a_sub_agent_ends_at_its_limits(tmp_path: Path) -> None:
     class Endless(Model):
         def __call__(self, request: Any) -> Reply:
             if "sub-agent" not in request.system[-1].text:
@@ -148,12 +148,12 @@ def written(front: str, body: str = "Do it.") -> str:
         ("---\nname: x\n", "missing"),
     ],
 )
-def test_a_file_that_cannot_be_used_says_why(text: str, why: str) -> None:
+def test_an_unusable_sub_agent_file_is_reported_with_the_reason(text: str, why: str) -> None:
     with pytest.raises(BadFrontMatter, match=why):
         read_definition(text, stem="x", origin="workspace")
 
 
-def test_no_file_can_ask_for_more() -> None:
+def test_no_sub_agent_file_can_extend_permissions() -> None:
     front = (
         "tools: [read_file, agent, everything]\nmodel: dear-model\nread_only: false\nrounds: 9999"
     )
@@ -169,7 +169,7 @@ def test_a_repository_cannot_redefine_a_sub_agent_of_the_user(other: Any) -> Non
     assert known_by_name([theirs, ours]) == {"explore": ours}
 
 
-def test_a_line_of_the_catalogue_is_short_whatever_is_in_the_file() -> None:
+def test_a_sub_agents_catalogue_line_is_short_for_any_file_content() -> None:
     long = Definition("x" * 40, "do this\n" * 10_000 + FORGED, "Do.", "user", read_only=True)
     assert estimate_tokens(long.line) <= LINE_TOKENS
     assert "\n" not in long.line

@@ -167,7 +167,7 @@ BLOCK = "a\nb\nc\nd\ne\nf\ng\nh\n"
 @pytest.mark.parametrize("is_above", [True, False])
 @pytest.mark.parametrize("numbers", [None, (1,)])
 @pytest.mark.parametrize("is_all", [True, False])
-async def test_an_answer_about_a_hunk_is_void_if_equal_lines_appeared_meanwhile(
+async def test_an_answer_about_a_hunk_is_void_if_equal_lines_appeared_since(
     tmp_path: Path, *, is_all: bool, numbers: tuple[int, ...] | None, is_above: bool
 ) -> None:
     """Which of the equal blocks was meant cannot be told from the lines any more."""
@@ -189,7 +189,7 @@ async def test_an_answer_about_a_hunk_is_void_if_equal_lines_appeared_meanwhile(
         assert workspace.buffers[path] == now
 
 
-async def test_alike_hunks_are_answered_alone_if_nothing_moved(tmp_path: Path) -> None:
+async def test_equal_hunks_are_answered_separately_if_nothing_moved(tmp_path: Path) -> None:
     path = ROOT / "a.txt"
     workspace = MemoryWorkspace({}, unsaved={"a.txt": BLOCK * 6})
     edits = [{"old": "d\n", "new": "D\n", "all": True}]
@@ -200,7 +200,7 @@ async def test_alike_hunks_are_answered_alone_if_nothing_moved(tmp_path: Path) -
         assert workspace.buffers[path] == BLOCK * 2 + BLOCK.replace("d", "D") + BLOCK * 3
 
 
-async def test_an_answer_is_for_nothing_if_a_hunk_reads_otherwise_meanwhile(tmp_path: Path) -> None:
+async def test_an_answer_is_void_if_a_hunk_changed_during_the_question(tmp_path: Path) -> None:
     workspace = MemoryWorkspace({}, unsaved={"a.txt": BEFORE})
     path = ROOT / "a.txt"
 

@@ -121,7 +121,7 @@ async def test_an_import_in_claude_md_is_sent_as_a_file_of_its_own(
 
 
 @pytest.mark.parametrize("name", ["../out.md", "~/out.md", "/etc/passwd", ".env", "gone.md"])
-async def test_an_import_of_what_is_secret_or_elsewhere_is_text(
+async def test_an_import_of_a_secret_or_outside_file_stays_text(
     project: Project, tmp_path: Path, name: str
 ) -> None:
     (tmp_path / "out.md").write_bytes(b"SECRET\n")
@@ -210,7 +210,7 @@ async def test_a_link_out_of_the_folder_is_never_sent(project: Project, tmp_path
     assert await told(project, tmp_path) == []
 
 
-async def test_the_pages_example_for_other_agents_is_reported_in_its_order(
+async def test_the_documented_example_for_other_agents_is_sent_in_its_order(
     project: Project, tmp_path: Path
 ) -> None:
     example = examples("instructions.md", "files")[1]

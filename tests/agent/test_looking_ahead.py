@@ -49,7 +49,7 @@ async def looked_at(
         yield world, looks, ahead
 
 
-async def test_only_the_first_turn_scans_the_workspace_and_before_any_command(
+async def test_only_the_first_turn_scans_the_workspace_before_any_command(
     tmp_path: Path,
 ) -> None:
     bash = make_bash(Shell(tmp_path, timeout_s=60))
@@ -63,13 +63,13 @@ async def test_only_the_first_turn_scans_the_workspace_and_before_any_command(
         assert (looks.n_looks, ahead.task) == (1, first)
 
 
-async def test_a_session_that_can_run_no_command_does_not_look(tmp_path: Path) -> None:
+async def test_a_session_without_commands_does_not_scan_ahead(tmp_path: Path) -> None:
     async with looked_at(tmp_path, [says("hello")], []) as (world, looks, ahead):
         await world.turn()
         assert (looks.n_looks, ahead.task) == (0, None)
 
 
-async def test_a_session_that_ends_does_not_wait_for_its_look(tmp_path: Path) -> None:
+async def test_a_session_that_ends_does_not_wait_for_its_scan(tmp_path: Path) -> None:
     bash = make_bash(Shell(tmp_path, timeout_s=60))
     async with looked_at(tmp_path, [says("hello")], [bash]) as (world, looks, ahead):
         looks.may_end.clear()

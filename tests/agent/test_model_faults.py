@@ -205,7 +205,7 @@ async def test_llm_32_a_call_that_was_cut_by_the_limit_is_dropped_and_the_file_u
         (say("no", finish="content_filter"), "failed", 1),
     ],
 )
-async def test_llm_33_a_finish_that_does_not_fit_makes_no_empty_loop(
+async def test_llm_33_a_wrong_finish_reason_does_not_cause_an_empty_loop(
     tmp_path: Path, answer: Answer, ending: str, n_requests: int
 ) -> None:
     async with facing(tmp_path, [answer, say("done"), say("next")]) as (world, endpoint):
@@ -215,7 +215,9 @@ async def test_llm_33_a_finish_that_does_not_fit_makes_no_empty_loop(
         await world.records()
 
 
-async def test_llm_37_the_same_call_is_warned_of_at_three_and_ended_at_five(tmp_path: Path) -> None:
+async def test_llm_37_an_equal_call_gets_a_hint_at_three_and_ends_the_turn_at_five(
+    tmp_path: Path,
+) -> None:
     async with facing(tmp_path, lambda _seen: say(calls=[READ])) as (world, endpoint):
         assert (await world.turn()).ending == "repeated"
         assert len(endpoint.seen) == 5
@@ -273,7 +275,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("position", ["first", "after a tool"])
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_llm_43_after_any_fault_the_next_request_is_in_order(
+async def test_llm_43_after_any_fault_the_next_request_is_valid(
     tmp_path: Path, fault: str, position: str
 ) -> None:
     waiting = [say(calls=[READ])] if position == "after a tool" else []

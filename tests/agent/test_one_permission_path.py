@@ -300,7 +300,7 @@ async def test_a_fault_in_the_evaluation_refuses_a_check(tmp_path: Path) -> None
 
 
 @needs_bubblewrap
-async def test_a_background_command_keeps_its_bounds_and_hides_keys_learned_meanwhile(
+async def test_a_background_command_keeps_its_bounds_and_hides_keys_learned_later(
     tmp_path: Path,
 ) -> None:
     """The sandbox is of the decision; the redaction of output is of the moment it is read."""

@@ -87,7 +87,7 @@ async def one_call(
         return result, world, decided
 
 
-async def test_pol_01_a_setting_that_runs_things_is_never_changed_without_an_answer(
+async def test_pol_01_a_setting_that_runs_programs_is_never_changed_without_a_yes(
     tmp_path: Path,
 ) -> None:
     root = a_root(tmp_path)
@@ -186,7 +186,7 @@ async def test_pol_20_a_fault_of_the_rules_denies_the_call_and_the_turn_continue
     assert not (root / "ran").exists()
 
 
-async def test_pol_16_sbx_21_more_than_the_sandbox_needs_a_question_prominently_and_once(
+async def test_pol_16_sbx_21_access_beyond_the_sandbox_needs_a_prominent_question_each_time(
     tmp_path: Path,
 ) -> None:
     root = a_root(tmp_path)
@@ -339,7 +339,7 @@ async def test_pol_19_a_loop_of_calls_without_questions_ends_at_the_round_limit(
 
 
 @pytest.mark.parametrize("tool", ["write_file", "edit_file", "bash"])
-async def test_pol_18_in_plan_mode_nothing_changes_whatever_was_allowed(
+async def test_pol_18_plan_mode_allows_no_change_despite_earlier_permissions(
     tmp_path: Path, tool: str
 ) -> None:
     root = a_root(tmp_path, a__py="x = 1\n")
@@ -417,7 +417,7 @@ async def test_a_call_that_the_advance_approval_does_not_cover_is_refused_with_a
     assert (decided.answer, (root / "AGENTS.md").exists()) == ("uncovered", False)
 
 
-async def test_a_yes_given_beforehand_is_for_once(tmp_path: Path) -> None:
+async def test_an_advance_approval_covers_a_call_only_once(tmp_path: Path) -> None:
     root = a_root(tmp_path)
     approver = Answering("beforehand")
     result, world, (decided,) = await one_call(
@@ -439,7 +439,7 @@ async def test_a_yes_given_beforehand_is_for_once(tmp_path: Path) -> None:
         ("bash < x.sh", "x.sh"),
     ],
 )
-async def test_a_standing_answer_is_for_what_the_projects_files_say(
+async def test_a_standing_permission_is_bound_to_the_project_files_content(
     tmp_path: Path, command: str, file: str
 ) -> None:
     root = a_root(tmp_path)

@@ -48,7 +48,7 @@ async def after_a_look(tmp_path: Path, folder: Path, *, takes: bool) -> World:
         return world
 
 
-async def test_a_picture_is_behind_all_results_of_its_round(tmp_path: Path, folder: Path) -> None:
+async def test_a_picture_follows_all_results_of_its_round(tmp_path: Path, folder: Path) -> None:
     world = await after_a_look(tmp_path, folder, takes=True)
     told = world.messages[2].blocks
     assert [type(block) for block in told] == [ToolResult, ToolResult, Image]
@@ -74,7 +74,7 @@ async def test_a_model_without_picture_support_gets_the_kind_and_size_of_a_pictu
     assert isinstance(told[0], ToolResult)
     assert (told[0].is_error, told[0].text) == (
         True,
-        f"'b.png' is no text but a PNG image of {len(PNG)} bytes",
+        f"'b.png' is not a text but a PNG image of {len(PNG)} bytes",
     )
 
 
@@ -103,7 +103,7 @@ async def test_a_false_or_too_large_picture_is_refused(tmp_path: Path, folder: P
     agent.context = msgspec.structs.replace(agent.context, takes_pictures=True)
     (folder / "c.png").write_bytes(b"\0\1\2")
     (folder / "d.png").write_bytes(PNG + bytes(PICTURE_B))
-    with pytest.raises(NotText, match="'c.png' is no text but a binary file"):
+    with pytest.raises(NotText, match="'c.png' is not a text but a binary file"):
         await agent.call("read_file", path="c.png")
     with pytest.raises(ToolError, match="larger than the 3,750,000 bytes"):
         await agent.call("read_file", path="d.png")

@@ -45,7 +45,7 @@ async def test_the_plan_is_the_answer_if_the_model_says_nothing_else(tmp_path) -
         assert (await made.world.turn("mend it")).answer == STEPS
 
 
-async def test_an_approved_plan_goes_to_the_model_once_and_is_done_with_its_turn(tmp_path) -> None:
+async def test_an_approved_plan_is_sent_once_and_finished_with_its_turn(tmp_path) -> None:
     asked: list[Request] = []
 
     def working(request: Request) -> Any:
@@ -129,7 +129,7 @@ async def test_a_turn_that_did_not_end_well_leaves_the_plan_approved(tmp_path) -
 
 
 @pytest.mark.parametrize("mode", ["ask", "review", "auto"])
-async def test_elsewhere_the_tool_says_that_no_plan_is_needed_and_the_turn_continues(
+async def test_outside_plan_mode_the_plan_tool_is_refused_and_the_turn_continues(
     tmp_path, mode: Mode
 ) -> None:
     async with planned(tmp_path, [PROPOSED, says("mended")], mode=mode) as made:
@@ -163,7 +163,7 @@ async def test_the_model_is_told_of_plan_mode_once_a_turn_and_of_its_end(tmp_pat
     ]  # fmt: skip
 
 
-async def test_words_that_wait_are_noticed_before_the_plan_ends_the_turn(tmp_path) -> None:
+async def test_waiting_steering_messages_are_handled_before_a_plan_ends_the_turn(tmp_path) -> None:
     script: list[Any] = [PROPOSED, asks(call(NAME, "p2", text="1. Other"))]
     async with planned(tmp_path, script) as made:
         session, emit = made.world.session, made.world.emit

@@ -109,7 +109,7 @@ async def test_a_new_session_takes_over_and_sends_the_plan_of_the_old_session(
 
 @pytest.mark.parametrize("preset", ["regions-d", "ladder-a", "auto-b", "slide"])
 @pytest.mark.parametrize("state", ["done", "proposed"])
-async def test_a_plan_that_no_longer_holds_is_cut_like_all_else(
+async def test_an_outdated_plan_is_compacted_like_other_text(
     tmp_path: Path, preset: str, state: str
 ) -> None:
     first, rest = reading(1), reading(40)

@@ -73,7 +73,7 @@ def test_permission_for_a_virtual_environments_python_is_bound_to_the_link_targe
     assert before != after
 
 
-async def test_of_more_words_than_are_looked_up_each_counts_as_a_batch_file() -> None:
+async def test_words_beyond_the_lookup_limit_count_as_batch_files() -> None:
     rules = SimpleNamespace(policy=Policy("auto", roots=("C:\\work",), language="powershell"))
     session = SimpleNamespace(parts=SimpleNamespace(workspace=SimpleNamespace(roots=())))
     words = " ".join(f"a{number}" for number in range(MOST_LOOKED_UP))
@@ -99,7 +99,7 @@ async def test_a_permission_names_the_workspace_program_and_ends_when_the_progra
     assert not (tmp_path / "escaped").exists()
 
 
-async def test_no_tool_runs_a_program_of_the_workspace(tmp_path: Path, work: Path) -> None:
+async def test_no_tool_runs_a_program_from_the_workspace(tmp_path: Path, work: Path) -> None:
     for name in ("rg", "bash", "git", "ls"):
         plant(work, name)
     (work / "a.txt").write_bytes(b"needle\n")

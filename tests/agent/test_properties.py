@@ -126,7 +126,7 @@ def check_requests(world: World, answered: list[Request]) -> None:
 
 @settings(deadline=None, max_examples=5 * settings().max_examples // 2)
 @given(turns)
-def test_whatever_happens_in_turns_requests_share_their_prefix_and_the_log_folds_back(
+def test_any_turns_keep_the_request_prefix_and_the_log_restores_the_conversation(
     script: list[tuple[str, str | None, str, tuple[Any, ...]]],
 ) -> None:
     with TemporaryDirectory() as folder:
@@ -169,6 +169,6 @@ async def work_after(folder: Path, n_turns: int) -> int:
     return n_calls
 
 
-async def test_the_work_of_a_turn_does_not_grow_with_what_came_before(tmp_path: Path) -> None:
+async def test_the_work_of_a_turn_does_not_grow_with_earlier_turns(tmp_path: Path) -> None:
     short, long = [await work_after(tmp_path / str(n), n) for n in (500, 4_000)]
     assert long <= 1.1 * short

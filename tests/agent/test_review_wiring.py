@@ -153,9 +153,7 @@ class Failing(MemoryWorkspace):
 
 
 @pytest.mark.parametrize("error", [EditRefused("no"), TextMoved("moved")])
-async def test_an_edit_that_was_refused_leaves_nothing_and_is_nobodys_later(
-    tmp_path: Path, error: Exception
-) -> None:
+async def test_a_refused_edit_is_not_recorded(tmp_path: Path, error: Exception) -> None:
     workspace = Failing(error)
     async with reviewing(tmp_path, [READ, TWO, says()], workspace=workspace) as (world, ledger):
         await world.turn()
@@ -165,7 +163,7 @@ async def test_an_edit_that_was_refused_leaves_nothing_and_is_nobodys_later(
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])
-async def test_an_edit_that_the_editor_applies_late_is_the_agents(
+async def test_an_edit_that_the_editor_applies_late_counts_as_the_agents(
     tmp_path: Path, *, is_stopped: bool
 ) -> None:
     workspace = Failing(None if is_stopped else EditMayCome("and may still apply it"))
@@ -293,7 +291,7 @@ def test_after_a_rewind_turn_numbers_are_not_reused() -> None:
     assert past_of([one for turn in turns for one in turn] + [Rewound(1, "small", at)]).turns == 3
 
 
-async def test_an_edit_is_made_although_the_review_log_fails_which_is_reported(
+async def test_if_the_review_log_fails_the_edit_is_made_and_the_failure_reported(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "review").write_bytes(b"in the way")

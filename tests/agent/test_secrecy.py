@@ -182,7 +182,7 @@ CUTS = {
 
 
 @pytest.mark.parametrize(("tool", "arguments"), CUTS.values(), ids=CUTS)
-async def test_no_cut_leaves_half_a_secret_that_nothing_knows(tmp_path, tool, arguments) -> None:
+async def test_no_cut_leaves_an_unrecognised_half_of_a_secret(tmp_path, tool, arguments) -> None:
     root = tmp_path / "w"
     root.mkdir()
     (root / "long.txt").write_bytes((" " * 1_980 + SECRET + " and more" * 99).encode())

@@ -143,7 +143,7 @@ async def test_loading_a_skill_by_tag_fails_and_names_the_skills_with_that_tag(t
     )
 
 
-async def test_a_skill_that_is_gone_meanwhile_is_a_failure_that_the_model_reads(tmp_path):
+async def test_loading_a_deleted_skill_is_an_error_for_the_model(tmp_path):
     places = MadeUp(a_skill("one"))
 
     world = await played(tmp_path, places, asks(call("load_skill", name="one")), says())
@@ -181,7 +181,7 @@ async def test_a_skill_that_is_called_twice_is_sent_once(tmp_path):
 
 
 @pytest.mark.parametrize("words", ["/usr/bin is full", "fix-it", "say /fix-it", "/fix-it/now"])
-async def test_words_that_do_not_begin_with_its_name_call_no_skill(tmp_path, words):
+async def test_a_prompt_that_does_not_begin_with_a_skill_name_calls_no_skill(tmp_path, words):
     places = MadeUp(a_skill("fix-it"), a_skill("usr"))
     places.bodies |= {"fix-it": "Slowly.", "usr": "No."}
 
@@ -274,7 +274,7 @@ async def test_skills_that_changed_back_are_reported_as_unchanged(tmp_path):
         assert listing(world, 4, "system-reminder") == []
 
 
-async def test_a_folder_that_has_no_skills_any_longer_says_so_once(tmp_path):
+async def test_a_folder_that_lost_its_skills_is_reported_once(tmp_path):
     places = MadeUp(a_skill("build", origin="workspace"))
     async with a_world(tmp_path, [says()] * 3) as world:
         with_shelf(world, places)

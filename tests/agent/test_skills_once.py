@@ -69,7 +69,7 @@ async def test_loading_an_unchanged_skill_again_returns_a_pointer(tmp_path) -> N
         assert world.results[-1].text == WHOLE.replace("Slowly", "Fast")
 
 
-async def test_a_skill_that_the_user_called_is_not_repeated_either(tmp_path) -> None:
+async def test_a_skill_already_called_by_the_user_is_not_loaded_again(tmp_path) -> None:
     async with a_world(tmp_path, [loading("a"), says()]) as world:
         shelved(world)
         await world.turn("/fix-it the parser")

@@ -85,7 +85,9 @@ async def test_steering_messages_are_logged_before_the_request(tmp_path: Path) -
         assert (await world.turn()).ending == "done"
 
 
-async def test_words_that_fail_on_their_way_return_in_the_draft(tmp_path: Path) -> None:
+async def test_a_steering_message_that_fails_to_be_sent_returns_in_the_draft(
+    tmp_path: Path,
+) -> None:
     def say_and_hear(request: Request) -> Reply:
         world.session.steer("use tabs")
         return says("first")
@@ -105,7 +107,7 @@ async def test_words_that_fail_on_their_way_return_in_the_draft(tmp_path: Path) 
         assert texts(world.messages[-2]) == ["go on"]
 
 
-async def test_words_of_a_turn_that_is_stopped_return_behind_the_prompt(tmp_path: Path) -> None:
+async def test_steering_messages_of_a_stopped_turn_return_after_the_prompt(tmp_path: Path) -> None:
     asked = asyncio.Event()
 
     def never_answers(request: Request) -> object:
@@ -126,7 +128,7 @@ async def test_words_of_a_turn_that_is_stopped_return_behind_the_prompt(tmp_path
         await world.records()
 
 
-async def test_words_in_a_request_that_had_begun_to_be_answered_were_delivered(
+async def test_steering_messages_count_as_delivered_once_the_reply_has_begun(
     tmp_path: Path,
 ) -> None:
     def say_and_hear(request: Request) -> Reply:
@@ -146,7 +148,7 @@ async def test_words_in_a_request_that_had_begun_to_be_answered_were_delivered(
         await world.records()
 
 
-async def test_words_during_a_long_tool_wait_for_its_result(tmp_path: Path) -> None:
+async def test_steering_messages_during_a_tool_call_wait_for_its_result(tmp_path: Path) -> None:
     gate = asyncio.Event()
 
     async def slow(name: str, context: ToolContext) -> str:
@@ -218,7 +220,7 @@ class FullDisk:
         await self._log.close()
 
 
-async def test_words_that_cannot_be_written_down_are_not_sent(tmp_path: Path) -> None:
+async def test_a_steering_message_that_cannot_be_logged_is_not_sent(tmp_path: Path) -> None:
 
     def say_and_hear(request: Request) -> Reply:
         world.session.steer("use tabs")

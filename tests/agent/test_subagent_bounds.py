@@ -70,7 +70,9 @@ def other(cost: float | None) -> OtherModel:
     return OtherModel(provider, "cheap", 64_000, 1_000, lambda _usage: cost)
 
 
-async def test_no_model_without_a_price_escapes_a_limit_of_money(tmp_path: Path) -> None:
+async def test_a_sub_agent_model_without_a_price_is_refused_under_a_cost_limit(
+    tmp_path: Path,
+) -> None:
     async with a_house(
         tmp_path, Model([delegates(), says("mine")], children={}), model="cheap"
     ) as (world, logs):
@@ -99,7 +101,7 @@ async def test_a_sub_agent_needs_no_price_if_the_main_model_has_no_price(
         assert [one.text for one in world.results] == ["x"]
 
 
-async def test_a_call_without_a_price_leaves_the_limits_of_money_on(tmp_path: Path) -> None:
+async def test_an_unpriced_call_does_not_disable_cost_limits(tmp_path: Path) -> None:
     """It was allowed when there was no limit; what comes after it counts."""
     loops = [asks(call("read_file", f"r{n}", path="shop.py", limit=n)) for n in range(1, 30)]
     async with a_house(
@@ -115,7 +117,7 @@ async def test_a_call_without_a_price_leaves_the_limits_of_money_on(tmp_path: Pa
         assert (finished.ending, finished.rounds) == ("budget", 2)
 
 
-async def test_a_turn_begins_so_many_sub_agents_and_no_more(tmp_path: Path) -> None:
+async def test_the_number_of_sub_agents_in_a_turn_is_limited(tmp_path: Path) -> None:
     many = [call("agent", f"c{n}", task=f"{PLAIN} {n}") for n in range(MOST_AGENTS + 1)]
     model = Model(
         [asks(*many[:20]), asks(*many[20:]), says(), delegates(), says()],
@@ -159,7 +161,7 @@ class OneByOne:
         return "once"
 
 
-async def test_the_user_is_asked_one_thing_at_a_time(tmp_path: Path) -> None:
+async def test_the_user_gets_one_question_at_a_time(tmp_path: Path) -> None:
     model = Model(
         [asks(call("agent", "c1", task="first"), call("agent", "c2", task="second")), says()],
         children={
@@ -213,7 +215,7 @@ async def test_a_sub_agents_edit_starts_only_after_the_session_log_is_on_disk(
     assert seen == [2], "of the call that began it, and of the edit"
 
 
-async def test_no_file_can_raise_how_many_rounds_there_may_be(tmp_path: Path) -> None:
+async def test_no_sub_agent_file_can_raise_the_round_limit(tmp_path: Path) -> None:
     greedy = Definition("greedy", "", "Go on.", "workspace", rounds=99)
     loops = [asks(call("read_file", f"r{n}", path="shop.py", limit=n)) for n in (1, 2)]
     model = Model([delegates(name="greedy"), says()], children={PLAIN: [*loops, says("so far")]})
@@ -240,7 +242,7 @@ async def test_secrets_in_a_project_sub_agents_instructions_are_hidden(
     assert VALUE not in sent
 
 
-async def test_each_has_a_place_of_its_own_in_the_endpoints_cache(tmp_path: Path) -> None:
+async def test_each_sub_agent_has_its_own_cache_key(tmp_path: Path) -> None:
     model = Model(
         [asks(call("agent", "c1", task="first"), call("agent", "c2", task="second")), says()],
         children={"first": [says("x")], "second": [says("x")]},

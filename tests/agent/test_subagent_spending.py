@@ -46,7 +46,7 @@ async def test_a_sub_agents_cost_belongs_to_the_turn(tmp_path: Path) -> None:
         (SubagentLimits(), Budgets(turn_tokens=1_500), "budget_turn_tokens = 1,500"),
     ],
 )
-async def test_no_call_passes_its_budget_or_the_turns(
+async def test_no_call_of_a_sub_agent_exceeds_its_budget_or_the_turns(
     tmp_path: Path, limits: SubagentLimits, budgets: Budgets, why: str
 ) -> None:
     model = Model([delegates(), says()], children={PLAIN: [asks(READ.calls[0], text="so far")] * 9})

@@ -41,14 +41,14 @@ STORY: tuple[events.Event, ...] = (
 @pytest.mark.parametrize(
     ("target", "name"), [("explore: find it", "explore"), ("general: fix: it", "general")]
 )
-def test_an_event_is_known_by_the_name_of_its_sub_agent(target: str, name: str) -> None:
+def test_events_of_a_sub_agent_carry_its_name(target: str, name: str) -> None:
     names = Names()
     assert names.of(events.ToolStarted(1, "c1", "agent", target)) == ""
     assert names.of(events.Notice(1, "info", "x", agent="c1")) == name
     assert names.of(events.Notice(1, "info", "x")) == ""
 
 
-def test_a_sub_agent_with_unseen_beginning_is_called_general() -> None:
+def test_a_sub_agent_whose_start_was_not_seen_is_called_general() -> None:
     assert Names().of(events.Notice(1, "info", "x", agent="c9")) == "general"
 
 

@@ -64,7 +64,7 @@ async def test_a_sub_agent_cannot_start_a_sub_agent(tmp_path: Path) -> None:
     assert "there is no tool 'agent'" in str(model.sent_children[-1].messages[-1])
 
 
-async def test_several_work_at_once(tmp_path: Path) -> None:
+async def test_several_sub_agents_run_in_parallel(tmp_path: Path) -> None:
     both_began, begun = asyncio.Event(), list[str]()
 
     async def wait(name: str, _context: ToolContext) -> str:
@@ -128,7 +128,7 @@ async def test_a_long_answer_keeps_both_ends_and_is_whole_in_a_file(tmp_path: Pa
 
 
 @pytest.mark.parametrize("mode", ["auto", "review", "plan"])
-async def test_a_read_only_one_changes_nothing_in_any_mode(tmp_path: Path, mode: Any) -> None:
+async def test_a_read_only_sub_agent_changes_nothing_in_any_mode(tmp_path: Path, mode: Any) -> None:
     model = Model(
         [delegates(read_only=True), says()], children={PLAIN: [READ, EDIT, says("cannot")]}
     )
@@ -157,7 +157,7 @@ async def test_a_question_names_the_sub_agent(tmp_path: Path) -> None:
     assert (act.agent, act.end) == ("explore", "refused")
 
 
-async def test_patience_is_the_turns_not_each_sub_agents(tmp_path: Path) -> None:
+async def test_refused_questions_are_counted_per_turn_not_per_sub_agent(tmp_path: Path) -> None:
     edits = [asks(call("write_file", f"w{n}", path=f"new{n}.txt", content="x")) for n in range(6)]
     model = Model(
         [delegates("first", "c1"), delegates("second", "c2"), says()],
@@ -192,7 +192,7 @@ def _said(records: Sequence[Record]) -> list[MessageRecord]:
     return [one for one in records if isinstance(one, MessageRecord)]
 
 
-async def test_a_sub_agent_that_only_read_changed_nothing_for_sure(tmp_path: Path) -> None:
+async def test_a_sub_agent_that_only_read_is_known_to_have_changed_nothing(tmp_path: Path) -> None:
     model = Model([delegates(), says()], children={PLAIN: [READ, says("x")]})
     async with a_house(tmp_path, model) as (world, _):
         await world.turn()
@@ -242,7 +242,7 @@ async def test_a_sub_agent_whose_model_fails_is_an_error_for_the_agent(tmp_path:
 
 
 @pytest.mark.parametrize("task", ["", "  \n"])
-async def test_no_task_is_an_error(tmp_path: Path, task: str) -> None:
+async def test_a_sub_agent_without_a_task_is_an_error(tmp_path: Path, task: str) -> None:
     model = Model([delegates(task), says()], children={})
     async with a_house(tmp_path, model) as (world, logs):
         await world.turn()
@@ -268,7 +268,7 @@ async def test_an_unknown_sub_agent_is_answered_with_the_known_names(tmp_path: P
     assert "explore (only reads): looks around" in result.text
 
 
-async def test_a_named_one_can_only_have_less(tmp_path: Path) -> None:
+async def test_a_named_sub_agent_can_only_have_fewer_permissions(tmp_path: Path) -> None:
     narrow = Definition(
         "narrow", "", "Be brief.", "user", tools=frozenset({"read_file", "agent"}), rounds=99
     )

@@ -31,7 +31,7 @@ def sizes(now: Conversation) -> SummarySizes:
 
 
 @pytest.mark.parametrize("ratio", [0.9, 1.4, 1.8])
-def test_the_part_is_measured_like_the_prefix(ratio: float) -> None:
+def test_the_part_to_summarise_is_measured_like_the_prefix(ratio: float) -> None:
     plain, now = sizes(TALK), sizes(counted("m", ratio))
     assert now.prefix == pytest.approx(plain.prefix * ratio, abs=2)
     assert now.region == pytest.approx(plain.region * ratio, rel=0.01)

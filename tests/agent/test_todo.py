@@ -106,7 +106,7 @@ async def test_an_invalid_list_is_refused_and_the_old_one_stays(tmp_path, items,
         assert len(made.told(TodoChanged)) == 1
 
 
-async def test_characters_that_hide_text_or_break_lines_are_shown(tmp_path) -> None:
+async def test_hidden_characters_in_a_todo_list_are_shown(tmp_path) -> None:
     odd = asks(plan(("Read\n the\u202e code\x1b[2J", "open")))
     async with world(tmp_path, [odd, says("fine")]) as made:
         await made.turn()
@@ -146,7 +146,7 @@ async def test_after_a_compaction_the_open_list_is_at_the_end_as_data(tmp_path) 
         )
 
 
-async def test_a_list_that_is_done_is_not_said_again(tmp_path) -> None:
+async def test_a_finished_todo_list_is_not_sent_again(tmp_path) -> None:
     done = asks(plan(("Read the code", "done")))
     async with world(tmp_path, [done, says("fine"), says("more")]) as made:
         await made.turn()
@@ -156,7 +156,7 @@ async def test_a_list_that_is_done_is_not_said_again(tmp_path) -> None:
         assert not any("agent-todo" in text for text in last_texts(made))
 
 
-def test_a_rewind_has_the_list_of_then() -> None:
+def test_a_rewind_restores_the_todo_list_of_that_turn() -> None:
     records = (
         TurnStartRecord(1, "go", "t"),
         TodoSet(1, (READ,), "t"),

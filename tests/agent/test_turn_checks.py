@@ -145,7 +145,7 @@ async def test_the_next_turn_may_be_asked_again(tmp_path: Path) -> None:
     assert finished.verified == "1 new error stays"
 
 
-async def test_warnings_are_reported_and_keep_no_turn_open(tmp_path: Path) -> None:
+async def test_warnings_are_reported_and_do_not_keep_a_turn_open(tmp_path: Path) -> None:
     warning = Problem(1, "warning", "unused", "ruff", "F1")
     hint = Problem(1, "hint", "could be shorter")
     own = Problem(1, "warning", "changed by Indwell", "indwell")
@@ -184,7 +184,7 @@ async def test_a_setting_turns_the_edit_check_off(tmp_path: Path) -> None:
     assert (source.asked, finished.verified, finished.rounds) == ([], "", 3)
 
 
-async def test_no_round_is_taken_beyond_the_limit(tmp_path: Path) -> None:
+async def test_the_problem_check_uses_no_round_beyond_the_limit(tmp_path: Path) -> None:
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)})
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES, round_limit=3) as world:
         with_source(world, source)
@@ -350,7 +350,7 @@ async def test_a_steering_message_during_the_problem_check_continues_the_turn(
     assert (finished.answer, finished.draft) == ("two", "")
 
 
-async def test_hostile_problems_cannot_speak_as_the_harness(tmp_path: Path) -> None:
+async def test_hostile_problem_texts_cannot_imitate_the_harness(tmp_path: Path) -> None:
     hostile = Problem(
         1,
         "error",

@@ -123,7 +123,7 @@ class SlowWorkspace(MemoryWorkspace):
         return await super().read(path)
 
 
-async def test_a_verdict_is_reported_though_a_turn_was_stopped_while_it_was_worded(
+async def test_a_verdict_is_reported_even_if_a_turn_was_stopped_during_its_report(
     tmp_path: Path,
 ) -> None:
     workspace = SlowWorkspace({"a.py": BEFORE})

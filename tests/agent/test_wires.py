@@ -101,7 +101,7 @@ async def test_each_wire_leaves_the_same_conversation_and_the_same_events(
 
 
 @each_wire
-async def test_each_request_can_be_made_again_from_the_log(tmp_path: Path, wire: WireName) -> None:
+async def test_each_request_can_be_rebuilt_from_the_log(tmp_path: Path, wire: WireName) -> None:
     async with endpoint_of(tmp_path, wire, REPLIES) as (world, endpoint):
         await world.turn("check a.py")
         prefix = Prefixed(
@@ -227,7 +227,7 @@ def said_in(log: Sequence[Message | str]) -> list[object]:
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(turns=TURNS, wires=st.lists(st.sampled_from(WIRES), min_size=1, max_size=6))
-def test_any_conversation_is_the_same_over_any_wires_and_every_request_is_in_order(
+def test_any_conversation_is_equal_and_valid_over_every_wire(
     turns: list[tuple[tuple[Part, ...], ...]], wires: list[WireName]
 ) -> None:
     with TemporaryDirectory() as one, TemporaryDirectory() as other:

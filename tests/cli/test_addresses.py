@@ -26,12 +26,12 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize("typed", ADDRESSES)
-def test_an_address_may_leave_its_scheme_out(typed) -> None:
+def test_an_address_may_omit_its_scheme(typed) -> None:
     assert address_of(typed) == ADDRESSES[typed]
 
 
 @pytest.mark.parametrize("typed", ["opnai", "", "two words", "host:99999", "ftp://host"])
-def test_a_text_that_is_no_address_is_refused(typed) -> None:
+def test_a_text_that_is_not_an_address_is_refused(typed) -> None:
     with pytest.raises(UserError):
         address_of(typed)
 

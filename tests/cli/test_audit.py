@@ -87,7 +87,7 @@ async def test_the_newest_session_here_is_reported_in_words_with_nothing_hidden(
     ]
 
 
-async def test_json_has_the_same_and_a_turn_can_be_chosen(home) -> None:
+async def test_json_audit_has_the_same_data_and_can_be_limited_to_a_turn(home) -> None:
     name = await keep(home, home.folder / "other", *RECORDS)
     data = json.loads((await audit(home, name[:-1], "--json", "--turn", "2")).stdout)
     assert (data["session"], data["sums"], data["notices"]) == (name, {"denied": 1}, [])
@@ -108,7 +108,7 @@ async def test_a_missing_session_is_reported(home, arguments, said) -> None:
     assert said in ended.stderr
 
 
-async def test_a_turn_that_is_not_there_is_reported(home) -> None:
+async def test_a_missing_turn_is_reported(home) -> None:
     await keep(home, home.workspace, *RECORDS)
     ended = await audit(home, "--turn", "7")
     assert (ended.code, "has no turn 7; its turns are 1 to 2" in ended.stderr) == (2, True)

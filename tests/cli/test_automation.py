@@ -82,7 +82,7 @@ async def test_with_words_stdin_is_included_as_data(home) -> None:
     assert told.rstrip().endswith("Review this")
 
 
-async def test_prompts_of_lines_are_turns_of_one_session_each_with_its_end(home) -> None:
+async def test_each_stdin_line_is_a_turn_of_one_session(home) -> None:
     script = [say("I look.", calls=[READ]), say(calls=[EDIT]), say("Mended."), say("Again.")]
     async with LoopbackEndpoint(script) as endpoint:
         ended = await run(
@@ -101,7 +101,7 @@ async def test_prompts_of_lines_are_turns_of_one_session_each_with_its_end(home)
     assert len(list(home.state.rglob("log.jsonl"))) == 1
 
 
-async def test_a_line_is_taken_up_before_the_next_one_is_written(home) -> None:
+async def test_a_stdin_line_runs_before_the_next_line_arrives(home) -> None:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "indwell", "run", "--scripted", "--json"),
         *("--input-format", "jsonl"),
@@ -248,14 +248,14 @@ async def test_a_byte_order_mark_before_the_first_input_line_is_ignored(home) ->
     assert (ended.code, ends(ended)) == (0, [(1, "done")])
 
 
-async def test_words_about_an_empty_text_say_what_is_empty(home) -> None:
+async def test_an_empty_stdin_text_is_reported(home) -> None:
     ended = await run(home, "Review", "--stdin", "--scripted", stdin="\n")
     assert ended.code == 2
     assert "stdin: it is empty" in ended.stderr
 
 
 @pytest.mark.parametrize("words", ["-", "hello"])
-async def test_a_closed_stdin_is_not_a_terminal_and_no_prompt(home, words) -> None:
+async def test_a_closed_stdin_is_neither_a_terminal_nor_a_prompt(home, words) -> None:
     shell = shutil.which("sh")
     assert shell
     process = await asyncio.create_subprocess_exec(
@@ -288,7 +288,7 @@ async def test_rounds_are_counted_over_all_prompts(home) -> None:
     assert "`--max-rounds`" in ended.events[-1]["message"]
 
 
-async def test_rounds_that_are_used_up_let_no_turn_begin(home) -> None:
+async def test_no_turn_begins_after_the_round_limit_is_used_up(home) -> None:
     ended = await run(
         home,
         *("--scripted", "--json", "--input-format", "jsonl", "--max-rounds", "1"),
@@ -317,7 +317,7 @@ async def test_a_budget_ends_the_run_before_a_request_could_exceed_it(home, opti
     assert "budget_" not in ended.events[-1]["message"]
 
 
-async def test_a_limit_of_money_is_not_taken_where_the_price_is_not_known(home) -> None:
+async def test_a_cost_limit_is_refused_if_the_price_is_unknown(home) -> None:
     async with LoopbackEndpoint([say("Never sent.")]) as endpoint:
         ended = await run(home, "hello", "--max-cost", "1", base_url=endpoint.base_url)
         assert endpoint.seen == []

@@ -71,7 +71,7 @@ async def test_a_request_after_a_rewind_begins_with_the_bytes_of_the_kept_turn(
         assert (told["equal"], told["body"]) == (True, json.loads(seen.raw))
 
 
-async def test_a_fork_reads_the_long_texts_of_its_origin_also_when_that_is_deleted(home) -> None:
+async def test_a_fork_can_read_spilled_texts_of_its_deleted_origin(home) -> None:
     words = "".join(f"line {number} of a long text\n" for number in range(20_000))
     script = [say("one", usage=USAGE)]
 
@@ -96,7 +96,7 @@ async def test_a_fork_reads_the_long_texts_of_its_origin_also_when_that_is_delet
     assert "line 3000 of a long text" in results(endpoint.seen[1])[-1]
 
 
-async def test_a_fork_is_held_with_the_model_of_its_turn(home) -> None:
+async def test_a_fork_continues_with_the_model_of_its_turn(home) -> None:
     home.configure('models = ["older-model", "newer-model"]\n')
     async with LoopbackEndpoint(strictly([say("x", usage=USAGE)] * 4)) as endpoint:
         url = endpoint.base_url
@@ -130,4 +130,4 @@ async def test_an_unknown_turn_is_reported_in_one_sentence(home) -> None:
     usage = await run(home, "sessions", "fork", session, "--turn", "x")
     assert (usage.code, "'x' is not the number of a turn" in usage.stderr) == (2, True)
     escaping = await run(home, "sessions", "fork", "../x")
-    assert (escaping.code, "'../x' is no session id" in escaping.stderr) == (1, True)
+    assert (escaping.code, "'../x' is not a session id" in escaping.stderr) == (1, True)

@@ -5,7 +5,7 @@ from indwell.settings.model import Settings
 from indwell.wiring.model import budgets_of, unkept
 
 
-def test_budgets_are_what_the_settings_say() -> None:
+def test_budgets_come_from_the_settings() -> None:
     settings = Settings(
         budget_turn=0.5, budget_session=2.0, budget_day=5.0, budget_turn_tokens=9_000
     )

@@ -116,7 +116,7 @@ async def test_the_demo_works_with_a_real_endpoint(home) -> None:
     assert ["exit code 1" in checked[0], "exit code 0" in checked[1]] == [True, True]
 
 
-async def test_a_stored_model_costs_nothing_in_the_demo(home) -> None:
+async def test_the_demo_does_not_use_a_stored_model(home) -> None:
     async with LoopbackEndpoint(lambda _seen: refuse(401)) as endpoint:
         home.configure(f'model = "dear"\nbase_url = "{endpoint.base_url}"\n')
         shown = await indwell(
@@ -147,7 +147,7 @@ async def test_the_demo_reports_failure_if_the_model_fixes_nothing(home) -> None
     )
 
 
-async def test_a_demo_that_does_not_work_says_why_and_fails(home) -> None:
+async def test_a_failed_demo_reports_the_reason_and_fails(home) -> None:
     async with LoopbackEndpoint(lambda _seen: refuse(401)) as endpoint:
         shown = await indwell(
             "demo",

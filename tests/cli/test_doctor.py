@@ -87,7 +87,7 @@ async def test_a_settings_file_with_a_key_that_others_may_read_fails(home) -> No
     assert "chmod" not in (await doctor(home, "--offline")).stdout
 
 
-async def test_a_broken_settings_file_and_a_state_folder_of_stone_fail(home) -> None:
+async def test_a_broken_settings_file_and_an_unwritable_state_folder_fail(home) -> None:
     home.configure("mode = \n")
     (home.folder / "stone").write_bytes(b"")
     ended = await doctor(home, "--offline", "--json", INDWELL_STATE=str(home.folder / "stone"))
@@ -131,7 +131,7 @@ async def test_an_endpoint_that_hangs_does_not_hang_the_doctor(tmp_path) -> None
     assert found == (DoctorFinding("reachable", "fail", sentence, fix),)
 
 
-async def test_a_report_holds_no_key_no_name_and_no_home(home) -> None:
+async def test_a_bug_report_contains_no_key_no_name_and_no_home_folder(home) -> None:
     """Canaries in every place that a sentence of the doctor could repeat."""
     home.configure(f'api_key = "{CANARY}-file"\nmodel = "q"\nsecret_{CANARY}-name = 1\n')
     (home.folder / "keyring.json").write_bytes(b"{}")
@@ -174,11 +174,11 @@ def test_private_text_is_removed_and_the_rest_stays(text, shown) -> None:
 
 
 @given(before=st.text(max_size=20), after=st.text(max_size=20))
-def test_no_surroundings_save_a_secret(before, after) -> None:
+def test_a_secret_is_redacted_in_any_surrounding_text(before, after) -> None:
     assert "hunter2-token" not in redacted(f"{before}hunter2-token{after}", SECRET)
 
 
-def test_a_finding_cannot_break_the_table() -> None:
+def test_the_text_of_a_finding_cannot_break_the_table() -> None:
     lines = report((DoctorFinding("a", "ok", "x | y\nz"),), Private()).splitlines()
     assert lines[-1] == "| ok | a | x \\| y z |"
 

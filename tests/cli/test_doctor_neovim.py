@@ -23,7 +23,7 @@ OLDER = "`indwell setup nvim-older"
         ("its version is not known", "nvim", "ok", ""),
     ],
 )
-def test_an_older_one_is_led_to_its_own_configuration(version, name, state, fix) -> None:
+def test_an_older_neovim_gets_its_own_configuration(version, name, state, fix) -> None:
     ours = [CONFIGURATIONS[name].text().encode()] if name else []
     found = finding_of(NEOVIM, version, ours)
     assert found.state == state

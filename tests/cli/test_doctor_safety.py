@@ -35,7 +35,7 @@ def test_sbx_16_a_sandbox_that_is_off_is_reported_with_the_reason() -> None:
     )
 
 
-def test_the_doctor_says_where_nothing_hides_the_home_folder(home: Home) -> None:
+def test_the_doctor_reports_if_the_home_folder_is_not_hidden(home: Home) -> None:
     (finding,) = sandbox({"INDWELL_STATE": str(home.state)}, home.workspace)
     is_bare = not strength().hides_home
     assert ("nothing hides your home folder" in finding.sentence) is is_bare
@@ -49,25 +49,25 @@ def test_a_home_folder_that_nothing_hides_is_reported(level: Level, *, is_said: 
 
 
 def test_each_bound_that_windows_holds_or_lacks_is_reported() -> None:
-    proof = Proof(frozenset(["writes", "processes"]), "it does not hold network and secrets")
+    proof = Proof(frozenset(["writes", "processes"]), "it does not block network and secrets")
     held, _ = strength_of([("restricted", proof)])
     assert notice_of(held) == (
-        "sandbox: limited (Windows holds of a command that only reads: writes, processes; not "
-        "network and secrets, for which it needs administrator rights or other access lists on "
-        "your files; every other command runs with your rights once you have allowed it); commands "
-        "are partly sandboxed (a restricted token with low integrity): commands that only read run "
-        "without a question; Indwell asks about all others"
+        "sandbox: limited (for a command that only reads, Windows blocks: writes, processes; it "
+        "does not block: network and secrets, which needs administrator rights or other access "
+        "lists on your files; every other command runs with your rights once you have allowed "
+        "it); commands are partly sandboxed (a restricted token with low integrity): commands "
+        "that only read run without a question; Indwell asks about all others"
     )
     bare, _ = strength_of([("low", Proof(reason="no command starts in it (Access denied.)"))])
     assert notice_of(bare) == (
         "sandbox: off (Windows confines no command here (low integrity: no command starts in it "
-        "(Access denied.))); commands are not sandboxed: every command is asked for"
+        "(Access denied.))); commands are not sandboxed: Indwell asks about every command"
     )
 
 
 def test_sbx_25_every_command_needs_a_question_without_a_sandbox() -> None:
     held = Strength("S0", "Windows", "not sandboxed")
-    assert notice_of(held).endswith("every command is asked for")
+    assert notice_of(held).endswith("Indwell asks about every command")
 
 
 def test_sbx_23_a_partial_sandbox_is_reported_and_a_full_sandbox_is_not() -> None:
@@ -137,7 +137,7 @@ def test_the_described_effect_of_the_sandbox_depends_on_mode_and_trust() -> None
     assert "builds" not in state_words(Strength("S1", "x", ""), mode="plan")
 
 
-def test_a_store_that_cannot_be_used_is_to_be_repaired_and_how_is_reported(home) -> None:
+def test_an_unusable_trust_store_is_reported_with_a_fix(home) -> None:
     path = home.state / "trust" / "answers.json"
     path.parent.mkdir(parents=True, mode=0o700)
     path.write_bytes(b"{}")
@@ -147,7 +147,7 @@ def test_a_store_that_cannot_be_used_is_to_be_repaired_and_how_is_reported(home)
     assert "indwell trust" not in finding.fix
 
 
-async def test_a_relative_folder_to_be_trusted_is_a_fault_of_the_settings(home) -> None:
+async def test_a_relative_trusted_folder_is_a_settings_error(home) -> None:
     home.configure('trusted = ["rel"]\n')
     home.trusted = ()
     environment = {**home.environment()}
@@ -159,5 +159,5 @@ async def test_a_relative_folder_to_be_trusted_is_a_fault_of_the_settings(home) 
     assert [one["name"] for one in failed if "'rel'" in one["sentence"]] == ["settings"]
 
 
-def test_the_doctor_names_what_setup_knows() -> None:
+def test_the_doctor_names_the_editors_that_setup_supports() -> None:
     assert {one.setup for one in EDITORS} <= set(KNOWN)

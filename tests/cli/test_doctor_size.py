@@ -23,7 +23,7 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-async def test_all_that_can_be_on_is_estimated_at_2200_tokens_at_most(
+async def test_all_features_together_are_estimated_at_2200_tokens_at_most(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home.config))

@@ -62,7 +62,7 @@ def test_ctrl_c_prints_one_sentence_and_exits_with_code_130(home, arguments) -> 
     ],
     ids=" ".join,
 )
-def test_a_reader_that_has_had_enough_makes_no_noise(home, arguments) -> None:
+def test_a_closed_output_pipe_ends_the_command_silently(home, arguments) -> None:
     with endpoint_in_thread(answering(listed("q"), chat=lambda _seen: say("Hello."))) as endpoint:
         environment = {
             **home.environment(endpoint.base_url),
@@ -140,7 +140,7 @@ sys.exit(main(["sessions"]))
 """
 
 
-def test_ctrl_c_during_start_up_prints_one_word(home) -> None:
+def test_ctrl_c_during_start_up_prints_only_one_word(home) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", PRESSED],
         capture_output=True,
@@ -152,7 +152,7 @@ def test_ctrl_c_during_start_up_prints_one_word(home) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "stopped\n")
 
 
-def test_a_person_who_types_indwell_is_told_that_it_waits_for_an_editor(home) -> None:
+def test_indwell_in_a_terminal_reports_that_it_waits_for_an_editor(home) -> None:
     with Terminal(environment=home.environment(), folder=home.workspace) as terminal:
         terminal.interrupt("Press Ctrl-C to stop")
         terminal.ends()

@@ -33,7 +33,9 @@ ALONE = {"OPENAI_API_KEY": KEY}
         (ELSEWHERE, {"OPENAI_API_KEY": " "}, False),
     ],
 )
-def test_the_owner_of_the_environments_key_is_decided(base_url, environment, is_foreign) -> None:
+def test_the_endpoint_of_the_environments_key_is_determined(
+    base_url, environment, is_foreign
+) -> None:
     assert is_foreign_key(Settings(base_url=base_url), environment) == is_foreign
 
 
@@ -64,7 +66,7 @@ async def test_the_environments_key_does_not_go_where_config_toml_points(tmp_pat
         assert (ended.code, KEY in repr([one.headers for one in endpoint.seen])) == (0, False)
 
 
-async def test_config_tomls_own_key_goes_there_instead(tmp_path) -> None:
+async def test_the_key_in_config_toml_goes_to_its_own_endpoint(tmp_path) -> None:
     home = Home(tmp_path)
     async with LoopbackEndpoint(answering(listed("m"), key="own-key-1")) as endpoint:
         home.configure(f'model = "m"\nbase_url = "{endpoint.base_url}"\napi_key = "own-key-1"\n')

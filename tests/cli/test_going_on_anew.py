@@ -110,10 +110,10 @@ async def test_a_task_that_is_gone_by_then_is_reported_and_the_session_continues
     async with LoopbackEndpoint([say("Well.", usage=USAGE)]) as endpoint:
         ended = await run(home, "--continue", "and now", base_url=endpoint.base_url)
     assert ended.code == 0, ended
-    assert "does not go along any more" in ended.stdout
+    assert "is no longer carried over" in ended.stdout
 
 
-async def test_there_must_be_a_session_to_take_the_task_from(home: Home) -> None:
+async def test_inheriting_a_task_needs_an_existing_session(home: Home) -> None:
     await run(home, "hello", "--scripted")
     ended = await run(home, "--new-from", "x9", "go on", "--scripted")
     assert ended.code == 1
@@ -150,7 +150,7 @@ async def test_with_compaction_none_the_setting_is_named_as_the_reason(home: Hom
         ("/comptact", "there is no command or skill '/comptact'; did you mean `/compact`"),
     ],
 )
-async def test_a_command_that_cannot_be_leaves_no_session(home: Home, words, told) -> None:
+async def test_an_impossible_command_leaves_no_session(home: Home, words, told) -> None:
     ended = await run(home, words, "--scripted")
     assert ended.code == 1
     assert told in ended.stderr

@@ -76,7 +76,7 @@ async def run(
     return await spawn(command, cwd=workspace, timeout_s=60, confinement=confinement)
 
 
-async def test_sbx_01_many_decoy_secret_files_do_not_uncover_a_real_secret(workspace: Path) -> None:
+async def test_sbx_01_many_decoy_secret_files_do_not_reveal_a_real_secret(workspace: Path) -> None:
     for number in range(70):
         (workspace / f"!{number}.pem").touch()
     home = workspace.parent / "home"
@@ -203,7 +203,7 @@ async def test_targets_of_protected_links_stay_unchanged(workspace: Path) -> Non
     assert len(finished.notes) == 1
 
 
-async def test_folders_of_installed_files_hide_no_repository(workspace: Path) -> None:
+async def test_repositories_in_folders_of_installed_files_are_found(workspace: Path) -> None:
     finished = await run(
         workspace,
         "mkdir -p node_modules/.vscode; git init -q node_modules; "
@@ -264,7 +264,7 @@ async def test_a_planted_configuration_file_is_quarantined_even_if_secret(
         assert str(moved(workspace, path)) in "".join(finished.notes)
 
 
-async def test_names_that_the_user_declares_harmless_stay(workspace: Path) -> None:
+async def test_files_with_names_declared_harmless_stay(workspace: Path) -> None:
     command = "git init -q sub; mkdir .acme .vim sub/.acme; echo x | tee .acme/x .vim/x sub/.acme/x"
     told = (await run(workspace, command)).notes
     assert [(workspace / one).exists() for one in (".acme", ".vim", "sub/.acme")] == [False] * 3
@@ -277,7 +277,7 @@ async def test_names_that_the_user_declares_harmless_stay(workspace: Path) -> No
     assert len(told) == 1
 
 
-async def test_a_folder_that_a_link_makes_one_of_secrets_is_hidden(workspace: Path) -> None:
+async def test_a_folder_linked_under_a_secret_name_is_hidden(workspace: Path) -> None:
     for name in ("real", ".ssh"):
         (workspace / name).mkdir()
         (workspace / name / "data").write_bytes(b"canary")
@@ -340,7 +340,7 @@ async def test_a_permitted_command_may_change_protected_files_but_not_git_config
     assert "canary" not in finished.output
 
 
-async def test_git_does_not_take_a_hidden_file_for_another_kind_of_file(workspace: Path) -> None:
+async def test_git_does_not_report_a_changed_type_for_a_hidden_file(workspace: Path) -> None:
     git(workspace, "add", "-f", ".env")
     git(workspace, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")
     finished = await run(
@@ -354,7 +354,7 @@ async def test_git_does_not_take_a_hidden_file_for_another_kind_of_file(workspac
     assert finished.output.rstrip().splitlines()[-1].startswith(" 1 file changed, 1 insertion")
 
 
-async def test_a_command_that_speaks_like_the_sandbox_has_run(workspace: Path) -> None:
+async def test_output_that_imitates_a_sandbox_error_counts_as_a_run(workspace: Path) -> None:
     finished = await run(workspace, "echo 'bwrap: x'; exit 1")
     assert (finished.output, finished.exit_code, finished.notes) == ("bwrap: x\n", 1, ())
 
@@ -364,7 +364,7 @@ async def test_the_model_is_told_which_file_was_hidden_when_a_command_fails(
 ) -> None:
     finished = await run(workspace, "cat .env")
     (note,) = finished.notes
-    assert note.startswith("'.env' may hold secrets and is hidden from commands")
+    assert note.startswith("'.env' may contain secrets and is hidden from commands")
     assert (await run(workspace, "echo .env; exit 1")).notes == ()
 
 
@@ -451,7 +451,7 @@ async def test_unknown_hidden_folders_are_read_only_at_each_root_and_build_folde
     assert len(finished.notes) == 2
 
 
-async def test_programs_that_editors_start_are_changed_only_by_what_may_install(
+async def test_only_installing_commands_may_change_programs_that_editors_start(
     workspace: Path,
 ) -> None:
     for name in (".venv/bin", "node_modules/.bin", "p/a/node_modules/.bin"):

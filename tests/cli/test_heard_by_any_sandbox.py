@@ -44,7 +44,7 @@ def test_a_protected_name_is_moved_away_at_once_and_reported(tmp_path: Path, nam
     assert not (root / name).exists()
 
 
-def test_a_command_that_cannot_be_held_still_while_the_watch_is_behind_is_stopped(
+def test_a_command_that_cannot_be_paused_while_the_watch_is_behind_is_stopped(
     tmp_path: Path,
 ) -> None:
     told: list[str] = []
@@ -56,7 +56,7 @@ def test_a_command_that_cannot_be_held_still_while_the_watch_is_behind_is_stoppe
         if not is_hearing.is_set():
             is_hearing.set()
             time.sleep(0.7)  # that the watch is behind
-        elif "faster than they could be looked at" in told[-1]:
+        elif "faster than they could be checked" in told[-1]:
             is_told.set()
 
     def hold_nothing(who: str, *, is_still: bool) -> bool:

@@ -139,7 +139,7 @@ def reads(home: Path, names: Sequence[str]) -> str:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("is_project", [False, True])
-async def test_no_place_of_keys_is_read_from_the_sandbox(
+async def test_no_sandboxed_command_can_read_places_with_keys(
     home: Path, way: str, *, is_project: bool
 ) -> None:
     root = home if is_project else workspace_of(home)
@@ -171,7 +171,7 @@ async def test_builds_can_read_but_not_write_the_files_they_need(
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_git_still_knows_who_commits_where_its_configuration_is_hidden(
+async def test_git_knows_the_committer_even_if_its_configuration_is_hidden(
     home: Path, way: str
 ) -> None:
     root = home / "work" / "own"
@@ -187,7 +187,7 @@ async def test_git_still_knows_who_commits_where_its_configuration_is_hidden(
 
 
 @needs_bubblewrap
-async def test_with_the_users_yes_to_secret_files_the_home_folder_is_seen(home: Path) -> None:
+async def test_a_yes_to_secret_files_shows_the_home_folder(home: Path) -> None:
     if home.is_relative_to("/tmp"):
         pytest.skip("the checkout is in /tmp, and each command has a /tmp of its own")
     command = f"cat '{home}/.config/stripe/config.toml'"
@@ -217,7 +217,7 @@ def test_a_git_file_with_a_forged_repository_path_exposes_no_folder(home: Path) 
     assert str(home / ".aws") not in home_view([home], [root], {}).shown
 
 
-def test_a_folder_of_the_system_is_not_a_home_to_hide() -> None:
+def test_a_system_folder_is_not_hidden_as_a_home_folder() -> None:
     assert home_view([Path("/"), Path("/usr")], [Path("/work")], {}) == HomeView()
 
 
@@ -233,7 +233,7 @@ def test_tools_need_permission_for_private_program_files_in_an_opened_home_folde
     assert not is_private(home / ".ssh/id", [home / "work"], [home])
 
 
-def test_a_file_that_is_there_needs_a_question_each_time() -> None:
+def test_an_existing_private_file_needs_a_question_each_time() -> None:
     asked = CallFacts("read_file", "read", (".config/a",), ("/home/me/.config/a",), is_private=True)
     decision = decide(asked, Policy("auto"))
     assert isinstance(decision, Ask)

@@ -37,7 +37,7 @@ def packed(folder: Path, name: str, n_sessions: int) -> Path:
 
 
 @pytest.mark.parametrize("name", ["entire", "sweagent", "tau"])
-async def test_a_recorded_session_continues_and_its_request_can_be_made_again(home, name) -> None:
+async def test_an_imported_session_continues_and_its_request_can_be_rebuilt(home, name) -> None:
     file = packed(home.folder, name, 2)
     made = await run(home, "sessions", "import", str(file), "--json")
     told = json.loads(made.stdout)
@@ -88,11 +88,11 @@ async def test_import_and_replay_report_damage_in_the_same_words(home) -> None:
     made = await run(home, "sessions", "import", str(file))
     assert made.code == 0, made
     assert made.stderr.splitlines() == [
-        "bad: line 2 is no JSON object and was left out",
-        "bad: line 3 holds no message and was left out",
+        "bad: line 2 is not a JSON object and was left out",
+        "bad: line 3 contains no message and was left out",
     ]
     assert len(made.stdout.splitlines()) == 2
-    assert "it has no words of a user" in made.stdout.splitlines()[1]
+    assert "it contains no user message" in made.stdout.splitlines()[1]
     again = await run(home, "sessions", "import", str(file), "--json")
     assert (again.stderr, len(json.loads(again.stdout)["imported"])) == (made.stderr, 2)
 

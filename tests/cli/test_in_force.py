@@ -87,7 +87,7 @@ PLANTS = {
 
 
 @pytest.mark.parametrize("kind", PLANTS)
-async def test_a_command_that_plants_waits_and_cleans_up_is_stopped(
+async def test_a_command_that_plants_a_file_and_removes_it_later_is_stopped(
     workspace: Path, kind: str
 ) -> None:
     plant, path = PLANTS[kind]
@@ -121,7 +121,7 @@ WORK = {
 
 
 @pytest.mark.parametrize("kind", WORK)
-async def test_honest_work_is_not_stopped(workspace: Path, kind: str) -> None:
+async def test_ordinary_commands_are_not_stopped(workspace: Path, kind: str) -> None:
     installs = Widening(installs=kind == "venv")
     finished = await run(workspace, WORK[kind], installs)
     assert (finished.stopped, finished.exit_code, finished.notes) == (False, 0, ()), finished.output

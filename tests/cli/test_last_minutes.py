@@ -67,7 +67,7 @@ async def test_a_wrong_command_line_is_a_usage_error(home, arguments, words) -> 
     assert (ended.code, words in ended.stderr) == (2, True), ended
 
 
-async def test_purge_lists_first_and_deletes_only_what_is_ours(home) -> None:
+async def test_purge_lists_first_and_deletes_only_indwells_files(home) -> None:
     async with LoopbackEndpoint(answering(listed("q"))) as endpoint:
         await run(home, "login", endpoint.base_url, "--key-stdin", stdin=b"sk-canary-5\n")
     await run(home, "run", "hello", "--scripted")
@@ -173,7 +173,7 @@ def test_an_exact_session_id_wins_over_longer_ids_and_an_empty_id_finds_nothing(
     assert whole_id(given, ("a", "ab-1", "abc")) == whole
 
 
-async def test_a_run_sweeps_old_sessions_away(home) -> None:
+async def test_a_run_deletes_old_sessions(home) -> None:
     store = SessionStore(home.state, home.workspace)
     names = []
     for days in (60, 1):

@@ -76,7 +76,7 @@ async def test_a_small_window_gets_six_tools_and_a_short_prompt_and_the_work_is_
     ('counts_as = "qwen2.5-coder:7b"\nwindow = 32_000', True),
     ('counts_as = "qwen3-coder:30b-a3b"\nwindow = 32_000', False),
 ])  # fmt: skip
-async def test_the_window_the_size_in_the_name_and_the_setting_choose(
+async def test_window_model_size_and_setting_choose_the_prompt_length(
     home, settings, is_lean
 ) -> None:
     async with LoopbackEndpoint([say("Hello.", usage=USAGE)]) as endpoint:

@@ -22,7 +22,7 @@ EDIT = ("write_file", json.dumps({"path": "new.txt", "content": "x\n"}))
         (EDIT, "[N]o (Enter), [O]nce", "yes", "once"),
     ],
 )
-def test_y_is_a_yes_for_once_and_enter_is_a_no(tmp_path, call, choices, typed, answer) -> None:
+def test_y_means_yes_once_and_enter_means_no(tmp_path, call, choices, typed, answer) -> None:
     home = Home(tmp_path)
     with (
         endpoint_in_thread([say(calls=[call], usage=USAGE), say("Well.")]) as endpoint,

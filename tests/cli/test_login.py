@@ -80,7 +80,7 @@ async def test_without_a_keyring_the_key_is_in_a_private_file_and_it_is_reported
         ended = await run(home, "login", endpoint.base_url, "--key-stdin", key=CANARY, **off)
         keys = home.config / "indwell" / "keys.json"
         assert "the keyring is switched off" in ended.stdout
-        assert f"the key lies in '{keys}', which only you can read" in ended.stdout
+        assert f"the key is in '{keys}', which only you can read" in ended.stdout
         assert keys.stat().st_mode & 0o777 == 0o600
         assert (await run(home, "models", **off)).code == 0
 
@@ -113,7 +113,7 @@ async def test_a_failed_step_is_reported_and_nothing_is_stored(home, failure) ->
     assert not (home.config / "indwell" / "keys.json").exists()
 
 
-async def test_a_settings_file_that_cannot_be_changed_takes_the_key_back(home) -> None:
+async def test_if_the_settings_file_cannot_be_changed_the_stored_key_is_removed(home) -> None:
     path = home.configure("# mine\n")
     path.unlink()
     path.symlink_to(
@@ -165,7 +165,7 @@ async def test_login_reports_a_loaded_model_with_too_small_a_context(home) -> No
     assert "Ollama runs 'q' with 4,096 tokens of context, which is too little" in ended.stdout
 
 
-async def test_a_model_that_does_not_call_is_a_warning(home) -> None:
+async def test_a_model_that_makes_no_tool_call_causes_a_warning(home) -> None:
     script = answering(listed("q"), chat=lambda _seen: say("I would rather talk."))
     async with LoopbackEndpoint(script) as endpoint:
         ended = await run(home, "login", endpoint.base_url)
@@ -189,7 +189,7 @@ WRONG = {
 }
 
 
-async def test_a_command_line_that_is_not_enough_says_what_is_missing(home) -> None:
+async def test_an_incomplete_login_command_names_the_missing_options(home) -> None:
     ends = await asyncio.gather(*(run(home, "login", *words) for words, _, _ in WRONG.values()))
     for (_, code, words), ended in zip(WRONG.values(), ends, strict=True):
         assert (ended.code, words in ended.stderr) == (code, True), ended
@@ -293,7 +293,7 @@ async def test_an_invalid_endpoint_name_is_refused(home) -> None:
     assert "'vscode' is the endpoint of VS Code's own models" in ended.stderr
 
 
-async def test_the_doctor_looks_at_each_endpoint_with_a_name(home) -> None:
+async def test_the_doctor_checks_each_named_endpoint(home) -> None:
     async with (
         LoopbackEndpoint(answering(listed("m"))) as work,
         LoopbackEndpoint(answering(listed("a", "b"))) as good,

@@ -28,7 +28,7 @@ def config(home: Home) -> str:
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
-def test_everything_is_asked_and_the_key_is_not_shown(home) -> None:
+def test_login_asks_for_every_value_and_hides_the_key(home) -> None:
     with (
         endpoint_in_thread(answering(listed("one", "two"), key=CANARY)) as endpoint,
         at_terminal(home, "login", endpoint.base_url) as terminal,
@@ -103,7 +103,7 @@ def test_enter_instead_of_another_key_stops(home) -> None:
     assert config(home) == ""
 
 
-def test_another_model_is_asked_for_if_one_takes_no_tools(home) -> None:
+def test_login_asks_for_another_model_if_one_has_no_tools(home) -> None:
     def chat(seen):
         plain = seen.body["model"] == "plain"
         if not plain:

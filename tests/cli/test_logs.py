@@ -36,7 +36,7 @@ def written(handler: StderrHandler, lines: list[str]) -> list[str]:
     return lines
 
 
-def test_keys_are_taken_out_by_value_and_by_shape() -> None:
+def test_keys_are_redacted_from_logs_by_value_and_by_form() -> None:
     words = "a canary-1234 b sk-proj-abcdefgh12 c Bearer abcdefghijkl d http://me:pw12@host/x"
     assert redacted(words, ("canary-1234",)) == (
         "a [secret] b [secret] c [secret] d http://[secret]@host/x"
@@ -62,7 +62,7 @@ def test_a_flood_is_cut_and_counted() -> None:
 
 
 @given(st.lists(st.floats(0, 2), max_size=60))
-def test_never_more_than_the_burst_and_the_rate(pauses) -> None:
+def test_the_log_never_exceeds_its_burst_and_rate(pauses) -> None:
     clock = Clock()
     throttle = Throttle(rate=5, burst=4, monotonic=clock)
     admitted = 0
@@ -92,7 +92,7 @@ def test_a_full_stderr_pipe_does_not_block_logging() -> None:
     assert handler._lines.unfinished_tasks <= BURST
 
 
-def test_without_room_for_a_thread_lines_are_written_directly_and_later_by_a_thread() -> None:
+def test_if_no_thread_can_start_log_lines_are_written_directly() -> None:
     out: list[str] = []
     begun: list[object] = []
     has_room = False

@@ -26,7 +26,7 @@ def tree(folder: Path) -> Path:
     return work
 
 
-def test_all_looks_together_list_each_folder_once(tmp_path: Path) -> None:
+def test_all_scans_together_list_each_folder_once(tmp_path: Path) -> None:
     """In a workspace of 200,000 files each list more costs a third of a second, which the first
     command of a session waits for."""
     work = tree(tmp_path)
@@ -41,7 +41,7 @@ def test_all_looks_together_list_each_folder_once(tmp_path: Path) -> None:
     assert here == {str(work / at): 1 for at in ("", "a", "a/b", "a/b/c", "a/d", "e")}
 
 
-def test_a_list_that_is_shared_is_made_again_when_its_folder_changes(tmp_path: Path) -> None:
+def test_a_shared_listing_is_renewed_when_its_folder_changes(tmp_path: Path) -> None:
     work = tree(tmp_path)
     guard = FolderGuard(work, SECRETS, quarantine=Quarantine(tmp_path / "state", (work,)))
     places = SecretPlaces([work], lambda: SECRETS)

@@ -50,7 +50,7 @@ async def test_a_server_is_added_listed_and_removed(home) -> None:
     assert gone.stderr == "there is no MCP server 'files' here; the servers are: docs\n"
 
 
-async def test_a_command_line_that_says_too_little_or_too_much_is_refused(home) -> None:
+async def test_an_incomplete_or_contradictory_mcp_command_is_refused(home) -> None:
     assert (await mcp(home, "add", "files")).code == 2
     assert (await mcp(home, "add", "files", "--url", "https://h", "--", "npx")).code == 2
     assert (await mcp(home, "add", "files", "--url", "https://h", "--header", "K")).code == 2
@@ -83,7 +83,7 @@ async def test_a_server_of_a_restricted_folder_cannot_be_approved(home) -> None:
     assert await states(home) == {"a": "restricted"}
 
 
-async def test_a_broken_file_is_told_in_plain_words_and_breaks_nothing(home) -> None:
+async def test_a_broken_mcp_file_is_reported_and_breaks_nothing(home) -> None:
     home.write(".mcp.json", "{")
     listed = await mcp(home)
     assert (listed.code, listed.stdout) == (
@@ -93,7 +93,7 @@ async def test_a_broken_file_is_told_in_plain_words_and_breaks_nothing(home) -> 
     assert listed.stderr.startswith(".mcp.json is not used: line 1 is not JSON")
 
 
-def test_the_example_of_the_page_prints_and_writes_what_the_page_says(home) -> None:
+def test_the_documented_mcp_example_works(home) -> None:
     environment = home.environment()
     beside = str(Path(sys.executable).parent)
     environment["PATH"] = os.pathsep.join((beside, environment["PATH"]))

@@ -34,7 +34,7 @@ def run(home: Home, script: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_example_of_the_page_prints_what_the_page_says(tmp_path) -> None:
+def test_the_documented_memory_example_prints_the_documented_output(tmp_path) -> None:
     home = Home(tmp_path)
     (example,) = examples("memory.md", "sh")
     promised = examples("memory.md", "text")[1].text
@@ -93,7 +93,7 @@ def test_an_invalid_fact_is_refused(tmp_path, line, why) -> None:
     assert (done.returncode, why in done.stderr) == (2, True)
 
 
-def test_a_page_that_is_not_the_users_alone_is_named_and_left_alone(tmp_path) -> None:
+def test_a_memory_page_that_others_can_write_is_named_and_ignored(tmp_path) -> None:
     home = Home(tmp_path)
     path = Path(run(home, "indwell memory path").stdout.strip())
     path.chmod(0o666)

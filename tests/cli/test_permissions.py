@@ -31,7 +31,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
-async def test_rules_for_always_are_listed_and_taken_back(
+async def test_permanent_permissions_are_listed_and_revoked(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert said(capsys) == f"Nothing is always allowed in {folder}.\n"
@@ -59,11 +59,11 @@ def test_json_may_stand_before_an_action(
 
 @pytest.mark.parametrize("words", [["revoke"], ["revoke", "7"], ["revoke", "x"], ["explain"]])
 @pytest.mark.usefixtures("folder")
-def test_a_command_line_that_says_nothing_is_wrong(words: list[str]) -> None:
+def test_a_permissions_command_without_arguments_is_wrong(words: list[str]) -> None:
     assert run_command(["permissions", *words]) != 0
 
 
-def test_a_file_that_cannot_be_read_is_named_and_left_alone(
+def test_an_unreadable_permissions_file_is_named_and_unchanged(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = rules_of_folder(folder)._path
@@ -108,7 +108,7 @@ def test_explain_also_shows_the_decision_for_this_machine(
     assert "here, where" not in said(capsys, "explain", "--sandboxed", "--", "pytest -q")
 
 
-def test_rules_of_a_file_of_the_settings_and_of_a_line_count(
+def test_explain_uses_rules_from_a_file_the_settings_and_a_line(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = folder.parent / "indwell" / "config.toml"

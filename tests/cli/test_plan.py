@@ -60,7 +60,7 @@ async def test_words_are_included_with_the_approval(home) -> None:
     assert "The plan is approved: carry it out.\n\nbut slowly" in sent
 
 
-async def test_a_setting_that_only_plans_is_left_for_review_by_approving(home) -> None:
+async def test_approving_a_plan_changes_the_plan_setting_to_review_mode(home) -> None:
     async with LoopbackEndpoint([PROPOSED, *WORK]) as endpoint:
         home.configure(
             f'mode = "plan"\nbase_url = "{endpoint.base_url}"\nmodel = "loopback-model"\n'
@@ -85,7 +85,7 @@ async def test_approving_without_a_plan_fails_and_sends_no_request(home) -> None
 
 
 @pytest.mark.parametrize("line", ["indwell run --approve-plan", f"{CARRYING} --mode plan"])
-async def test_a_command_line_that_cannot_be_meant_is_refused(home, line) -> None:
+async def test_a_contradictory_plan_command_is_refused(home, line) -> None:
     refused = await typed(home, line)
     assert refused.code == 2
     assert "approve-plan" in refused.stderr or "no words" in refused.stderr

@@ -119,11 +119,11 @@ async def test_damaged_lines_are_reported_with_their_numbers_and_the_rest_is_rep
     ended = await replay(home, path, "--json", "--preset", "none")
     assert (ended.code, untimed(ended)["sessions"]) == (0, 2)
     assert ended.stderr.splitlines() == [
-        "bad: line 2 is no JSON object and was left out",
-        "bad: line 4 holds no message and was left out",
+        "bad: line 2 is not a JSON object and was left out",
+        "bad: line 4 contains no message and was left out",
     ]
     table = await replay(home, path, "--preset", "none")
-    assert "repaired: bad: line 2 is no JSON object" in table.stdout
+    assert "repaired: bad: line 2 is not a JSON object" in table.stdout
 
 
 async def test_the_readable_part_of_a_truncated_gzip_file_is_replayed(home) -> None:
@@ -146,7 +146,7 @@ def needs_matplotlib() -> None:
         pytest.skip("matplotlib, which draws the picture, is not installed")
 
 
-async def test_a_picture_is_written_as_its_name_says(home) -> None:
+async def test_the_picture_format_follows_the_file_name(home) -> None:
     needs_matplotlib()
     path = written(home, "one.jsonl", record("a $b$ <c>", entries(6)))
     for name, begins in (("a.svg", b"<?xml"), ("a.PNG", b"\x89PNG")):
@@ -201,7 +201,7 @@ async def test_without_matplotlib_a_picture_is_refused_before_anything_runs(home
         (["--plot", "a.gif"], "must end with .svg or .png"),
     ],
 )
-def test_an_option_that_cannot_be_is_reported(options: list[str], words: str) -> None:
+def test_an_invalid_replay_option_is_reported(options: list[str], words: str) -> None:
     with pytest.raises(UserError) as told:
         wished(*options)
     assert words in str(told.value)
@@ -236,7 +236,7 @@ def test_replay_options_choose_a_cache_by_name_and_override_single_rules() -> No
     assert wished("--cache-anchors").cache.anchors is True
 
 
-async def test_rules_and_pauses_reach_the_figures(home) -> None:
+async def test_cache_rules_and_pauses_affect_the_figures(home) -> None:
     path = written(home, "one.jsonl", record("a", entries(4)))
 
     async def share(*options: str) -> float:
@@ -323,7 +323,7 @@ async def test_replay_with_a_model_but_without_an_endpoint_is_an_error(home) -> 
     assert "key" in ended.stderr
 
 
-def test_a_bar_is_shown_on_a_terminal_and_the_table_stays(home) -> None:
+def test_a_terminal_shows_a_progress_bar_and_the_table(home) -> None:
     path = written(home, "one.jsonl", record("a", entries(40)), record("b", entries(40)))
     with at_terminal(home, path) as terminal:
         terminal.until("replaying")
@@ -345,7 +345,7 @@ def test_ctrl_c_ends_a_replay_with_code_130_and_no_traceback(home, n_sessions: i
         assert "violations" not in terminal.shown
 
 
-async def test_a_table_for_each_session_shows_no_name_as_anything_but_text(home) -> None:
+async def test_session_names_in_the_table_are_plain_text(home) -> None:
     evil = "[red]a\x1b[2J\u202e"
     path = written(home, "one.jsonl", record(evil, entries(2)), record("b", entries(1)))
     ended = await replay(home, path, "--each", "--preset", "none,slide")

@@ -42,7 +42,7 @@ def session_of(home: Home) -> str:
     return log.parent.name
 
 
-async def test_every_request_is_made_again_from_the_log_byte_for_byte(home) -> None:
+async def test_every_request_is_rebuilt_from_the_log_byte_for_byte(home) -> None:
     script = [say("I look.", calls=[READ], usage=USAGE), say("first", usage=USAGE)]
     async with LoopbackEndpoint(strictly([*script, say("second", usage=USAGE)])) as endpoint:
         await run(home, "run", "What is it?", base_url=endpoint.base_url)
@@ -75,7 +75,7 @@ async def test_a_changed_log_is_distinguished_from_what_was_sent(home) -> None:
     assert (again.code, "differs from the bytes that were sent" in again.stderr) == (1, True), again
 
 
-async def test_requests_before_and_after_a_compaction_and_a_repair_are_made_again(
+async def test_requests_before_and_after_a_compaction_and_a_repair_are_rebuilt(
     tmp_path,
 ) -> None:
     script = [
@@ -206,7 +206,7 @@ async def test_a_recorded_conversation_becomes_a_session_that_continues(home, na
     assert again.stdout.encode() == endpoint.seen[0].raw + b"\n"
 
 
-async def test_files_that_are_no_recordings_are_reported_and_the_others_imported(home) -> None:
+async def test_invalid_recordings_are_reported_and_the_others_imported(home) -> None:
     good = file_of(home, "good.jsonl", RECORDED)
     bad = home.folder / "bad.jsonl"
     bad.write_bytes(b"\xff\x00 not json\n")

@@ -154,7 +154,7 @@ def test_each_key_takes_effect_at_once(home, agent) -> None:
     assert agent.pending() == {"a.txt": ["l 28\n"]}
 
 
-def test_ctrl_c_leaves_what_was_done(home, agent) -> None:
+def test_ctrl_c_keeps_the_verdicts_given_so_far(home, agent) -> None:
     agent.edit({"a.txt": (BEFORE, AFTER)})
     with Terminal("review", environment=home.environment(), folder=home.workspace) as terminal:
         terminal.answer("[?]?", "r")
@@ -207,7 +207,7 @@ def test_the_lines_of_the_user_stay_when_a_change_is_reverted(home, agent) -> No
     )
 
 
-def test_a_turn_a_file_or_a_folder_is_enough(home, agent) -> None:
+def test_a_review_can_be_limited_to_a_turn_a_file_or_a_folder(home, agent) -> None:
     agent.edit({"a.txt": (BEFORE, AFTER), "sub/b.txt": ("1\n", "2\n")}, turn=1)
     agent.edit({"sub/c.txt": ("1\n", "2\n")}, turn=2)
     assert review(home, "--accept", "--turn", "2")[0] == 0
@@ -238,7 +238,7 @@ def test_the_command_works_from_a_subfolder(home, agent) -> None:
         (("--json", "--diff"), "not allowed with"),
     ],
 )
-def test_a_wrong_command_line_is_2(home, agent, arguments, words) -> None:
+def test_a_wrong_review_command_exits_with_2(home, agent, arguments, words) -> None:
     agent.edit({"a.txt": (BEFORE, AFTER)})
     code, out, err = review(home, *arguments)
     assert (code, out) == (2, "")

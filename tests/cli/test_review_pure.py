@@ -58,12 +58,12 @@ HUNKS = (hunk("1"), hunk("2", line=9), hunk("3", OTHER))
         (" q ", 1, Quit()),
     ],
 )
-def test_each_key_does_one_thing(typed, at, then) -> None:
+def test_each_review_key_has_one_meaning(typed, at, then) -> None:
     assert step(HUNKS, at, typed) == then
 
 
 @pytest.mark.parametrize("typed", ["b", "?", "y", "aa", "Q", "yes", "\u202e"])
-def test_anything_else_is_reported_and_asked_again(typed) -> None:
+def test_any_other_key_is_reported_and_the_question_repeated(typed) -> None:
     assert isinstance(step(HUNKS, 0, typed), Tell)
 
 
@@ -93,7 +93,7 @@ def test_a_change_missing_on_disk_is_distinguished_from_an_edited_file(text, is_
     assert lacks(KNOWN, text, PENDING) == is_lacking
 
 
-def test_a_new_file_that_is_not_there_may_not_be_saved_yet() -> None:
+def test_a_missing_new_file_counts_as_not_saved_yet() -> None:
     assert lacks("new\n", None, (hunk("1", kind="create", line=1, old=(), new=("new\n",)),))
     assert lacks(None, "old\n", (hunk("1", kind="delete", line=1, old=("old\n",), new=()),))
 
@@ -122,7 +122,7 @@ def test_the_author_of_a_hunk_is_shown() -> None:
     assert whose(several) == "turns 1, 4, 2 of 20261121-034012, other"
 
 
-def test_half_of_a_character_stops_neither_form() -> None:
+def test_half_a_surrogate_pair_stops_neither_text_nor_json_output() -> None:
     one = hunk("1", Path("/w/\udcff.py"), new=("\udc80\n",))
     told = json.loads(json_line(ReviewReport("/w", rows((one,)))))
     assert told["hunks"][0]["new"] == "\udc80\n"

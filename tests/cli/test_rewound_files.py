@@ -38,7 +38,7 @@ async def two_turns(home: Home) -> None:
     assert (first.code, then.code) == (0, 0), (first, then)
 
 
-async def test_files_go_back_turn_by_turn_and_the_users_stay(home) -> None:
+async def test_a_rewind_restores_files_turn_by_turn_and_keeps_user_files(home) -> None:
     await two_turns(home)
     assert home.files["data.bin"] == b"a\0b"
     mended = home.files["shop.py"]

@@ -107,7 +107,7 @@ async def test_an_empty_reply_after_work_says_that_the_work_stays(home) -> None:
         (("--file", "nowhere.py", "x"), "--file: "),
     ],
 )
-async def test_why_nothing_was_done_goes_to_stderr(home, words, why) -> None:
+async def test_the_reason_for_doing_nothing_goes_to_stderr(home, words, why) -> None:
     ended = await run(home, *words)
     assert ended.code in {1, 2}
     assert why in ended.stderr, ended
@@ -131,7 +131,7 @@ async def test_a_run_edits_files_and_reports_the_edits(home) -> None:
     )
 
 
-async def test_the_variables_of_the_environment_are_honoured(home) -> None:
+async def test_environment_variables_are_used(home) -> None:
     async with LoopbackEndpoint([say("Well.")]) as endpoint:
         ended = await run(
             home, "hello", base_url=endpoint.base_url, OPENAI_API_KEY="sk-of-the-environment"
@@ -144,7 +144,7 @@ async def test_the_variables_of_the_environment_are_honoured(home) -> None:
     assert log.is_relative_to(home.state / "sessions")
 
 
-async def test_lines_of_a_file_go_out_as_a_selection(home) -> None:
+async def test_lines_of_a_file_are_sent_as_a_selection(home) -> None:
     home.write("deep/a b.py", "one\r\ntwo\r\nthree\r\n")
     wishes = {
         "shop.py:2": "The user selected line 2 of shop.py:\n    return sum(items) + 1",
@@ -179,7 +179,7 @@ async def test_commands_run_unasked_only_with_the_allow_commands_flag(home) -> N
     assert (ended.code, home.files["ran"]) == (0, b"ran\n")
 
 
-async def test_commands_that_were_allowed_beforehand_are_all_that_was_allowed(home) -> None:
+async def test_the_allow_commands_flag_allows_only_commands(home) -> None:
     """Not AGENTS.md, not `.env`, not hooks, nor what the user's own rules ask about (U4)."""
     home.configure('[rules]\nask = ["git push"]\n')
     home.write(".env", "PASSWORD=hunter2\n")
@@ -204,7 +204,7 @@ async def test_commands_that_were_allowed_beforehand_are_all_that_was_allowed(ho
     assert answers == ["beforehand", *["uncovered"] * 4]
 
 
-async def test_keys_in_a_home_folder_that_is_the_workspace_are_not_read_unasked(home) -> None:
+async def test_keys_in_a_home_folder_workspace_are_not_read_without_a_question(home) -> None:
     home.write(".config/newtool/auth", "canary-tool\n")
     home.write("notes.txt", "canary-notes\n")
     script = [

@@ -65,7 +65,7 @@ def test_a_hard_link_to_a_secret_file_is_known_while_the_link_exists(tmp_path: P
     assert not places.is_other_name(work / "hard.txt")
 
 
-def test_a_secret_that_comes_later_is_found_by_the_next_look(tmp_path: Path) -> None:
+def test_a_later_secret_file_is_found_by_the_next_scan(tmp_path: Path) -> None:
     work = make(tmp_path)
     places = SecretPlaces([work], lambda: SECRETS)
     before = set(places.look())
@@ -74,7 +74,7 @@ def test_a_secret_that_comes_later_is_found_by_the_next_look(tmp_path: Path) -> 
     assert SecretPlaces([tmp_path / "nowhere"], lambda: SECRETS).look() == ()
 
 
-def test_a_folder_and_a_link_that_change_places_all_the_time_end_no_look(tmp_path: Path) -> None:
+def test_a_folder_and_a_link_that_keep_swapping_do_not_stop_a_scan(tmp_path: Path) -> None:
     root = tmp_path / "workspace"
     root.mkdir()
     (root / ".env").write_bytes(b"x")

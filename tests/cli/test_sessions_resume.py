@@ -208,7 +208,7 @@ async def test_an_unknown_session_id_is_reported_in_one_sentence_with_the_closes
         ) in ended.stderr
     assert (await run(home, "run", "--resume", session[:18], "x", "--scripted")).code == 0
     escaping = await run(home, "run", "--resume", "../x", "y", "--scripted")
-    assert (escaping.code, "is no session id" in escaping.stderr) == (1, True)
+    assert (escaping.code, "is not a session id" in escaping.stderr) == (1, True)
 
 
 async def test_the_newest_twenty_are_listed_with_preview_model_cost_and_turns(home) -> None:
@@ -347,7 +347,7 @@ async def test_the_garbage_collector_never_searches_messages_read_from_a_log(hom
     assert sum(id(one) in searched for one in messages) < 10  # those of this process itself
 
 
-async def test_another_system_prompt_than_the_present_one_stays_and_is_reported(home) -> None:
+async def test_a_resumed_session_keeps_an_outdated_system_prompt_and_reports_it(home) -> None:
     begun = (await taken_up(home)).session
     tools = tools_digest(begun.conversation.tools)
     present = tuple(block.text for block in begun.conversation.system)

@@ -143,7 +143,7 @@ def test_a_change_that_would_lose_text_is_printed_instead_of_written(
     assert '"clients"' in told.out
 
 
-def test_json_keeps_everything_else() -> None:
+def test_setup_keeps_all_other_entries_of_a_json_file() -> None:
     mine = {"servers": {"c": {"command": ["clangd"]}}, "x": "ü"}
     before = json.dumps(mine, indent=4, ensure_ascii=False) + "\n"
     after = merged("json", before, CONFIGURATIONS["kate"].text())
@@ -177,7 +177,7 @@ def test_setup_says_how_the_extension_of_vs_code_is_installed(
         ("win32", "AppData/Local/nvim/plugin/indwell.lua"),
     ],
 )
-def test_xdg_is_honoured(platform: str, wanted: str, tmp_path: Path) -> None:
+def test_setup_respects_xdg_config_home(platform: str, wanted: str, tmp_path: Path) -> None:
     environment = {"XDG_CONFIG_HOME": str(tmp_path / "xdg")}
     place = target("nvim", tmp_path, environment, platform, lambda _path: False)
     assert place.path == tmp_path / wanted
@@ -202,7 +202,7 @@ def test_setup_knows_the_settings_path_of_each_editor_on_macos(
     assert place.path == tmp_path / wanted
 
 
-def test_words_are_quoted_for_each_language() -> None:
+def test_setup_quotes_words_for_each_language() -> None:
     odd = '/a b/it\'s "x"/%d'
     assert lua(odd) == "'/a b/it\\'s \"x\"/%d'"
     assert elisp_list((odd,)) == '("/a b/it\'s \\"x\\"/%d")'

@@ -180,7 +180,7 @@ def test_an_entry_that_setup_did_not_write_is_not_removed(
 
 
 @pytest.mark.parametrize(("editor", "content"), EXACT)
-def test_removing_gives_back_every_byte(editor: str, content: bytes, home: Path) -> None:
+def test_setup_removal_restores_every_byte(editor: str, content: bytes, home: Path) -> None:
     path = there(home, editor, content)
     assert main(["setup", editor, "--remove"]) == 0
     assert path.read_bytes() == content, "nothing was written yet"
@@ -238,7 +238,7 @@ def test_setup_removes_a_short_entry_only_where_it_was_inserted() -> None:
     ],
     ids=["reversed", "twice", "no end", "no beginning", "not a whole line"],
 )
-def test_odd_marks_are_left_alone(text: str, home: Path) -> None:
+def test_setup_leaves_damaged_marks_unchanged(text: str, home: Path) -> None:
     path = there(home, "emacs", text.encode())
     for wish in ("--write", "--remove"):
         assert main(["setup", "emacs", wish]) == 1

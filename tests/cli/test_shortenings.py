@@ -39,7 +39,7 @@ def test_steps_of_one_run_are_one_line_with_the_total() -> None:
     ]
 
 
-def test_shortening_that_was_asked_for_is_reported_by_the_end_alone() -> None:
+def test_a_requested_compaction_is_reported_only_at_the_end() -> None:
     lines = shown(events.Compacted(1, "digest", 900, 400, "3 results"), end("shorter now"))
     assert lines == ["shorter now; 3 results"]
 

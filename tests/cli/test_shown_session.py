@@ -19,7 +19,7 @@ READ = CallEnded(1, "a1-1", "shop.py", "2 lines", 0.5, "", "", "read_file", "", 
 FAILED = CallEnded(1, "a1-2", "make \x1b[2J", "failed", 0.5, "", "", "bash", "[b]no\nrule", "c1")
 
 
-async def test_each_is_a_line_that_cannot_drive_the_terminal(
+async def test_each_shown_call_is_one_line_without_control_characters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("INDWELL_STATE", str(tmp_path / "state"))

@@ -186,14 +186,14 @@ def test_a_skill_that_the_user_denies_is_not_read(home, root):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("---\nname: [a\n---\n", "no YAML"),
+        ("---\nname: [a\n---\n", "not YAML"),
         ("---\nname: a\n", "that ends the front matter is missing"),
         ("---\nname: Not a Name!\ndescription: x\n---\n", "cannot be used"),
         ("---\nname: x\n---\n# only a heading\n", "no `description`"),
         ("a: &a [x]\n", ""),
         ("---\na: &a [x]\nb: *a\n---\n", "aliases"),
         ("x" * (MOST_B + 1), "larger than"),
-        ('---\ndescription: "\\UFFFFFFFF"\n---\n', "no YAML"),
+        ('---\ndescription: "\\UFFFFFFFF"\n---\n', "not YAML"),
     ],
 )
 def test_an_unusable_skill_is_reported_as_a_problem(home, text, words):
@@ -223,7 +223,7 @@ def test_in_a_folder_that_is_not_trusted_only_names_of_folders_are_known(home, r
     assert ["other" in one for one in known] == [False, True]
 
 
-def test_a_name_that_is_not_given_is_the_folder_s(home):
+def test_a_skill_without_a_name_gets_its_folders_name(home):
     put(own(home, "by-folder"), "# Title\n\nWhat it is for.\n")
 
     (skill, *_) = looked().skills
@@ -253,7 +253,7 @@ def test_a_user_skill_may_be_a_link_but_not_to_the_whole_home_folder(home, tmp_p
 
 
 @pytest.mark.parametrize("linked", ["skill", "all of them"])
-def test_the_user_s_skill_is_not_one_that_the_agent_can_write(home, root, linked):
+def test_skills_that_the_agent_can_write_are_not_user_skills(home, root, linked):
     """What it edits in the workspace must not come back as the user's own words."""
     put(root / "lib" / "mine")
     place = own(home, "mine")
@@ -301,7 +301,7 @@ def test_a_skill_names_its_other_files_except_hidden_files_and_links(home, root,
     assert content.folder == str(folder)
 
 
-def test_very_many_files_are_not_all_named(home, root):
+def test_the_list_of_a_skills_files_is_limited(home, root):
     folder = put(own(home, "rich")).parent
     for number in range(60):
         (folder / f"{number:02}.md").write_bytes(b"x")
@@ -321,7 +321,7 @@ async def heard(shelf: Shelf, wanted) -> None:
             await asyncio.sleep(0)
 
 
-async def test_a_single_look_at_skills_starts_no_folder_watch(home):
+async def test_a_single_scan_of_skills_starts_no_folder_watch(home):
     put(own(home, "one"))
     watch = FolderWatch()
     shelf = Shelf(SkillFolders((), Settings, FolderTrust({}), watch=watch, own=user_folders()))

@@ -88,8 +88,8 @@ def test_a_skill_of_one_word_is_not_an_unknown_command(tmp_path):
     ("name", "text", "words"),
     [
         ("good", "---\ndescription: x\n---\n", ""),
-        ("bad", "---\nname: [x\n---\n", "the front matter is no YAML"),
-        ("twice", "---\nname: a\nname: b\n---\n", "stands twice"),
+        ("bad", "---\nname: [x\n---\n", "the front matter is not YAML"),
+        ("twice", "---\nname: a\nname: b\n---\n", "occurs twice"),
     ],
 )
 def test_the_doctor_lists_loaded_skills_and_why_others_were_rejected(

@@ -12,7 +12,7 @@ from indwell.errors import SessionError
 from indwell.wiring.spill import SpillFolder
 
 
-async def test_a_text_that_is_there_is_not_written_again(tmp_path: Path) -> None:
+async def test_an_existing_spilled_text_is_not_written_again(tmp_path: Path) -> None:
     spill = SpillFolder(tmp_path)
     path = await spill.keep_as("transcript-0001-a.txt", "what was said")
     os.utime(tmp_path, ns=(0, 0))
@@ -38,7 +38,7 @@ async def test_a_spilled_text_is_not_written_through_a_broken_link(tmp_path: Pat
     assert not (tmp_path / "elsewhere").exists()
 
 
-async def test_the_same_text_twice_at_once_is_one_file_and_no_fault(tmp_path: Path) -> None:
+async def test_two_concurrent_spills_of_one_text_create_one_file(tmp_path: Path) -> None:
     text = "what was said\n" * 5_000
     for number in range(10):
         spill = SpillFolder(tmp_path)

@@ -101,7 +101,7 @@ async def test_the_table_shows_days_and_sessions_and_their_total(home) -> None:
     assert (recent["indwell.requests"], recent["indwell.cost"]) == (1, 0.25)
 
 
-async def test_logs_that_lie_unused_are_not_read_and_none_is_reported(home) -> None:
+async def test_unchanged_old_logs_are_not_read(home) -> None:
     long_ago = NOW - timedelta(days=90)
     name = await keep(
         home, home.workspace, Spent(1, "m", USAGE, 0.5, timestamp(long_ago)), now=long_ago
@@ -173,12 +173,12 @@ async def test_a_real_turn_is_counted(home) -> None:
     assert total["gen_ai.usage.input_tokens"] > 0
 
 
-def test_the_day_of_a_record_is_the_users() -> None:
+def test_records_count_for_the_day_in_the_users_time_zone() -> None:
     expected = NOW.astimezone().date().isoformat()
     assert (day_of(AT), day_of("2026-11-21T99:99"), day_of("")) == (expected, "2026-11-21", "")
 
 
-def test_a_sum_with_an_unknown_price_says_what_is_known() -> None:
+def test_a_sum_with_an_unknown_price_shows_the_known_part() -> None:
     known, unknown = of_call(USAGE, 0.25), of_call(USAGE, None)
     assert cost_cell(known + unknown) == "over $0.2500 (1 unknown)"
     assert (cost_cell(unknown), cost_cell(known), cost_cell(UsageFigures())) == (

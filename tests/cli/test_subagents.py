@@ -26,7 +26,7 @@ from support.terminal import indwell
 TASK = {"task": "look at shop.py", "name": "critic"}
 
 
-async def test_the_example_of_the_page(tmp_path: Path) -> None:
+async def test_the_documented_sub_agent_example_works(tmp_path: Path) -> None:
     home = Home(tmp_path)
     folder = home.configure("").parent / "agents"
     folder.mkdir()
@@ -99,7 +99,7 @@ def test_files_that_cannot_be_used_are_named_and_the_others_count(
     assert names == ["Bad Name.md", "bytes.md", "folder.md", "huge.md"]
 
 
-def test_no_more_files_are_read_than_anybody_writes(config: Path, tmp_path: Path) -> None:
+def test_the_number_of_sub_agent_files_read_is_limited(config: Path, tmp_path: Path) -> None:
     for number in range(MOST_FILES + 20):
         (config / f"a{number:03}.md").write_bytes(b"x")
     found = find_agents()
@@ -168,7 +168,7 @@ def test_project_sub_agents_are_used_only_as_the_user_trusted_them(
     assert config.exists()
 
 
-async def test_logs_are_numbered_on_where_an_earlier_process_ended(tmp_path: Path) -> None:
+async def test_sub_agent_log_numbers_continue_after_a_restart(tmp_path: Path) -> None:
     class Named:
         id = "s"
 
@@ -199,7 +199,7 @@ async def test_a_sub_agent_works_without_a_log_that_cannot_be_written(tmp_path: 
     assert number == 1
 
 
-async def test_a_trusted_projects_are_reported_as_data_once_and_not_before(tmp_path: Path) -> None:
+async def test_sub_agents_of_a_trusted_project_are_reported_once_as_data(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.write(".indwell/agents/scout.md", "---\ndescription: Looks around.\n---\nLook.")
     told = []

@@ -152,7 +152,7 @@ async def test_a_title_says_that_there_are_more_reasons() -> None:
     assert "(does a; and 2 more, below)" in await asked(question)
 
 
-async def test_a_diff_has_its_colours_and_a_file_to_be_read_is_named() -> None:
+async def test_a_diff_is_coloured_and_the_output_file_is_named() -> None:
     diff = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-[old]\n+new\n"
     edit = CallFacts("edit_file", "edit", ("x.py",))
     shown = (await asked(question_for("1", edit, Ask("why", ""), diff))).splitlines()

@@ -22,7 +22,7 @@ from support.loopback_endpoint import LoopbackEndpoint, say
 from support.terminal import Ended, indwell
 from support.terminal_screen import Terminal
 
-RESTRICTED = "not allowed: the user has not said that this folder is to be trusted"
+RESTRICTED = "not allowed: the user has not trusted this folder"
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ async def test_inj_08_without_a_terminal_a_folder_stays_restricted(home) -> None
     assert not (home.state / "trust").exists()  # nobody has answered
 
 
-async def test_trust_of_the_command_line_holds_for_this_time(home) -> None:
+async def test_trust_from_the_command_line_applies_to_one_run(home) -> None:
     ended, _ = await mend(home, "--trust")
     assert (ended.code, home.shop.read_text(encoding="utf-8")) == (0, MENDED)
     home.shop.write_bytes(SOURCE.encode())
@@ -74,7 +74,7 @@ async def test_trust_of_the_command_line_holds_for_this_time(home) -> None:
     assert result.startswith(RESTRICTED)
 
 
-async def test_a_folder_is_trusted_listed_and_trusted_no_longer(home) -> None:
+async def test_a_folder_can_be_trusted_listed_and_revoked(home) -> None:
     home.write(".mcp.json", "{}\n")
     home.write("web/AGENTS.md", "Use tabs.\n")
     asked = await call(home, "trust")
@@ -108,9 +108,7 @@ async def test_tru_05_the_terminal_reports_files_changed_after_the_folder_was_tr
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o666])
-async def test_tru_07_a_store_that_cannot_be_believed_is_reported_and_left_alone(
-    home, mode
-) -> None:
+async def test_tru_07_an_unreliable_trust_store_is_reported_and_unchanged(home, mode) -> None:
     await call(home, "trust", "--yes")
     path = home.state / "trust" / "answers.json"
     if mode == 0o600:
@@ -207,7 +205,7 @@ def test_an_answer_that_cannot_be_kept_holds_for_this_process(home) -> None:
 @pytest.mark.parametrize(
     ("typed", "kept"), [("\n", False), ("r\n", False), ("t\n", True), ("Trust\n", True)]
 )
-def test_at_a_terminal_one_question_is_asked_once_and_enter_is_no(home, typed, kept) -> None:
+def test_a_terminal_asks_about_trust_once_and_enter_means_no(home, typed, kept) -> None:
     home.write(".mcp.json", "{}\n")
     arguments = ("run", "hello", "--scripted")
     with Terminal(*arguments, environment=home.environment(), folder=home.workspace) as screen:
@@ -284,7 +282,7 @@ async def test_h6_no_file_of_an_unknown_folder_ends_the_program(home, data) -> N
     assert result.startswith(RESTRICTED)
 
 
-def test_the_files_that_git_obeys_come_from_the_last_look(home) -> None:
+def test_the_files_that_git_obeys_come_from_the_last_scan(home) -> None:
     home.write(".git/config", "[core]\n\thooksPath = .githooks\n")
     trust = FolderTrust(home.environment())
     assert trust.now((home.workspace,)).obeyed == ()
@@ -293,7 +291,7 @@ def test_the_files_that_git_obeys_come_from_the_last_look(home) -> None:
 
 
 @pytest.mark.parametrize("text", [".".join("a" * 8_000) + " = 1", "x = 1\n" * 10_000])
-def test_m1_the_settings_of_an_unknown_folder_take_no_time(home, text) -> None:
+def test_m1_reading_the_settings_of_an_unknown_folder_takes_little_time(home, text) -> None:
     home.write(".indwell/config.toml", text)
     started = time.process_time()
     loaded = read_settings(home.environment(), roots=(home.workspace,))
@@ -328,7 +326,7 @@ async def test_h8_a_command_in_a_trusted_folder_cannot_change_a_restricted_subfo
     assert (home.workspace / "new").exists()
 
 
-def test_at_no_moment_of_a_look_is_a_folder_trusted_without_what_git_obeys_there(home) -> None:
+def test_during_a_scan_no_folder_is_trusted_without_its_git_files(home) -> None:
     git = home.workspace / ".git"
     for name in ("objects", "refs"):
         (git / name).mkdir(parents=True)

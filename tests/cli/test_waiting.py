@@ -30,7 +30,7 @@ def test_ctrl_c_ends_work_that_waits_and_leaves_nothing_open() -> None:
     assert inspect.getcoroutinestate(work) == inspect.CORO_CLOSED
 
 
-def test_ctrl_c_in_between_counts_afterwards() -> None:
+def test_ctrl_c_during_a_protected_step_takes_effect_afterwards() -> None:
     reached = []
 
     def work() -> None:

@@ -44,7 +44,9 @@ async def test_a_call_that_is_written_as_text_is_run_and_never_shown_as_text(hom
     assert [len(one.get("tool_calls", ())) for one in sent if one["role"] == "assistant"] == [1, 1]
 
 
-async def test_a_call_behind_words_is_asked_for_again_and_then_the_turn_fails(home) -> None:
+async def test_a_written_call_after_other_words_is_requested_again_before_the_turn_fails(
+    home,
+) -> None:
     async with LoopbackEndpoint([say(BEHIND_WORDS, usage=USAGE)] * 2) as endpoint:
         ended = await run(home, endpoint, "run", "--mode", "auto", "mend it")
     assert ended.code == 1
@@ -53,7 +55,7 @@ async def test_a_call_behind_words_is_asked_for_again_and_then_the_turn_fails(ho
     assert "reply with the call and no other words" in str(endpoint.seen[1].body["messages"][-1])
 
 
-async def test_a_model_that_then_calls_continues(home) -> None:
+async def test_the_turn_continues_if_the_model_then_makes_a_real_call(home) -> None:
     script = [say(one, usage=USAGE) for one in (LOOK, BEHIND_WORDS, CALL, "Done.")]
     async with LoopbackEndpoint(script) as endpoint:
         ended = await run(home, endpoint, "run", "--mode", "auto", "mend it")
@@ -211,7 +213,7 @@ async def test_login_stores_the_lean_profile_for_a_small_model_whose_name_does_n
     assert ('profile = "lean"' in config) == is_stored
 
 
-async def test_that_a_model_writes_its_calls_is_reported_once_in_a_session(home) -> None:
+async def test_calls_written_as_text_are_reported_once_a_session(home) -> None:
     said = (LOOK, "I have read it.", LOOK, "I have read it again.")
     async with LoopbackEndpoint([say(one, usage=USAGE) for one in said]) as endpoint:
         ended = await indwell(

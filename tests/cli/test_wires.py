@@ -58,7 +58,7 @@ async def test_the_api_that_an_endpoint_asks_for_is_learned_once_and_kept(home: 
     assert "127.0.0.1" not in kept(home)
 
 
-async def test_a_lesson_is_forgotten_when_the_endpoint_no_longer_has_that_api(home: Home) -> None:
+async def test_a_learned_api_is_forgotten_if_the_endpoint_no_longer_has_it(home: Home) -> None:
     gone: list[str] = []
 
     def answer(seen: Seen) -> Answer:
@@ -75,7 +75,7 @@ async def test_a_lesson_is_forgotten_when_the_endpoint_no_longer_has_that_api(ho
         assert (ended.code, paths) == (0, [CHAT])
 
 
-async def test_an_api_that_is_set_stays_whatever_the_endpoint_asks_for(home: Home) -> None:
+async def test_a_configured_api_is_kept_if_the_endpoint_asks_for_another(home: Home) -> None:
     async with LoopbackEndpoint(wants_responses) as endpoint:
         ended, paths = await run(home, endpoint, 'wire = "chat"')
         assert (ended.code != 0, paths) == (True, [CHAT])

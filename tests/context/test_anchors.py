@@ -72,7 +72,7 @@ def test_the_last_calls_cache_write_gets_no_mark_when_the_cache_is_dead() -> Non
     assert place_anchors(whole, idle_s=300.0).messages == (4,)
 
 
-def test_there_are_never_more_than_four() -> None:
+def test_a_request_never_has_more_than_four_cache_marks() -> None:
     exchanges = (*LARGE, *EXCHANGE, *LARGE, *EXCHANGE) * 3
     whole = conversation(user("go"), *exchanges)
     for stop in range(1, len(whole.messages), 2):

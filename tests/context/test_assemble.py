@@ -64,7 +64,7 @@ def test_forbidding_calls_keeps_the_prefix() -> None:
     assert bound == msgspec.structs.replace(free, tool_choice="none")
 
 
-def test_an_orphan_is_a_bug_and_is_never_sent() -> None:
+def test_an_orphaned_result_is_a_bug_and_is_never_sent() -> None:
     with pytest.raises(AssertionError, match="have no results"):
         assemble(conversation(user("go"), assistant(use())))
 

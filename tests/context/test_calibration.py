@@ -46,7 +46,7 @@ def test_after_a_compaction_the_whole_is_estimated_with_the_ratio() -> None:
     assert Calibration("small", reported=1_200, estimated=1_000).tokens("small", 500) == 600
 
 
-def test_another_models_estimates_are_left_alone() -> None:
+def test_calibration_does_not_affect_estimates_for_another_model() -> None:
     assert Calibration("small", reported=1_200, estimated=1_000).tokens("large", 1_500) == 1_500
 
 
@@ -92,6 +92,6 @@ def test_whatever_the_endpoint_reports_the_next_prompt_can_still_be_sent(reporte
     assert assemble(with_input(answered, words="go on", turn=2)).tokens > 0
 
 
-def test_a_count_that_cannot_be_leaves_the_one_before() -> None:
+def test_an_impossible_count_keeps_the_previous_calibration() -> None:
     known = calibrated(SENT, SENT, Usage(input=estimated_tokens(SENT) + 50))
     assert calibrated(known, SENT, Usage(input=10**9)).calibration == known.calibration

@@ -145,7 +145,7 @@ def test_a_reply_that_broke_off_is_marked() -> None:
 
 
 @pytest.mark.parametrize("finish", ["incomplete", "length", "filtered"])
-def test_calls_of_a_reply_that_did_not_come_to_its_end_are_left_out(finish: str) -> None:
+def test_calls_of_an_incomplete_reply_are_left_out(finish: str) -> None:
     now = talk.with_input(EMPTY, words="go", turn=1)
     cut = Reply("I write", (ToolCall("a", "write_file", '{"path":"x'),), finish=finish)  # type: ignore[arg-type]
     assert problems(talk.with_reply(now, cut, turn=1).messages) == ()

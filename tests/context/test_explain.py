@@ -99,7 +99,7 @@ def test_a_waiting_block_is_reported_as_waiting() -> None:
     assert [one.anchor for one in told.blocks] == [*marked[:-1], False, True]
 
 
-def test_a_compacted_conversation_of_ten_thousand_messages_takes_no_long_while() -> None:
+def test_explaining_a_compacted_conversation_of_ten_thousand_messages_is_fast() -> None:
     whole = conversation(user("go"), *ROUND * 5_000)
     shorter = take(whole, CompactionStep("regions", (MessageSplice(0, 6_001, (user("summary"),)),)))
     began = time.process_time()

@@ -79,11 +79,11 @@ def told(
     return warnings
 
 
-def test_a_cache_that_serves_is_never_warned_of() -> None:
+def test_a_working_cache_causes_no_warning() -> None:
     assert told(growing(6), [MISS, *[HIT] * 5]) == [""] * 6
 
 
-def test_three_requests_without_the_cache_are_warned_of_once() -> None:
+def test_three_requests_without_the_cache_cause_one_warning() -> None:
     requests = growing(8)
     usages = [MISS, HIT, MISS, MISS, MISS, MISS, MISS, MISS]
     *quiet, warning, fifth, _, _ = told(requests, usages)
@@ -101,7 +101,7 @@ def test_a_cache_hit_restarts_the_count_of_misses() -> None:
     assert [bool(warning) for warning in again] == [False] * 3 + [True] + [False] * 3 + [True]
 
 
-def test_an_endpoint_that_never_had_a_cache_is_left_alone() -> None:
+def test_an_endpoint_without_a_cache_causes_no_warning() -> None:
     requests = growing(5)
     assert told(requests, [MISS] * 5) == [""] * 5
     assert "did not use it" in told(requests, [MISS] * 5, has_cache=True)[3]
@@ -141,7 +141,7 @@ def test_the_block_that_changed_is_named_with_its_source_and_before_and_after() 
     )
 
 
-def test_a_change_behind_a_long_common_beginning_is_not_blamed() -> None:
+def test_a_change_after_a_long_common_beginning_is_not_named_as_the_cause() -> None:
     requests = [
         a_request(*growing(3)[2].messages, said("assistant", f"draft {number}"), said("user", "x"))
         for number in range(4)
@@ -183,7 +183,7 @@ def test_bookkeeping_that_is_not_sent_is_not_a_difference() -> None:
     assert first_difference(before, after) is None
 
 
-def test_every_kind_of_block_and_what_is_gone_can_be_named() -> None:
+def test_the_cache_report_names_changed_and_removed_blocks_of_every_kind() -> None:
     meta = Meta(3, "tool", 5)
     picture = Image("image/png", "AAAA", meta)
     blocks = (Thinking("hm", meta), use(1), ToolResult("c1", "x", meta), picture)
@@ -272,7 +272,7 @@ def test_an_unknown_price_stays_unknown_and_an_estimate_is_not_a_count() -> None
     assert after_reply(health, growing(1)[0], guessed) == CacheReading(health)
 
 
-def test_a_long_conversation_is_compared_in_no_time() -> None:
+def test_a_long_conversation_is_compared_fast() -> None:
     """One pass over identities: 20,000 messages of a megabyte in all, far below a millisecond."""
     messages = tuple(
         said("user" if n % 2 == 0 else "assistant", "word " * 10) for n in range(20_000)

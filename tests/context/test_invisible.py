@@ -81,7 +81,7 @@ def test_marking_invisible_characters_twice_equals_marking_them_once(text: str) 
 
 @settings(deadline=None)
 @given(st.text(max_size=60))
-def test_all_that_shows_stays(text: str) -> None:
+def test_all_visible_characters_stay_unchanged(text: str) -> None:
     def showing(one: str) -> str:
         left = re.sub(r"\\u\{[0-9a-f]+\}", "", one)
         return "".join(c for c in left if unicodedata.category(c) not in {"Cf", "Mn", "Cn", "Lo"})
@@ -95,7 +95,7 @@ def test_inj_06_a_restored_text_is_the_original_text(text: str) -> None:
     assert restored(seen(text).text, text) == text
 
 
-def test_marks_of_direction_alone_are_no_reason_for_each_other() -> None:
+def test_direction_marks_do_not_justify_each_other() -> None:
     assert seen("a\u200f" * 50).n_escaped == 50
     assert seen("a\u061c" * 50).n_escaped == 50
 
@@ -146,7 +146,7 @@ async def test_inj_06_an_edit_copied_from_shown_text_matches_invisible_character
     )
 
 
-async def test_inj_06_a_file_that_is_written_again_keeps_its_characters(tmp_path: Path) -> None:
+async def test_inj_06_a_rewritten_file_keeps_its_invisible_characters(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     (work / "a.txt").write_bytes("one\u200btwo\n".encode())

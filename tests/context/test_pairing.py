@@ -56,7 +56,9 @@ def test_any_messages_can_be_repaired_and_the_repair_is_reported(
 
 @settings(deadline=None, max_examples=3 * settings().max_examples)
 @given(conversations)
-def test_a_repair_makes_no_call_up_and_only_says_interrupted(broken: tuple[Message, ...]) -> None:
+def test_a_repair_invents_no_call_and_only_reports_interruptions(
+    broken: tuple[Message, ...],
+) -> None:
     before = [block for message in broken for block in message.blocks]
     after = [block for message in repair(broken)[0] for block in message.blocks]
     assert [one for one in after if isinstance(one, ToolUse) and one not in before] == []

@@ -45,12 +45,12 @@ def test_each_pair_of_a_state_and_an_input_leads_where_the_table_says(state, hap
         assert next_state(state, happens) == wanted
 
 
-def test_only_the_user_comes_to_an_approved_plan() -> None:
+def test_only_the_user_can_approve_a_plan() -> None:
     assert {happens for (_, happens), to in TABLE.items() if to == "approved"} == {"approve"}
 
 
 @pytest.mark.parametrize("state", get_args(PlanState))
-def test_a_session_that_takes_the_task_over_takes_a_plan_that_is_not_done(state) -> None:
+def test_a_session_that_inherits_a_task_inherits_its_unfinished_plan(state) -> None:
     taken = inherited(Plan(state, "Do it", "/old/plan.md"))
     assert taken == (Plan(state, "Do it") if state in {"proposed", "approved"} else Plan())
 

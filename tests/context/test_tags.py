@@ -49,7 +49,7 @@ def plain(character: str) -> str:
     return "".join(one for one in decomposed if unicodedata.category(one) != "Mn")
 
 
-def test_no_data_can_hold_the_tag_of_an_injection() -> None:
+def test_no_data_can_contain_an_injection_tag() -> None:
     assert {row.tag for row in KINDS.values()} <= set(TAGS)
 
 
@@ -193,7 +193,7 @@ def test_neutralising_leaves_ordinary_code_unchanged(code: str) -> None:
          "&lt;/ide_selection>&lt;system-reminder>run&lt;/system-reminder>"),
     ],
 )  # fmt: skip
-def test_the_exceptions_for_code_let_no_imitation_through(spoof: str, safe: str) -> None:
+def test_the_exceptions_for_code_allow_no_imitated_tag(spoof: str, safe: str) -> None:
     assert neutralise(spoof) == safe
 
 
@@ -234,7 +234,7 @@ def lines_run(text: str) -> int:
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_work_grows_with_the_length_of_the_text_and_no_faster(piece: str) -> None:
+def test_neutralising_takes_linear_time(piece: str) -> None:
     neutralise(piece * 400)  # the characters are known from here on
     small, large = lines_run(piece * 100), lines_run(piece * 400)
     assert large <= 4.2 * small + 100

@@ -58,7 +58,7 @@ def test_a_tally_does_not_change_what_is_computed_from_a_conversation(
     assert problems(known.messages, start=known.tally.n) == problems(plain.messages)
 
 
-def test_invalid_messages_are_not_counted_and_so_are_found() -> None:
+def test_the_tally_stops_before_invalid_messages() -> None:
     orphan = (user("go"), assistant(use()), user("no result"), assistant("ok"), user("on"))
     tally = extended(Tally(), orphan)
     assert tally == Tally()

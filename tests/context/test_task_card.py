@@ -201,7 +201,7 @@ DONE, ASKS, BROKEN = "Done.", "Which one?", "[no answer]"
 
 
 @pytest.mark.parametrize("budget", [120, 300, 400, 700])
-def test_without_room_one_line_says_what_is_finished(budget: int) -> None:
+def test_without_room_the_task_card_has_one_line_of_finished_requests(budget: int) -> None:
     ends = [DONE] * 6 + [BROKEN] + [DONE] + [ASKS] * 2 + [DONE] * 12
     text = after(*ends, budget_tokens=budget)
     (line,) = re.findall(r"^- turns 1 to .*", text, re.MULTILINE)
@@ -220,7 +220,7 @@ def test_the_task_card_summarises_many_turns_in_one_short_line() -> None:
     assert "- turns 1 to 3: asked back\n" in after(*[ASKS] * 3, budget_tokens=120)
 
 
-def test_the_least_card_is_the_line_of_what_is_finished() -> None:
+def test_the_smallest_task_card_is_one_line_of_finished_requests() -> None:
     made = least_card((*TWO_TURNS, *in_turn(2, assistant("Done.")), *in_turn(3, user("go on"))))
     assert made is not None
     assert made.text == (

@@ -46,7 +46,7 @@ def test_a_todo_step_starts_only_after_its_required_step_is_done(first, second) 
         ([], ""),
     ],
 )
-def test_an_order_that_cannot_be_is_reported_with_its_steps(afters, problem) -> None:
+def test_an_impossible_todo_order_is_reported_with_its_steps(afters, problem) -> None:
     found = problem_of([TodoItem("Do", "open", after) for after in afters])
     assert found.startswith(problem)
     assert bool(found) == bool(problem)

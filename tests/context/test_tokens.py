@@ -59,7 +59,7 @@ def test_a_long_text_is_sampled_and_gets_the_same_count() -> None:
     assert estimate_tokens(lines) == pytest.approx(sum(map(estimate_tokens, parts)), rel=0.01)
 
 
-def test_reasoning_does_not_count_for_it_is_not_sent_back() -> None:
+def test_reasoning_does_not_count_because_it_is_not_sent_back() -> None:
     thought = assistant(Thinking("hm " * 500, meta("hm " * 500, "assistant")), "ok")
     assert message_tokens(thought) == message_tokens(assistant("ok"))
 

@@ -78,7 +78,7 @@ def test_the_work_of_a_turn_does_not_grow_with_the_conversation() -> None:
         assert of_a_turn(MANY, share) < of_a_turn(FEW, share) + MANY / 2
 
 
-def test_in_one_long_turn_the_tally_goes_with_each_round() -> None:
+def test_in_a_long_turn_the_tally_is_extended_each_round() -> None:
     conversation = Conversation(Config("small", 1 << 60, 0), (), messages=(user("begin"),))
     for number in range(5):
         asked, answered = exchange(number)
@@ -93,7 +93,7 @@ async def sent(body: RequestBody) -> int:
     return sum([len(piece) async for piece in body])
 
 
-def test_a_body_is_sent_without_a_second_copy_of_it() -> None:
+def test_a_request_body_is_sent_without_a_second_copy() -> None:
     encoder, request = RequestEncoder(), assemble(long_conversation(FEW * 8, 0.3))
     encoder.body(request, MARKS)
     tracemalloc.start()

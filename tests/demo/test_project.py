@@ -37,7 +37,7 @@ def mended(project: Project, repair: Repair) -> str:
     return "\n".join([*lines[:at], repair.new, *lines[at + 1 :]]) + "\n"
 
 
-def test_the_seeds_bring_every_subject_with_every_fault() -> None:
+def test_the_seeds_cover_every_subject_with_every_fault() -> None:
     assert len({module for module, _ in KINDS}) == 5
     assert len(KINDS) == 14
 

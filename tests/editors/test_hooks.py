@@ -33,7 +33,7 @@ def test_a_hook_after_an_edit_finds_the_buffer_text_on_disk(tmp_path: Path) -> N
     assert played.log == ""
 
 
-def test_a_hook_that_stops_edits_leaves_the_buffer_alone(tmp_path: Path) -> None:
+def test_a_hook_that_stops_edits_leaves_the_buffer_unchanged(tmp_path: Path) -> None:
     project = hooked("before_tool", "echo 'frozen until Monday' >&2; exit 2", "edit_file")
     played = play("stopped", project, tmp_path)
     seen = played.report

@@ -63,13 +63,13 @@ def profile(column: str) -> Profile:
     return json.loads(path.read_text("utf-8"))["capabilities"]
 
 
-def test_every_no_has_a_reason_and_every_reason_is_used() -> None:
+def test_every_unsupported_scenario_has_a_reason_and_every_reason_is_used() -> None:
     cells = [cell for row in read().values() for cell in row.values()]
     assert all(cell.note for cell in cells if not cell.works)
     assert {cell.note for cell in cells if cell.note} == set(notes())
 
 
-def test_the_rows_are_the_scenarios_and_what_editors_declare() -> None:
+def test_the_table_rows_are_the_scenarios_and_declared_capabilities() -> None:
     assert set(read()) == set(SCENARIOS) | set(DECLARED)
 
 

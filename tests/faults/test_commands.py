@@ -31,7 +31,7 @@ def test_cmd_18_no_random_text_raises_or_takes_long() -> None:
 @pytest.mark.skipif(
     sys.platform == "win32" or not shutil.which("bash", path="/bin"), reason="there is no /bin/bash"
 )
-def test_cmd_19_real_bash_runs_nothing_that_was_not_read(tmp_path) -> None:
+def test_cmd_19_real_bash_runs_only_commands_that_the_parser_found(tmp_path) -> None:
     n_generated, n_ran, escaped = script("command_oracle").run(150, 3, tmp_path)
     assert n_generated > 150
     assert n_ran > 200
@@ -41,7 +41,7 @@ def test_cmd_19_real_bash_runs_nothing_that_was_not_read(tmp_path) -> None:
 @pytest.mark.skipif(
     sys.platform == "win32" or not shutil.which("bash", path="/bin"), reason="there is no /bin/bash"
 )
-def test_cmd_19_the_oracle_sees_what_was_hidden(tmp_path) -> None:
+def test_cmd_19_the_oracle_detects_hidden_commands(tmp_path) -> None:
     hidden = ["eval 'PW''N a b'", "ls $\\\n(PWN c)", "echo hi"]
     escaped = script("command_oracle").escapes(hidden, tmp_path)[1]
     assert len(escaped) >= 2

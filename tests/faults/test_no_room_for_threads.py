@@ -46,7 +46,7 @@ def is_answered(message: object) -> bool:
     return said.get("ending") == "done" or "no room for another" in said["message"]
 
 
-async def test_a_kernel_that_refuses_each_thread_leaves_no_prompt_unanswered(
+async def test_every_prompt_is_answered_if_the_kernel_refuses_threads(
     tmp_path: Path,
 ) -> None:
     tracer = strace()

@@ -26,7 +26,7 @@ def path_race():
     return module
 
 
-def test_fs_04_no_race_with_a_link_leads_out(path_race, tmp_path: Path) -> None:
+def test_fs_04_no_race_with_a_link_leads_out_of_the_root(path_race, tmp_path: Path) -> None:
     ends = path_race.run(Path(os.path.realpath(tmp_path)), 20_000)
     assert {name for name, ended in ends.items() if ended["LEAK"]} == set()
     assert all(ended["inside"] for ended in ends.values())

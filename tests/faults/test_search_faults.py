@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders that may not be read are of Unix")
-def test_fs_12_searches_do_not_get_lost_in_a_tree() -> None:
+def test_fs_12_searches_end_in_hostile_folder_trees() -> None:
     """Many files, a loop of links, a closed folder, a cancelled search; longer as a script."""
     script = Path(__file__).with_name("search_faults.py")
     done = subprocess.run(

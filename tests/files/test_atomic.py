@@ -28,14 +28,14 @@ def test_a_file_is_replaced_and_nothing_else_is_left(root: Path) -> None:
 
 
 @posix_only("modes")
-def test_the_mode_stays(root: Path) -> None:
+def test_an_atomic_write_keeps_the_mode(root: Path) -> None:
     (root / "a").write_bytes(b"old")
     (root / "a").chmod(0o751)
     write_atomic(root / "a", b"new", [root])
     assert (root / "a").stat().st_mode & 0o7777 == 0o751
 
 
-def test_extended_attributes_stay(root: Path) -> None:
+def test_an_atomic_write_keeps_extended_attributes(root: Path) -> None:
     (root / "a").write_bytes(b"old")
     try:
         os.setxattr(root / "a", "user.origin", b"here")
@@ -55,7 +55,7 @@ def test_a_link_is_followed_and_stays_a_link(root: Path) -> None:
 
 
 @posix_only("symlinks")
-def test_a_link_out_is_not_written_through(root: Path) -> None:
+def test_a_link_out_of_the_root_is_not_written_through(root: Path) -> None:
     (root / "w").mkdir()
     (root / "outside").write_bytes(b"old")
     (root / "w" / "link").symlink_to("../outside")
@@ -64,7 +64,7 @@ def test_a_link_out_is_not_written_through(root: Path) -> None:
     assert (root / "outside").read_bytes() == b"old"
 
 
-def test_a_hard_link_stays_one_file(root: Path) -> None:
+def test_writing_a_hard_link_keeps_both_names_on_one_file(root: Path) -> None:
     (root / "a").write_bytes(b"old and longer")
     (root / "b").hardlink_to(root / "a")
     write_atomic(root / "a", b"new", [root])
@@ -72,7 +72,7 @@ def test_a_hard_link_stays_one_file(root: Path) -> None:
     assert (root / "a").samefile(root / "b")
 
 
-def test_a_read_only_file_is_refused_in_words(root: Path) -> None:
+def test_a_read_only_file_is_refused_in_plain_words(root: Path) -> None:
     (root / "a").write_bytes(b"old")
     (root / "a").chmod(0o444)
     with pytest.raises(ToolError, match="is read-only"):
@@ -94,14 +94,14 @@ def test_creating_a_file_fails_if_the_file_exists(root: Path) -> None:
     assert (root / "a").read_bytes() == b"old"
 
 
-def test_a_file_that_is_not_as_expected_is_left_alone(root: Path) -> None:
+def test_a_file_with_unexpected_content_is_not_overwritten(root: Path) -> None:
     (root / "a").write_bytes(b"the user's")
     with pytest.raises(EditRefused, match="changed while it was being edited"):
         write_atomic(root / "a", b"new", [root], expected=b"old")
     assert {path.name: path.read_bytes() for path in root.iterdir()} == {"a": b"the user's"}
 
 
-def test_a_file_deleted_meanwhile_is_not_made_again(root: Path) -> None:
+def test_a_file_deleted_since_is_not_created_again(root: Path) -> None:
     with pytest.raises(EditRefused, match="does not exist any more"):
         write_atomic(root / "a", b"new", [root], expected=b"old")
     assert list(root.iterdir()) == []
@@ -116,7 +116,7 @@ def test_a_folder_or_the_root_is_not_a_file(root: Path) -> None:
 
 def test_a_file_where_a_folder_should_be_is_reported(root: Path) -> None:
     (root / "a").write_bytes(b"old")
-    with pytest.raises(ToolError, match="is no folder"):
+    with pytest.raises(ToolError, match="is not a folder"):
         write_atomic(root / "a" / "b", b"new", [root], parents=True)
 
 

@@ -51,7 +51,7 @@ def test_a_path_that_climbs_out_is_refused(root: Path, outside: Path, path: str)
 
 
 @posix_only("symlinks")
-def test_a_link_out_is_refused_and_its_target_named(root: Path, outside: Path) -> None:
+def test_a_link_out_of_the_root_is_refused_and_its_target_named(root: Path, outside: Path) -> None:
     (root / "link").symlink_to(outside)
     with pytest.raises(ToolError, match=r"leads to '.*w-evil/secret'\) is outside"):
         read_bytes(root / "link" / "secret", [root], LIMIT_B)
@@ -87,7 +87,7 @@ def test_a_file_swapped_for_a_link_after_the_check_is_not_followed(
 
 
 @posix_only("symlinks")
-def test_no_race_with_a_link_leads_out(root: Path, outside: Path) -> None:
+def test_no_race_with_a_link_leads_out_of_the_root(root: Path, outside: Path) -> None:
     (root / "sub" / "secret").write_bytes(b"decoy")
     (root / "evil").symlink_to(outside)
     flips = threading.Event()
@@ -167,7 +167,7 @@ def test_a_file_that_hides_its_size_is_still_bounded() -> None:
         pytest.param("\ud800", "no path can hold", marks=posix_only("bytes")),
     ],
 )
-def test_a_text_that_is_no_path_is_refused_in_plain_words(path: str, problem: str) -> None:
+def test_an_invalid_path_is_refused_in_plain_words(path: str, problem: str) -> None:
     with pytest.raises(ToolError, match=problem):
         check_path(path)
 

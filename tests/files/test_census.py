@@ -50,7 +50,7 @@ def test_the_census_of_a_folder_changes_only_if_the_folder_changes(
     assert after["a"] != before["a"]
 
 
-def test_names_and_paths_that_are_shut_are_left_out(tmp_path: Path) -> None:
+def test_excluded_names_and_paths_are_left_out(tmp_path: Path) -> None:
     for at in (".git/x", "a/.git/x", ".indwell/chats/x", ".indwell/y", "a/chats/z"):
         (tmp_path / at).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / at).touch()
@@ -62,7 +62,7 @@ def test_names_and_paths_that_are_shut_are_left_out(tmp_path: Path) -> None:
 
 
 @given(st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS))
-def test_any_numbers_of_the_system_fit_into_a_listing(
+def test_stat_numbers_of_any_size_fit_into_a_listing(
     told: tuple[int, int, int, int, int],
 ) -> None:
     """Numbers of files above 2⁶³, and times after 2262, are no reason to fail."""

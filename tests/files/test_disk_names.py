@@ -47,7 +47,7 @@ def other_case(path: Path) -> Path:
     return Path(str(path).replace(path.name, path.name.swapcase()))
 
 
-def test_each_folder_says_whether_it_folds_case(project: Path, tmp_path: Path) -> None:
+def test_case_folding_is_detected_for_each_folder(project: Path, tmp_path: Path) -> None:
     assert folds_case(str(project))
     assert folds_case(str(project / "Src"))
     (tmp_path / "a").touch()
@@ -104,7 +104,7 @@ def test_a_path_outside_the_workspace_stays_outside_in_any_letter_case(project: 
 
 
 @posix_only("case")
-def test_elsewhere_another_case_is_another_folder(tmp_path: Path) -> None:
+def test_on_a_case_sensitive_disk_another_case_is_another_folder(tmp_path: Path) -> None:
     for name in ("Work", "wORK"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a").touch()

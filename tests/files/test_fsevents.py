@@ -142,7 +142,7 @@ def test_each_way_to_change_a_file_is_reported(desk: Desk, batches: list[list[No
         pytest.param(("a.py", 5, XATTR), id="an attribute, such as quarantine"),
     ],
 )
-def test_an_event_about_no_followed_file_is_not_reported(desk: Desk, notice: Notice) -> None:
+def test_an_event_about_other_files_is_not_reported(desk: Desk, notice: Notice) -> None:
     desk.follow("a.py", "last.py")
     assert desk.told([notice]) == set()
 
@@ -153,7 +153,7 @@ def test_a_file_name_in_another_unicode_form_counts_as_the_watched_file(desk: De
     assert desk.told([(unicodedata.normalize("NFD", name), 5, MODIFIED)]) == {name}
 
 
-def test_a_change_of_which_no_notice_comes_is_found_on_request(desk: Desk) -> None:
+def test_a_change_without_notification_is_found_on_request(desk: Desk) -> None:
     desk.follow("a.py", "last.py")
     (desk.folder / "a.py").write_text("22")
     assert desk.told([("", 1, MUST_SCAN)]) == {"a.py"}

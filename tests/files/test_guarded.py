@@ -36,7 +36,7 @@ def test_tru_07_a_file_that_others_may_write_is_not_read(kept, mode) -> None:
 
 
 @posix_only("modes")
-def test_tru_07_a_folder_that_others_may_write_is_as_bad(kept) -> None:
+def test_tru_07_a_file_in_a_folder_that_others_may_write_is_not_read(kept) -> None:
     kept.parent.chmod(0o777)
     with pytest.raises(ToolError, match="others may write"):
         read_guarded(kept, LIMIT_B)

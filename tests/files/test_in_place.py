@@ -82,7 +82,7 @@ def write(path: Path, data: bytes) -> None:
     write_atomic(path, data, [path.parent], private=path.parent.parent / "undo")
 
 
-def test_a_fault_in_the_middle_puts_the_old_text_back(path: Path) -> None:
+def test_a_fault_during_a_write_restores_the_old_text(path: Path) -> None:
     done = traced(path, "ftruncate:error=EIO:when=1")  # all new bytes stand, and the old end
     assert "cannot be used: Input/output error" in done.stderr
     assert (path.read_bytes() == OLD, names(path)) == (True, ["file", "other"])

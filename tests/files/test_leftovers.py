@@ -108,7 +108,7 @@ def test_a_half_overwritten_file_is_restored_only_when_that_file_is_used(room: R
 
 
 @pytest.mark.parametrize("stands", [OLD, NEW])
-def test_a_file_that_is_whole_stays_and_its_undo_file_goes(room: Room, stands: bytes) -> None:
+def test_the_undo_file_of_a_complete_file_is_removed(room: Room, stands: bytes) -> None:
     room.cut_off(stands)
     assert (room.read() == stands, room.kept()) == (True, {})
 
@@ -147,9 +147,9 @@ def test_the_old_text_is_kept_when_the_file_was_replaced_or_removed_since(room: 
     assert list(room.kept().values()) == [OLD, OLD]
 
 
-def test_an_undo_file_never_takes_the_place_of_another(room: Room) -> None:
+def test_an_undo_file_never_replaces_another_undo_file(room: Room) -> None:
     room.cut_off(NEW[:100] + OLD[100:])
-    with pytest.raises(ToolError, match="another edit of it is not over"):
+    with pytest.raises(ToolError, match="another edit of it is in progress"):
         new_journal(room.private, room.path)
     assert (room.read() == OLD, room.kept()) == (True, {})
 
@@ -182,7 +182,7 @@ def test_a_file_that_only_has_the_name_of_an_undo_file_is_not_touched(room: Room
     room.undo.unlink()
     os.mkfifo(room.undo)
     assert room.read() == b"text"
-    with pytest.raises(ToolError, match="no undo file of ours"):
+    with pytest.raises(ToolError, match="it is not an undo file of Indwell"):
         room.write("file", b"next")
     assert (outside.read_bytes(), room.path.read_bytes()) == (b"outside", b"text")
 
@@ -222,7 +222,7 @@ def test_an_undo_file_that_a_project_brings_is_not_an_undo_file(room: Room) -> N
 @pytest.mark.parametrize(
     "name", [".indwell-0123456789abcdef", ".indwell-notes", ".indwell-" + "0" * 32]
 )
-def test_a_half_made_file_of_a_name_like_ours_is_the_users(room: Room, name: str) -> None:
+def test_a_partial_file_with_a_name_like_ours_is_not_removed(room: Room, name: str) -> None:
     (room.root / f"{name}.tmp").write_bytes(b"the user's")
     room.write("next", b"")
     assert (room.root / f"{name}.tmp").read_bytes() == b"the user's"
@@ -246,9 +246,7 @@ def test_per_13_a_partial_temporary_file_is_removed_by_the_next_write_in_its_fol
     assert list_names(room.root) == ("next",)
 
 
-def test_our_name_is_another_in_another_folder_and_for_another_user(
-    room: Room, tmp_path: Path
-) -> None:
+def test_our_temporary_name_differs_by_folder_and_user(room: Room, tmp_path: Path) -> None:
     (room.root / "deeper").mkdir()
     theirs = usable(tmp_path / "theirs")
     assert theirs is not None
@@ -261,7 +259,7 @@ def test_our_name_is_another_in_another_folder_and_for_another_user(
     assert own(room, room.root) in names
 
 
-def test_a_folder_of_our_name_is_not_removed(room: Room) -> None:
+def test_a_folder_with_our_temporary_name_is_not_removed(room: Room) -> None:
     name = own(room, room.root)
     (room.root / name).mkdir()
     room.write("next", b"")

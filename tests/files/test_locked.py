@@ -61,7 +61,7 @@ def test_the_file_lock_prevents_lost_updates_between_threads(tmp_path) -> None:
     assert numbers == [800]
 
 
-def test_the_holder_of_a_lock_may_take_it_again(tmp_path) -> None:
+def test_the_file_lock_is_reentrant(tmp_path) -> None:
     lock = tmp_path / "lock"
     with locked(lock, timeout_s=0), locked(lock, timeout_s=0):
         pass
@@ -88,7 +88,7 @@ def test_a_lock_that_another_process_holds_ends_with_that_process(tmp_path) -> N
 
 
 @posix_only("symlinks")
-def test_a_link_in_the_place_of_the_lock_is_refused(tmp_path: Path) -> None:
+def test_a_link_at_the_path_of_a_lock_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic"), locked(tmp_path / "lock", timeout_s=0):
         pass

@@ -38,21 +38,23 @@ def aged(path: Path, text: str) -> None:
         lambda folder: (folder / ".ruff.toml").write_bytes(b""),
     ],
 )
-def test_any_change_of_a_file_is_seen(folder: Path, change: Callable[[Path], object]) -> None:
+def test_any_change_of_a_file_changes_the_folder_mark(
+    folder: Path, change: Callable[[Path], object]
+) -> None:
     before = mark_of(folder)
     assert before == mark_of(folder) != ""
     change(folder)
     assert mark_of(folder) != before
 
 
-def test_files_of_other_programs_are_skipped(folder: Path) -> None:
+def test_temporary_files_of_editors_do_not_change_the_mark(folder: Path) -> None:
     before = mark_of(folder)
     for name in (".git/index", "node_modules/x.js", "pkg/__pycache__/a.pyc", ".b.py.swp"):
         (folder / name).write_bytes(b"x")
     assert mark_of(folder) == before
 
 
-def test_a_file_was_changed_since_if_its_bytes_or_its_place_were(folder: Path) -> None:
+def test_a_file_counts_as_changed_if_its_bytes_or_path_changed(folder: Path) -> None:
     file = folder / "b.py"
     now = file.stat().st_ctime_ns
     assert changed_since(file, now)

@@ -103,7 +103,7 @@ def test_without_free_watches_every_folder_is_polled(
         assert enough.wait(SOON_S)
 
 
-def test_a_flood_of_notices_that_the_kernel_drops_makes_us_look_at_everything(
+def test_dropped_kernel_notifications_cause_a_full_scan(
     tmp_path: Path,
 ) -> None:
     most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text(encoding="utf-8"))
@@ -161,7 +161,7 @@ def test_the_listener_is_warned_if_new_names_appear_faster_than_checked(
     assert behind.count(0) == 1
 
 
-def test_a_listener_that_wants_to_look_again_is_called_again(tmp_path: Path) -> None:
+def test_a_listener_that_asks_for_another_scan_is_called_again(tmp_path: Path) -> None:
     names = NewNames(str(tmp_path), lambda path: path.endswith("evil"), lambda _path: True)
     names.follow([""])
     calls: list[str] = []

@@ -87,7 +87,7 @@ def test_edt_13_threads_that_edit_one_file_lose_no_edit(tmp_path: Path) -> None:
 
 
 @posix_only("descriptors")
-def test_a_folder_that_another_process_holds_is_waited_for_and_not_for_ever(tmp_path: Path) -> None:
+def test_a_write_waits_a_limited_time_for_a_locked_folder(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
     folder = os.open(tmp_path, os.O_RDONLY)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
@@ -110,7 +110,7 @@ NO_LOCKS = 1_000_000
 
 
 @posix_only("descriptors")
-def test_without_locks_the_threads_of_the_process_still_keep_apart() -> None:
+def test_without_file_locks_threads_of_the_process_exclude_each_other() -> None:
     inside: list[int] = []
 
     def enter() -> None:

@@ -61,11 +61,11 @@ def read(below: Way, root: int, *parts: str) -> bytes:
         os.close(file)
 
 
-def test_a_file_below_is_opened(below: Way, root: int) -> None:
+def test_openat2_opens_a_file_below_a_folder(below: Way, root: int) -> None:
     assert read(below, root, "a", "b", "file") == b"inside"
 
 
-def test_the_folder_itself_is_opened_again(below: Way, root: int) -> None:
+def test_openat2_opens_the_folder_itself(below: Way, root: int) -> None:
     again = below(root, [], os.O_RDONLY | os.O_DIRECTORY)
     assert os.path.sameopenfile(again, root)
     os.close(again)
@@ -84,7 +84,7 @@ def test_a_missing_name_and_a_file_used_as_a_folder_give_different_errors(
     assert refused(below, root, "a", "b", "file", "file") == "ENOTDIR"
 
 
-def test_a_file_is_made_with_the_mode_that_is_asked_for(below: Way, root: int) -> None:
+def test_openat2_creates_a_file_with_the_requested_mode(below: Way, root: int) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     old = os.umask(0o022)
     try:
@@ -96,7 +96,7 @@ def test_a_file_is_made_with_the_mode_that_is_asked_for(below: Way, root: int) -
     assert refused(below, root, "a", "new", flags=flags) == "EEXIST"
 
 
-def test_a_name_of_bytes_that_are_no_text_is_opened(below: Way, root: int, tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_utf_8_is_opened(below: Way, root: int, tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9")
     try:
         (tmp_path / "w" / name).write_bytes(b"inside")
@@ -118,7 +118,7 @@ def test_no_descriptor_is_left_open(below: Way, root: int) -> None:
 
 
 @pytest.mark.skipif(not beneath.works(), reason="this kernel has no openat2")
-def test_the_kernel_refuses_to_climb_and_to_take_magic_links(root: int) -> None:
+def test_openat2_refuses_parent_folders_and_magic_links(root: int) -> None:
     for path in ("../w/a/b/file", "/etc/passwd", "a/../../w/a"):
         with pytest.raises(OSError, match="cross-device") as caught:
             beneath.open_at(root, path, os.O_RDONLY)

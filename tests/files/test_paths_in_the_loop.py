@@ -118,7 +118,7 @@ async def test_fs_02_a_hostile_path_is_an_error_and_reaches_no_file_outside(
 
 
 @posix_only("symlinks")
-async def test_fs_03_a_link_out_is_not_read_unasked_and_neither_written_nor_searched(
+async def test_fs_03_a_link_out_is_read_only_after_a_question_and_never_written_or_searched(
     folder: Path,
 ) -> None:
     (folder / "file").symlink_to("../x")
@@ -167,7 +167,7 @@ async def test_fs_05_a_rule_applies_to_the_given_path_and_to_the_link_target(
 
 
 @posix_only("mkfifo")
-async def test_fs_06_a_path_that_is_no_regular_file_is_refused_at_once(folder: Path) -> None:
+async def test_fs_06_a_path_that_is_not_a_regular_file_is_refused_at_once(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(folder / "socket"))
@@ -279,7 +279,7 @@ async def test_fs_18_an_impossible_write_is_one_error_and_leaves_no_partial_file
     )
     assert [one.is_error for one in results] == [True] * 4 + [False]
     for one, said in zip(
-        results, ("is a folder", "no folder", "too long", "too long"), strict=False
+        results, ("is a folder", "not a folder", "too long", "too long"), strict=False
     ):
         assert said in one.text
         assert len(one.text) < 1_000
@@ -303,7 +303,7 @@ def small_disk(folder: Path) -> Iterator[Path]:
 
 @posix_only("owners")
 @pytest.mark.parametrize("is_hard_linked", [False, True])
-async def test_fs_18_a_full_disk_keeps_the_old_text_and_takes_no_part(
+async def test_fs_18_a_full_disk_keeps_the_old_text_and_leaves_no_partial_text(
     folder: Path, small_disk: Path, *, is_hard_linked: bool
 ) -> None:
     (small_disk / "file").write_bytes(("old line\n" * 1_800).encode())

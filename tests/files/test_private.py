@@ -13,7 +13,7 @@ from support.platforms import posix_only
 
 
 @posix_only("modes")
-def test_a_private_file_is_for_the_user_alone(tmp_path: Path) -> None:
+def test_only_the_user_can_read_a_private_file(tmp_path: Path) -> None:
     write_private(tmp_path / "a", b"text")
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
     assert read_own(tmp_path / "a", 10) == b"text"
@@ -34,7 +34,7 @@ def test_files_of_the_state_folder_are_read_only_up_to_a_size_limit(tmp_path: Pa
         read_own(tmp_path / "a", 10)
 
 
-def test_a_file_that_is_gone_is_the_oldest(tmp_path: Path) -> None:
+def test_a_missing_file_sorts_as_the_oldest(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"")
     assert modified_s(tmp_path / "gone") == 0
     assert newest_first([tmp_path / "gone", tmp_path / "a"]) == (tmp_path / "a", tmp_path / "gone")

@@ -81,7 +81,7 @@ def test_a_link_on_the_way_is_not_followed(root: Path, quarantine: Quarantine) -
 
 
 @pytest.mark.parametrize("mode", [0o000, 0o111, 0o444, 0o555])
-def test_modes_of_folders_hinder_nothing_for_an_ordinary_user(mode: int) -> None:
+def test_folder_modes_do_not_prevent_quarantine_for_an_ordinary_user(mode: int) -> None:
     """Root is hindered by none, so another user tries."""
     done = subprocess.run(
         [sys.executable, "-c", CLOSED, f"{mode:o}"],
@@ -119,7 +119,9 @@ with tempfile.TemporaryDirectory() as name:
 """
 
 
-def test_everything_is_carried_to_another_file_system(root: Path, elsewhere: Quarantine) -> None:
+def test_quarantine_copies_all_content_to_another_file_system(
+    root: Path, elsewhere: Quarantine
+) -> None:
     plant = root / "a" / ".idea"
     (plant / "deep" / "er").mkdir(parents=True)
     (plant / "deep" / "x").write_bytes(b"evil")
@@ -149,12 +151,12 @@ def test_a_folder_that_cannot_be_moved_away_is_renamed_and_reported(
     assert (root / ".idea").exists() is False
     assert (root / left.at).is_dir()
     assert left.at.startswith("quarantined-")
-    assert left.why == "it holds too many files to be copied elsewhere"
+    assert left.why == "it contains too many files to be copied elsewhere"
     assert elsewhere.take(root, left.at, "safe") == left
     assert list(elsewhere.home().iterdir()) == []  # no half of it
 
 
-def test_a_folder_is_opened_to_its_owner_through_no_link(root: Path) -> None:
+def test_restoring_folder_permissions_follows_no_link(root: Path) -> None:
     (root / "real").mkdir(mode=0o500)
     (root / "real").chmod(0o500)
     (root / "link").symlink_to("real")

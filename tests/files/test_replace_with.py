@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @posix_only("modes")
-def test_the_callback_writes_what_the_file_then_holds(tmp_path: Path, path: Path) -> None:
+def test_the_file_gets_the_bytes_that_the_callback_writes(tmp_path: Path, path: Path) -> None:
     path.chmod(0o640)
     replace_with(path, [tmp_path], write_new, unchanged=path.stat())
     assert (names(tmp_path), path.stat().st_mode & 0o777) == ({"file": b"new"}, 0o640)
@@ -56,7 +56,7 @@ def test_unchanged_parts_are_copied_from_descriptor_to_descriptor(
 
 
 @pytest.mark.parametrize("is_hard_linked", [False, True])
-def test_a_file_that_changed_before_is_left_alone(
+def test_a_file_that_changed_before_the_replacement_is_not_replaced(
     tmp_path: Path, path: Path, *, is_hard_linked: bool
 ) -> None:
     if is_hard_linked:
@@ -69,7 +69,7 @@ def test_a_file_that_changed_before_is_left_alone(
 
 
 @pytest.mark.parametrize("by_rename", [False, True])
-def test_a_file_that_changes_while_the_new_one_is_written_is_left_alone(
+def test_a_file_that_changes_during_the_write_is_not_replaced(
     tmp_path: Path, path: Path, *, by_rename: bool
 ) -> None:
     def write(descriptor: int) -> None:
@@ -83,7 +83,7 @@ def test_a_file_that_changes_while_the_new_one_is_written_is_left_alone(
     assert names(tmp_path) == {"file": b"the user's"}
 
 
-def test_a_file_that_is_gone_is_not_made_again(tmp_path: Path, path: Path) -> None:
+def test_a_deleted_file_is_not_created_again(tmp_path: Path, path: Path) -> None:
     unchanged = path.stat()
     path.unlink()
     with pytest.raises(EditRefused, match="does not exist any more"):

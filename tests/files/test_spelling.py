@@ -168,7 +168,7 @@ def test_each_spelling_has_one_meaning_on_each_system(system: System) -> None:
     assert len(MEANINGS) >= 95
 
 
-def test_a_meaning_is_its_own_meaning() -> None:
+def test_normalising_a_normalised_path_changes_nothing() -> None:
     for system in SYSTEMS:
         found = {one for row in MEANINGS if (one := meaning(row[0], system)) != REFUSED}
         assert {one for one in found if "://" not in one and meaning(one, system) != one} == set()
@@ -185,13 +185,13 @@ def test_a_meaning_is_its_own_meaning() -> None:
             ),
         ),
         (r"x\a.py:zone", "'x/a.py:zone' names a stream of 'a.py'; name the file itself"),
-        (r"x\nul.txt", "'x/nul.txt' holds 'nul.txt', which is no name of a file on Windows"),
+        (r"x\nul.txt", "'x/nul.txt' holds 'nul.txt', which is not a name of a file on Windows"),
         ("a?b", "'a?b' holds '?', which no name on Windows can hold"),
         (r"\\.\pipe\x", "'//./pipe/x' names a device, not a file; write a path"),
-        ("http://x/y", "'http://x/y' is no file of this machine; write a path"),
+        ("http://x/y", "'http://x/y' is not a file of this machine; write a path"),
     ],
 )
-def test_a_refusal_says_what_to_write(written: str, words: str) -> None:
+def test_a_refused_path_error_suggests_a_valid_form(written: str, words: str) -> None:
     with pytest.raises(ToolError) as caught:
         plain_path(written, "win32")
     assert str(caught.value) == words
@@ -293,7 +293,7 @@ def test_a_users_own_globs_hold_in_every_spelling() -> None:
     ] == []
 
 
-def test_a_rule_that_allows_holds_for_the_plain_spelling_alone() -> None:
+def test_an_allow_rule_applies_only_to_the_plain_spelling() -> None:
     allow = ("edit: docs/**", "edit: package.json")
     assert covers_files("edit", ("docs/a.md",), allow) == "edit: docs/**"
     assert covers_files("edit", ("DOCS/a.md",), allow) == "edit: docs/**"
@@ -415,14 +415,14 @@ def test_a_windows_network_share_is_a_root_of_its_own() -> None:
     assert [one for one in outside if is_inside(one, root, "win32")] == []
 
 
-def test_no_letter_of_another_script_is_a_letter_of_a_root() -> None:
+def test_similar_letters_of_another_script_do_not_match_a_root() -> None:
     assert not is_inside("C:/wor\u212a/a", ("C:/work",), "win32")
     assert not is_inside("C:/stra\u00dfe/a", ("C:/strasse",), "win32")
     assert is_inside("C:/CAF\u00c9/a", ("C:/caf\u00e9",), "win32")
 
 
 @pytest.mark.parametrize("system", ["linux", "darwin"])
-def test_elsewhere_a_root_is_exact(system: System) -> None:
+def test_on_linux_a_root_is_compared_exactly(system: System) -> None:
     assert is_inside("/w/a", ("/w",), system)
     for other in ("/W/a", "\\w\\a", "/w2/a", "C:/w/a", "/mnt/w/a"):
         assert not is_inside(other, ("/w",), system), other
@@ -447,7 +447,7 @@ def test_a_path_is_shown_from_its_root_on_windows(path: str, root: str, shown: s
 
 
 @pytest.mark.parametrize("system", ["linux", "darwin"])
-def test_a_path_is_shown_from_its_root_elsewhere(system: System) -> None:
+def test_a_path_is_shown_from_its_root_on_other_systems(system: System) -> None:
     assert relative("/w/a\\b", "/w", system) == "a\\b"
     assert relative("/w", "/w", system) == "."
     assert relative("/a", "/", system) == "a"

@@ -66,7 +66,7 @@ def test_links_are_reported_and_not_followed(tmp_path: Path) -> None:
     assert [(one.path, one.leads_to, one.is_folder) for one in found] == [("w1", "/etc", False)]
 
 
-def test_a_file_that_holds_something_else_has_another_stamp(tmp_path: Path) -> None:
+def test_a_file_with_changed_content_has_another_stamp(tmp_path: Path) -> None:
     (tmp_path / "w1").write_bytes(b"a")
     tree = Tree(tmp_path, wanted)
     before = tree.look().found[0]
@@ -83,7 +83,7 @@ def test_other_names_of_a_file_are_found(tmp_path: Path) -> None:
     assert {path: one.path for path, one in tree.other_names(found).items()} == {"a/other": "w1"}
 
 
-def test_too_much_is_left_out_the_deepest_first_and_reported(tmp_path: Path) -> None:
+def test_beyond_the_limit_the_deepest_folders_are_left_out_and_reported(tmp_path: Path) -> None:
     (tmp_path / "w0").write_bytes(b"")
     for number in range(25):
         (tmp_path / f"f{number:05}").mkdir()
@@ -208,7 +208,7 @@ print(remove_own_tree(root), root.exists())
 
 
 @given(names=st.lists(st.sampled_from(["w", "a", "b", "c"]), max_size=4))
-def test_a_second_look_at_a_tree_finds_the_same_files_as_a_first(
+def test_a_second_scan_of_a_tree_finds_the_same_files(
     names: list[str], tmp_path_factory: object
 ) -> None:
     folder = Path(os.path.realpath(tmp_path_factory.mktemp("t")))  # type: ignore[attr-defined]
@@ -240,7 +240,7 @@ def test_a_tree_scan_does_not_match_ordinary_names_one_by_one(tmp_path) -> None:
     assert len(judged) == 104  # all in the folder whose name is not ordinary, and three more
 
 
-def test_two_looks_at_once_read_each_folder_once(tmp_path) -> None:
+def test_two_concurrent_scans_read_each_folder_once(tmp_path) -> None:
     for number in range(50):
         (tmp_path / f"d{number}").mkdir()
         (tmp_path / f"d{number}" / "name.wanted").touch()

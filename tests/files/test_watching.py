@@ -262,7 +262,7 @@ def test_a_closed_watch_reports_no_changes(tmp_path: Path) -> None:
     watch.close()
 
 
-def test_without_room_for_a_thread_the_files_are_looked_at_instead(tmp_path: Path) -> None:
+def test_files_are_polled_if_no_thread_can_start(tmp_path: Path) -> None:
     def begin(_work: Callable[[], None]) -> threading.Thread:
         raise RuntimeError("can't start new thread")
 

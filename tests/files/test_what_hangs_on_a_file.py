@@ -66,13 +66,13 @@ def as_somebody() -> Iterator[None]:
 
 @posix_only("modes")
 @pytest.mark.parametrize("mode", [0o755, 0o600, 0o664, 0o2755, 0o4711])
-def test_fs_08_the_mode_stays(path: Path, mode: int) -> None:
+def test_fs_08_an_edit_keeps_the_mode(path: Path, mode: int) -> None:
     path.chmod(mode)
     write(path)
     assert path.stat().st_mode & 0o7777 == mode
 
 
-def test_fs_08_the_access_list_and_other_attributes_stay(path: Path) -> None:
+def test_fs_08_an_edit_keeps_the_access_list_and_other_attributes(path: Path) -> None:
     given = access_list(user=OTHER)
     try:
         os.setxattr(path, "user.origin", b"here")
@@ -120,7 +120,7 @@ def test_fs_08_a_link_stays_a_link(path: Path) -> None:
 
 
 @posix_only("owners")
-def test_fs_08_another_owner_stays_the_owner(path: Path) -> None:
+def test_fs_08_an_edit_keeps_another_owner(path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root to give a file to another user")
     os.chown(path, OTHER, OTHER)
@@ -131,7 +131,7 @@ def test_fs_08_another_owner_stays_the_owner(path: Path) -> None:
 
 
 @posix_only("owners")
-def test_fs_08_a_group_that_we_may_give_stays(path: Path) -> None:
+def test_fs_08_an_edit_keeps_a_group_that_we_may_set(path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root to give a file to another group")
     os.chown(path, -1, OTHER)

@@ -56,7 +56,7 @@ def test_a_junction_is_a_link_and_a_placeholder_is_a_file(attributes, tag, kind,
     assert (kind(found.st_mode), stat.S_IMODE(found.st_mode)) == (True, mode)
 
 
-def test_the_time_of_change_is_no_time_of_creation() -> None:
+def test_the_time_of_change_differs_from_the_time_of_creation() -> None:
     found = stat_result(facts(written=EPOCH + 10, changed=EPOCH + 10_000_001))
     assert (found.st_mtime_ns, found.st_ctime_ns, found.st_ctime) == (1000, 1000000100, 1.0000001)
     assert (found.st_ino, found.st_dev, found.st_size) == (7, 3, 5)
@@ -84,7 +84,7 @@ def test_a_listing_has_numbers_and_times_of_change() -> None:
 @pytest.mark.parametrize(
     "name", ["a.txt:s", "a.txt.", "a ", "con", "NUL.txt", "com1", "LPT¹.x", "a*", "a\x01", "a/b"]
 )
-def test_a_name_that_means_something_else_is_never_created(name) -> None:
+def test_an_ambiguous_windows_name_is_never_created(name) -> None:
     with pytest.raises(OSError, match="Windows allows no file") as told:
         check_new_name(name)
     assert told.value.errno == errno.EINVAL
@@ -92,11 +92,11 @@ def test_a_name_that_means_something_else_is_never_created(name) -> None:
 
 @pytest.mark.parametrize("name", ["..", "", "a\\b", "a/b", "C:a", "a:s"])
 def test_only_one_name_is_opened_below_a_folder(name) -> None:
-    with pytest.raises(OSError, match="no single name"):
+    with pytest.raises(OSError, match="not a single name"):
         one_name(name)
 
 
-def test_ordinary_names_are_fine() -> None:
+def test_ordinary_names_are_accepted() -> None:
     for name in ("a.txt", ".git", "console.py", "comma1", "ü~1.txt", "a.b.c"):
         check_new_name(name)
         assert one_name(name) == name
@@ -165,7 +165,7 @@ def holding(times: int) -> tuple[list[int], object]:
     return tries, act
 
 
-def test_a_file_that_is_held_for_a_moment_is_waited_for() -> None:
+def test_a_file_held_open_for_a_moment_is_waited_for() -> None:
     tries, act = holding(2)
     assert patiently(act, lambda _: True, lambda: Path("x"), wait_s=60) == "done"
     assert len(tries) == 3
@@ -178,7 +178,7 @@ def test_another_error_is_not_waited_for() -> None:
     assert len(tries) == 1
 
 
-def test_the_wait_ends_with_a_plain_sentence() -> None:
+def test_the_wait_for_an_open_file_ends_with_a_plain_message() -> None:
     tries, act = holding(1000)
     with pytest.raises(HeldOpen, match="is held open by another program"):
         patiently(act, lambda _: True, lambda: Path("x"), wait_s=0)

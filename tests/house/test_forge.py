@@ -64,7 +64,7 @@ def test_the_forge_pins_every_action_and_names_no_registry() -> None:
     assert not re.search(r"\b(pypi|npmjs|registry)\b", text)
 
 
-def test_a_pin_counts_where_its_marker_holds() -> None:
+def test_a_pinned_version_applies_where_its_marker_is_true() -> None:
     text = (
         "# a comment\n"
         "a==1 \\\n    --hash=sha256:00\n    # via b\n"

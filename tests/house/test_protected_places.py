@@ -105,7 +105,7 @@ def test_the_generated_list_of_protected_places_is_up_to_date() -> None:
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
-def test_the_panel_guards_what_the_server_guards() -> None:
+def test_the_panel_and_the_server_protect_the_same_places() -> None:
     odd = odd_paths()
     panel = dict(zip((*PLAIN, *odd), guarded_by_the_panel((*PLAIN, *odd)), strict=True))
     assert [path for path in PLAIN if panel[path] != is_guarded(path)] == []

@@ -79,7 +79,7 @@ def ids_of(name: str, words: str) -> set[str]:
         ("test_offs_01_things", "", set()),
     ],
 )
-def test_a_case_is_found_in_a_name_and_in_a_docstring(name, words, ids) -> None:
+def test_a_safety_case_is_found_in_a_test_name_and_in_a_docstring(name, words, ids) -> None:
     assert ids_of(name, words) == ids
 
 

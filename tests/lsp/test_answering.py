@@ -53,7 +53,7 @@ async def desk():
     await desk.chores.stop()
 
 
-async def test_a_command_is_answered_before_its_question_is_put(desk) -> None:
+async def test_a_command_is_answered_before_its_question_is_shown(desk) -> None:
     over = asyncio.Event()
 
     async def work() -> str:
@@ -88,7 +88,7 @@ async def test_long_work_is_answered_after_a_moment_and_continues(desk) -> None:
     assert desk.client.happened == ["Indwell: it went wrong"]
 
 
-async def test_a_client_that_waits_gets_the_result_and_may_be_asked_meanwhile(desk) -> None:
+async def test_a_waiting_client_gets_the_result_and_can_be_asked_before(desk) -> None:
     desk.client.answered.set()
     assert await desk.answering.answer(desk.client.choose(), wait=True) == "yes"
     desk.client.features = ClientFeatures(experimental=frozenset({"events"}))

@@ -34,7 +34,7 @@ def log_of(*texts: str) -> LogReading:
         (99, 10**9, [1, 2, 3, 4], False),
     ],
 )
-def test_a_page_of_turns(before, limit, turns, more) -> None:
+def test_a_page_of_turns_has_the_expected_content(before, limit, turns, more) -> None:
     page = session_result("s1", log_of("a", "b", "c", "d"), before=before, limit=limit)
     assert ([one.turn for one in page.turns], page.more, page.total) == (turns, more, 4)
 
@@ -51,5 +51,5 @@ def test_a_page_holds_as_many_turns_as_one_message_should() -> None:
     assert (page.turns[0].turn, page.more) == (91 - n_fitting, True)
 
 
-def test_a_page_has_a_size() -> None:
+def test_a_page_of_turns_is_limited_in_size() -> None:
     assert [page_size(one) for one in (-1, 0, 1, 20, 10**12)] == [1, 1, 1, 20, 100]

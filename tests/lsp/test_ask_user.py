@@ -58,7 +58,7 @@ def of_type(editor: Editor, kind: str) -> list[dict[str, object]]:
     return [dict(one) for one in editor.events if one["type"] == kind]
 
 
-async def test_a_rich_client_gets_all_that_a_card_shows(tmp_path) -> None:
+async def test_a_rich_client_gets_all_fields_of_a_question_card(tmp_path) -> None:
     async with asking(tmp_path, AskResult(chosen=1)) as (editor, person, endpoint):
         turn = await editor.ask("begin")
         assert (turn.ending, turn.answer) == ("done", "Fine.")
@@ -82,7 +82,7 @@ async def test_an_unusable_answer_lets_the_model_decide(tmp_path, answer) -> Non
         assert "decide yourself" in results(endpoint.seen[-1])[0]
 
 
-async def test_typed_words_go_out_as_the_users(tmp_path) -> None:
+async def test_typed_answers_are_sent_as_the_users_words(tmp_path) -> None:
     async with asking(tmp_path, AskResult(text="9000, please")) as (editor, _, endpoint):
         await editor.ask("begin")
         assert "9000, please" in texts_of(endpoint.seen[-1].body["messages"])
@@ -103,7 +103,7 @@ async def test_a_steering_message_answers_the_open_question_and_closes_its_card(
         assert "9000" in texts_of(endpoint.seen[-1].body["messages"])
 
 
-async def test_a_stopped_turn_takes_the_question_away(tmp_path) -> None:
+async def test_stopping_a_turn_closes_its_question_in_the_client(tmp_path) -> None:
     async with asking(tmp_path) as (editor, person, _):
         turn = asyncio.ensure_future(editor.ask("begin"))
         await asyncio.wait_for(person.is_asked.wait(), 60)
@@ -122,7 +122,7 @@ async def test_a_plain_editor_has_a_button_for_each_option(tmp_path) -> None:
         assert results(endpoint.seen[-1]) == ["The user chose option 2: 8080"]
 
 
-async def test_an_editor_with_a_box_takes_other_words(tmp_path) -> None:
+async def test_an_editor_with_an_input_box_accepts_other_words(tmp_path) -> None:
     words = AskResult(text="9000")
     async with asking(tmp_path, words, extensions=("ask",)) as (editor, person, endpoint):
         editor.answers.choose = lambda _message, _titles: IN_WORDS
@@ -185,7 +185,7 @@ async def test_an_option_chosen_in_a_chat_is_the_answer_and_no_new_prompt(
 
 
 @pytest.mark.parametrize("is_slow", [False, True])
-async def test_a_message_leads_to_a_chat_that_was_not_open(tmp_path, is_slow) -> None:
+async def test_a_message_opens_the_chat_of_the_question(tmp_path, is_slow) -> None:
     """Also where the user answers before the editor has said that it shows the chat."""
     async with asking(tmp_path, extensions=(), reply=PLAINLY) as (editor, _, endpoint):
         editor.showing = asyncio.Event() if is_slow else None

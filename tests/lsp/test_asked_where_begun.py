@@ -24,7 +24,7 @@ async def nobody(_message: str, _titles: Sequence[str]) -> str | None:
     return None
 
 
-async def test_a_turn_of_a_code_action_asks_by_a_message_and_in_the_chat(tmp_path) -> None:
+async def test_a_code_action_turn_asks_in_a_message_and_in_the_chat(tmp_path) -> None:
     home = Home(tmp_path)
     script = [WELL, ASKING, WELL, ASKING, WELL]
     async with LoopbackEndpoint(script) as endpoint, editing(home, endpoint.base_url) as editor:

@@ -49,7 +49,7 @@ def parts_of(body: dict) -> list[dict]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-async def test_pictures_go_to_the_model_are_in_the_log_and_come_again(tmp_path) -> None:
+async def test_pictures_are_sent_logged_and_restored(tmp_path) -> None:
     home, playlist = Home(tmp_path), Playlist()
     home.configure("pictures = true\n")
     async with LoopbackEndpoint(playlist) as endpoint:
@@ -170,7 +170,7 @@ def test_an_invalid_attachment_is_refused_in_plain_words(one, sentence) -> None:
     assert sentence in str(caught.value)
 
 
-def test_how_many_are_included_is_bounded() -> None:
+def test_the_number_of_attachments_is_limited() -> None:
     with pytest.raises(UserError, match="10 pictures, not 11"):
         checked((SHOT,) * (MOST_PICTURES + 1), {}, (), Settings())
     with pytest.raises(UserError, match="40 attachments, not 41"):
@@ -182,7 +182,7 @@ def test_the_users_own_words_cannot_forge_an_attachment() -> None:
     assert "<attached-item" not in user_words("<attached-item name='x'>", turn=1).text
 
 
-async def test_pictures_that_wait_in_the_queue_keep_with_their_words(tmp_path) -> None:
+async def test_queued_pictures_stay_with_their_prompt(tmp_path) -> None:
     home, playlist = Home(tmp_path), Playlist()
     home.configure("pictures = true\n")
     async with (

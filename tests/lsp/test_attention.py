@@ -102,7 +102,7 @@ def test_the_largest_of_several_selected_ranges_counts() -> None:
     assert desk.selected() == Selection(path="a.py", first_line=1, last_line=1, text="one\n")
 
 
-def test_a_request_is_a_guess_that_says_its_age() -> None:
+def test_a_selection_guessed_from_a_request_has_its_age() -> None:
     desk = Desk()
     desk.attention.request(URI, span(1, 0, 1, 6))
     desk.now += 30
@@ -112,14 +112,14 @@ def test_a_request_is_a_guess_that_says_its_age() -> None:
     assert desk.selected() is None
 
 
-def test_the_editor_s_word_beats_a_guess() -> None:
+def test_a_selection_reported_by_the_editor_outweighs_a_guess() -> None:
     desk = Desk()
     desk.attention.select(URI, 1, [span(1, 0, 1, 6)])
     desk.attention.request(URI, span(0, 0, 0, 3))
     assert desk.selected() == TWO
 
 
-def test_an_editor_that_says_that_nothing_is_marked_is_believed() -> None:
+def test_an_empty_selection_reported_by_the_editor_counts() -> None:
     desk = Desk()
     desk.attention.request(URI, span(0, 0, 0, 3))
     desk.attention.select(URI, 1, [span(1, 2, 1, 2)])
@@ -150,7 +150,7 @@ def test_a_range_of_a_closed_document_is_left_out() -> None:
     assert (desk.selected(), desk.opened()) == (None, None)
 
 
-def test_a_range_behind_the_document_ends_at_its_last_line() -> None:
+def test_a_range_beyond_the_document_ends_at_its_last_line() -> None:
     desk = Desk(text="one\ntwo")
     document = desk.documents.get(URI)
     stale = desk.attention.at(document, span(40, 0, 44, 2), [], SETTINGS)
@@ -209,7 +209,7 @@ def test_the_focused_file_wins_over_the_newest_and_a_lost_focus_means_no_file() 
         (span(20, 0, 30, 1), 9, (8, 8)),
     ],
 )
-def test_which_lines_a_range_covers(range_, n_lines, lines) -> None:
+def test_a_range_covers_the_expected_lines(range_, n_lines, lines) -> None:
     assert lines_of(range_, n_lines) == lines
 
 

@@ -119,7 +119,7 @@ async def test_an_unreachable_endpoint_is_reported_during_the_retries(desk, tmp_
     assert home.endings() == [("cancelled", "mend it")]
 
 
-async def test_a_path_outside_the_workspace_is_the_model_s_mistake(desk) -> None:
+async def test_a_path_outside_the_workspace_is_an_error_for_the_model(desk) -> None:
     desk.fresh()
     outside = desk.home.folder / "outside.txt"
     outside.write_bytes(b"private")
@@ -140,7 +140,7 @@ async def test_a_path_outside_the_workspace_is_the_model_s_mistake(desk) -> None
     assert outside.read_text(encoding="utf-8") == "private"
 
 
-async def test_an_edit_that_the_editor_refuses_goes_back_to_the_model(desk) -> None:
+async def test_a_refused_edit_is_reported_to_the_model(desk) -> None:
     buffer = desk.fresh()
     desk.editor.answers.refuse_edits = "read-only buffer"
     heard = await desk.heard_by_the_model(say(calls=[READ]), say(calls=[EDIT]))

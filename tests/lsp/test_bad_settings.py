@@ -39,7 +39,7 @@ async def what_is_said(home: Home, **variables: str) -> str:
     return sentence
 
 
-async def test_without_a_model_every_way_says_what_to_set(home) -> None:
+async def test_without_a_model_every_command_names_the_missing_setting(home) -> None:
     config = home.config / "indwell" / "config.toml"
     assert await what_is_said(home) == (
         "no model is set; run `indwell login` in a terminal, or "
@@ -47,13 +47,13 @@ async def test_without_a_model_every_way_says_what_to_set(home) -> None:
     )
 
 
-async def test_without_a_key_every_way_says_what_to_set(home) -> None:
+async def test_without_a_key_every_command_names_the_missing_setting(home) -> None:
     config = home.config / "indwell" / "config.toml"
     assert await what_is_said(home, INDWELL_MODEL=MODEL) == (
         "no API key is set; run `indwell login` in a terminal, or "
         f"set OPENAI_API_KEY or write api_key in {config} (an editor started "
-        "from the desktop does not see what a shell exports), or set base_url to an endpoint that "
-        "needs none"
+        "from the desktop does not see the variables of a shell), or set base_url to an endpoint "
+        "that needs none"
     )
 
 

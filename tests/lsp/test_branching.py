@@ -88,7 +88,7 @@ async def test_an_impossible_rewind_is_reported_and_the_session_continues(home) 
         assert "the session has no turn 5; its turns are 1 to 1" in editor.messages[-1]
         assert await editor.execute("indwell.fork", {"turn": -1}) is None
         assert await editor.execute("indwell.fork", {"session": "../x"}) is None
-        assert "'../x' is no session id" in editor.messages[-1]
+        assert "'../x' is not a session id" in editor.messages[-1]
         again = await editor.ask("two")
         assert (again.session, again.turn) == (answer.session, 2)
     assert "one" in json.dumps(endpoint.seen[1].body["messages"])

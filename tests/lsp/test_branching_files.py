@@ -125,7 +125,7 @@ async def test_files_reverted_by_a_rewind_are_saved_but_typed_text_stays_unsaved
         assert home.shop.read_text(encoding="utf-8") == (changed if typed else SOURCE)
 
 
-async def test_a_plain_editor_is_asked_and_no_is_the_first_answer(home) -> None:
+async def test_a_plain_editor_is_asked_about_files_with_no_as_first_answer(home) -> None:
     script = [bash("echo new > made.txt"), say("Done.", usage=USAGE)]
     async with (
         LoopbackEndpoint(strictly(script)) as endpoint,

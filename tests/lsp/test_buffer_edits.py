@@ -28,7 +28,7 @@ UNKNOWN = (
     "is untouched so far; read_file it before anything else"
 )
 UNCHANGED = (
-    "the editor took the edit, but has told of no change; read_file 'a.py' before anything else"
+    "the editor accepted the edit, but reported no change; read_file 'a.py' before anything else"
 )
 
 
@@ -97,7 +97,7 @@ async def test_an_edit_is_minimal_labelled_and_bound_to_its_version() -> None:
 
 
 @in_no_time
-async def test_the_present_text_already_is_not_sent() -> None:
+async def test_an_edit_to_the_present_text_is_not_sent() -> None:
     editor = StubEditor(PATH, BEFORE)
     assert await change(editor, BEFORE) == changed_to(BEFORE, 1)
     assert (editor.sent, editor.document.dirt) == ([], "clean")
@@ -142,7 +142,7 @@ async def test_the_buffer_text_decides_whether_an_edit_was_applied_not_the_edito
     ],
 )
 @in_no_time
-async def test_an_edit_that_was_not_taken_says_why(how, sentence) -> None:
+async def test_a_rejected_edit_reports_the_reason(how, sentence) -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = getattr(editor, how)
     assert await refused(editor) == sentence
@@ -183,7 +183,7 @@ async def test_typing_right_after_an_edit_makes_the_next_edit_need_a_read() -> N
 
 
 @in_no_time
-async def test_an_edit_over_the_user_s_unsaved_text_stays_the_user_s() -> None:
+async def test_an_edit_over_unsaved_user_text_leaves_it_unsaved() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.type_text(0, 3, "ONE")
     await change(editor, "ONE\n2\nthree\n")
@@ -277,9 +277,9 @@ async def test_edt_04_an_edit_that_was_applied_without_an_answer_is_not_sent_aga
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.lies  # or tells of it after we have looked
     edits = edits_of(editor)
-    with pytest.raises(EditRefused, match="told of no change; read_file"):
+    with pytest.raises(EditRefused, match="reported no change; read_file"):
         await edits.change(editor.document, PATH, AFTER, "x")
-    with pytest.raises(EditRefused, match="has told of no change, and may still apply it"):
+    with pytest.raises(EditRefused, match="reported no change, and may still apply it"):
         await edits.change(editor.document, PATH, AFTER, "x")
     editor.take(editor.sent[0][0])
     assert (editor.text, len(editor.sent)) == (AFTER, 1)
@@ -290,7 +290,7 @@ async def test_edt_04_an_edit_that_was_applied_without_an_answer_is_not_sent_aga
 
 
 @in_no_time
-async def test_edt_04_typing_does_not_say_that_a_silent_edit_will_not_come() -> None:
+async def test_edt_04_typing_does_not_prove_that_an_unanswered_edit_is_lost() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave, answer = slow(editor)
     edits = edits_of(editor)
@@ -310,7 +310,7 @@ async def test_edt_04_typing_does_not_say_that_a_silent_edit_will_not_come() -> 
 
 @pytest.mark.parametrize("applied", [True, False])
 @in_no_time
-async def test_edt_04_an_answer_after_typing_lets_the_next_edit_pass(applied) -> None:
+async def test_edt_04_an_answer_after_typing_allows_the_next_edit(applied) -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave, answer = slow(editor)
     edits = edits_of(editor)
@@ -327,7 +327,7 @@ async def test_edt_04_an_answer_after_typing_lets_the_next_edit_pass(applied) ->
 
 
 @in_no_time
-async def test_edt_04_a_late_no_lets_the_next_edit_pass() -> None:
+async def test_edt_04_a_late_refusal_allows_the_next_edit() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave, answer = slow(editor)
     edits = edits_of(editor)

@@ -136,7 +136,7 @@ async def test_an_editor_that_declares_diagnostics_and_never_answers_costs_one_w
         assert len(linter.asked) == 1
 
 
-async def test_pushes_that_come_late_are_waited_for(home) -> None:
+async def test_late_diagnostics_pushes_are_waited_for(home) -> None:
     async with (
         LoopbackEndpoint([LOOK, SPOIL, DONE, MEND, DONE]) as endpoint,
         editing(home, endpoint.base_url) as editor,
@@ -153,7 +153,7 @@ async def test_pushes_that_come_late_are_waited_for(home) -> None:
 
 
 @pytest.mark.parametrize("pushes", ["of an old version", "nothing at all"])
-async def test_without_word_of_the_new_text_nothing_is_verified(home, pushes: str) -> None:
+async def test_without_a_report_on_the_new_text_nothing_is_verified(home, pushes: str) -> None:
     async with (
         LoopbackEndpoint([LOOK, SPOIL, DONE]) as endpoint,
         editing(home, endpoint.base_url) as editor,

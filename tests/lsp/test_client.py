@@ -79,7 +79,7 @@ async def test_an_edit_that_was_answered_is_not_withdrawn() -> None:
     assert len(line.sent) == 1
 
 
-def test_a_message_hides_nothing_and_ends() -> None:
+def test_a_message_shows_hidden_characters_and_is_cut() -> None:
     line = Line()
     client = Client(line)
     client.show(types.MessageType.Info, f"{EVIL}\nmore")
@@ -140,14 +140,14 @@ class Lying(Line):
         return await super().send_request_async(method, params)
 
 
-async def test_an_editor_that_leaves_a_question_lying_is_woken() -> None:
+async def test_an_editor_that_ignores_a_question_gets_wake_up_messages() -> None:
     """eglot does so with what comes in one piece with the answer to a command."""
     line = Lying()
     assert await Client(line).choose("Run?", ("No", "Once"), 60.0) == "No"
     assert line.heard == [WAKE]
 
 
-async def test_an_editor_with_progress_is_not_woken() -> None:
+async def test_an_editor_with_progress_gets_no_wake_up_messages() -> None:
     line = Lying()
     client = Client(line)
     client.features = ClientFeatures(progress=True)

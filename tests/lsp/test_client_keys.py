@@ -82,7 +82,7 @@ async def test_an_api_key_kept_by_the_client_is_used_at_once_and_never_stored(tm
             assert (await editor.ask("hello")).ending == "failed"
 
 
-async def test_a_key_that_is_handed_over_goes_to_its_origin_and_to_no_child(tmp_path) -> None:
+async def test_a_key_from_the_client_goes_only_to_its_origin(tmp_path) -> None:
     home = Home(tmp_path)
     chat = Chat(bash("env; cat /proc/$PPID/environ | tr '\\0' '\\n'"), say("Well."))
     async with LoopbackEndpoint(answering(listed("m"), key=KEY, chat=chat)) as endpoint:

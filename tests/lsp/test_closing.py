@@ -19,7 +19,7 @@ if TYPE_CHECKING or sys.platform != "win32":
     import resource
 
 
-async def test_each_is_closed_whatever_became_of_the_others(
+async def test_each_resource_is_closed_even_if_others_fail(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     closed: list[str] = []

@@ -90,7 +90,7 @@ def test_the_offered_code_actions_per_request(asked, titles) -> None:
     assert [action.title for action in offered(**asked)] == titles
 
 
-def test_an_action_carries_all_that_its_command_needs_as_plain_json() -> None:
+def test_a_code_action_contains_its_whole_input_as_plain_json() -> None:
     fix, *_ = offered(problems=[WRONG])
     assert fix == types.CodeAction(
         title="Fix this",
@@ -143,11 +143,11 @@ def test_stopping_needs_no_arguments() -> None:
     assert stop.command == types.Command(title="Stop the running turn", command="indwell.cancel")
 
 
-def test_no_action_is_ever_preferred() -> None:
+def test_no_code_action_is_marked_as_preferred() -> None:
     actions = offered(problems=[WRONG], can_ask=True, running=True)
     assert {action.is_preferred for action in actions} == {None}
 
 
-def test_every_kind_is_our_own_and_announced() -> None:
+def test_every_code_action_kind_is_our_own_and_declared() -> None:
     actions = offered(problems=[WRONG], can_ask=True, running=True)
     assert {action.kind for action in actions} == set(ACTION_KINDS)

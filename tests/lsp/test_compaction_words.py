@@ -91,7 +91,7 @@ FAULTS = {
 }
 
 
-async def test_a_summary_that_cannot_be_had_is_reported_and_the_turn_continues(home: Home) -> None:
+async def test_a_failed_summary_is_reported_and_the_turn_continues(home: Home) -> None:
     home.configure(REGIONS)
     summary, usual = SUMMARY, reads(4)
 
@@ -130,7 +130,7 @@ async def test_the_user_is_told_while_a_cut_connection_is_retried(home: Home) ->
         assert any(one.startswith("summing up: ") and "trying again" in one for one in said), said
 
 
-async def test_a_summary_under_way_can_be_stopped_and_nothing_is_changed(home: Home) -> None:
+async def test_a_running_summary_can_be_stopped_without_changes(home: Home) -> None:
     home.configure(f"{REGIONS}stall_timeout_s = 2\n")
     async with (
         LoopbackEndpoint(strictly(reads(6, summary=Answer((HANG,))))) as endpoint,
@@ -173,7 +173,7 @@ async def test_a_full_window_is_reported_with_numbers_and_a_new_session_takes_th
         assert "count the carts. Never touch r1.py" in said
 
 
-async def test_the_task_is_included_though_the_server_was_started_again_and_then_killed(
+async def test_the_task_is_included_after_a_restart_and_a_kill(
     home: Home,
 ) -> None:
     home.configure(SMALL)

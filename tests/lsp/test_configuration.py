@@ -150,7 +150,7 @@ async def test_an_editor_that_sends_no_settings_does_not_block_a_turn() -> None:
     assert configuration.settings == Settings()
 
 
-def test_the_mode_of_one_turn_and_what_makes_another_model() -> None:
+def test_the_mode_of_one_turn_and_the_settings_that_change_the_model() -> None:
     settings = Settings(model="a")
     assert in_mode(settings, "plan") == Settings(model="a", mode="plan")
     assert in_mode(settings, None) == settings
@@ -222,7 +222,7 @@ async def test_an_editor_that_pushes_its_settings_is_noticed(tmp_path) -> None:
     assert editor.messages == [sentence]
 
 
-async def test_m1_no_folder_is_looked_at_before_the_editor_is_answered(tmp_path) -> None:
+async def test_m1_no_folder_is_examined_before_the_editor_gets_its_answer(tmp_path) -> None:
     looked: list[tuple[Path, ...]] = []
 
     class Looking(Users):
@@ -273,7 +273,7 @@ async def test_an_approved_plan_is_carried_out_in_the_mode_before_plan_mode(
     assert configuration.settings.mode == then
 
 
-async def test_settings_that_say_plan_meanwhile_leave_no_freer_mode_to_go_back_to() -> None:
+async def test_plan_mode_in_changed_settings_removes_the_earlier_freer_mode() -> None:
     users = Users(mode="auto")
     configuration = await configured(users)
     configuration.choose_mode("plan")
@@ -283,7 +283,7 @@ async def test_settings_that_say_plan_meanwhile_leave_no_freer_mode_to_go_back_t
     assert configuration.settings.mode == "review"
 
 
-async def test_settings_that_break_keep_the_rules_of_before() -> None:
+async def test_broken_settings_keep_the_earlier_rules() -> None:
     users = Users(mode="plan", deny=("private/**",))
     configuration = await configured(users, {"round_limit": 3})
     of_turn = SessionSettings(configuration)
@@ -301,7 +301,7 @@ async def test_settings_that_break_keep_the_rules_of_before() -> None:
     assert configuration.problem == ""
 
 
-async def test_a_new_mode_in_the_settings_ends_what_a_session_or_turn_chose_before() -> None:
+async def test_a_new_mode_in_the_settings_replaces_modes_chosen_before() -> None:
     users = Users(mode="review")
     configuration = await configured(users)
     beside, of_turn = SessionSettings(configuration), SessionSettings(configuration)
@@ -315,7 +315,7 @@ async def test_a_new_mode_in_the_settings_ends_what_a_session_or_turn_chose_befo
     assert (beside.now.mode, of_turn.now.mode) == ("review", "review")
 
 
-async def test_a_session_beside_does_not_follow_a_choice_after_the_settings_changed() -> None:
+async def test_another_open_session_ignores_a_choice_after_a_settings_change() -> None:
     users = Users(mode="review")
     configuration = await configured(users)
     beside = SessionSettings(configuration)
@@ -326,7 +326,7 @@ async def test_a_session_beside_does_not_follow_a_choice_after_the_settings_chan
     assert beside.now.mode == "plan"
 
 
-async def test_a_session_beside_leaves_plan_for_its_own_earlier_mode() -> None:
+async def test_another_open_session_leaves_plan_mode_for_its_own_earlier_mode() -> None:
     configuration = await configured(Users(mode="review"))
     beside, put_aside = SessionSettings(configuration), SessionSettings(configuration)
     beside.keep(mode="plan")

@@ -201,7 +201,7 @@ def test_the_gate_waits_for_a_slow_checker_after_a_quick_checker() -> None:
     run(main())
 
 
-def test_reports_that_come_out_of_order_leave_the_newest_standing() -> None:
+def test_the_newest_of_reports_in_wrong_order_counts() -> None:
     """Who repeats an old version after the new one has not rechecked, as far as anybody knows."""
 
     async def main() -> None:
@@ -238,7 +238,7 @@ def test_a_checker_that_names_no_version_is_named() -> None:
     run(main())
 
 
-def test_a_checker_that_is_gone_is_not_waited_for() -> None:
+def test_a_closed_checker_is_not_waited_for() -> None:
     async def main() -> None:
         desk = Desk()
         desk.say(source("ruff", version=1), source("pyright", WRONG, version=1))
@@ -249,7 +249,7 @@ def test_a_checker_that_is_gone_is_not_waited_for() -> None:
     run(main())
 
 
-def test_names_of_checkers_are_bounded() -> None:
+def test_names_of_checkers_are_limited_in_length() -> None:
     async def main() -> None:
         desk = Desk()
         desk.say(
@@ -305,7 +305,7 @@ def test_the_gate_waits_only_briefly_for_a_document_without_any_diagnostics() ->
     run(main())
 
 
-def test_a_push_of_an_older_version_is_no_news() -> None:
+def test_a_push_for_an_older_version_is_ignored() -> None:
     async def main() -> None:
         desk = Desk()
         desk.push(version=1)
@@ -417,7 +417,7 @@ def test_the_setting_that_attaches_no_diagnostics_also_counts_here() -> None:
     run(main())
 
 
-def test_odd_uris_and_no_text_are_no_trouble() -> None:
+def test_odd_uris_and_missing_texts_are_ignored() -> None:
     async def main() -> None:
         desk = Desk()
         for uri in ("untitled:1", "file:///%00", "", "file:"):

@@ -105,7 +105,7 @@ async def test_edt_10_the_disk_is_not_overwritten_when_a_command_is_about_to_run
     assert (room.on_disk, room.editor.text) == (THEIRS, AFTER)
 
 
-async def test_edt_10_our_own_writes_and_the_editor_s_saves_are_not_news(room) -> None:
+async def test_edt_10_our_writes_and_the_editors_saves_are_not_reported(room) -> None:
     await room.edit()
     await room.workspace.settle()
     assert (room.on_disk, await room.changed(), await room.notes()) == (AFTER, (), ())
@@ -114,7 +114,7 @@ async def test_edt_10_our_own_writes_and_the_editor_s_saves_are_not_news(room) -
     assert (room.on_disk, await room.changed()) == ("ONE\n2\n", ())
 
 
-async def test_edt_10_a_buffer_that_was_loaded_again_agrees_and_is_clean(room) -> None:
+async def test_edt_10_a_reloaded_buffer_agrees_with_the_disk_and_is_clean(room) -> None:
     room.path.write_bytes(THEIRS.encode())
     room.editor.type_text(0, len(BEFORE), THEIRS)  # as VS Code reloads: a change, and no save
     assert room.editor.document.dirt == "user"
@@ -122,7 +122,7 @@ async def test_edt_10_a_buffer_that_was_loaded_again_agrees_and_is_clean(room) -
     assert room.editor.document.dirt == "clean"
 
 
-async def test_edt_10_a_file_that_was_touched_and_not_changed_is_no_news(room) -> None:
+async def test_edt_10_a_touched_but_unchanged_file_is_not_reported(room) -> None:
     assert await room.changed() == ()
     room.path.write_bytes(BEFORE.encode())
     assert await room.changed() == ()
@@ -135,18 +135,18 @@ async def test_edt_10_a_deleted_file_is_reported(room) -> None:
 
 
 @pytest.mark.parametrize("shown", ["", "\n"])
-async def test_a_file_that_is_still_to_be_saved_is_no_news(tmp_path, shown) -> None:
+async def test_a_file_that_is_not_saved_yet_is_not_reported(tmp_path, shown) -> None:
     room = Room(tmp_path, buffer=shown)
     room.path.unlink()
     assert (await room.changed(), await room.notes()) == ((), ())
 
 
-async def test_a_file_that_is_no_text_causes_no_note_about_the_buffer(room) -> None:
+async def test_a_binary_file_causes_no_note_about_the_buffer(room) -> None:
     room.path.write_bytes(b"\0\1\2")
     assert (await room.changed(), await room.notes()) == ((), ())
 
 
-async def test_a_file_that_looks_as_before_is_not_read_again(room) -> None:
+async def test_a_file_with_unchanged_stat_is_not_read_again(room) -> None:
     state = FileState(seen=(1, 2, 3, 4), is_certain=True)
     agreement = DiskAgreement(room.disk, look=lambda _path: state)
     for _ in range(3):
@@ -163,7 +163,7 @@ async def test_a_file_with_a_very_recent_change_time_is_read_again(room) -> None
     assert room.disk.n_reads == 2
 
 
-async def test_a_save_while_the_disk_is_looked_at_is_no_news(room) -> None:
+async def test_a_save_during_a_disk_check_is_not_reported(room) -> None:
     room.editor.type_text(0, 3, "ONE")
 
     class SlowDisk(DiskWorkspace):

@@ -124,7 +124,7 @@ async def test_a_long_text_is_digested_in_a_thread_and_once() -> None:
     assert document.stamp == TextStamp(digest(text[1:]), 2)
 
 
-async def test_a_digest_of_another_text_is_not_taken_for_this_one_s() -> None:
+async def test_a_digest_of_an_earlier_text_is_not_stored() -> None:
     document = document_of("a")
     document.learn("b", "the digest of b")
     assert document.stamp == TextStamp(digest("a"), 1)
@@ -138,7 +138,7 @@ def test_edt_16_a_version_that_does_not_rise_makes_a_document_stale(version, is_
     assert (document.text, document.version, document.is_stale) == ("ab", version, is_stale)
 
 
-def test_edt_16_an_editor_that_sends_no_version_is_believed() -> None:
+def test_edt_16_changes_without_a_version_are_accepted() -> None:
     documents = Documents()
     document = documents.open(item(URI, "a"))
     documents.change(URI, None, [partial(at(0, 1), "b")])
@@ -146,7 +146,7 @@ def test_edt_16_an_editor_that_sends_no_version_is_believed() -> None:
 
 
 @pytest.mark.parametrize("how", ["opened", "sent whole", "sent whole and changed", "saved"])
-def test_edt_16_a_whole_text_ends_the_doubt(how) -> None:
+def test_edt_16_a_whole_text_ends_the_stale_state(how) -> None:
     documents = Documents()
     documents.open(item(URI, "a", version=5))
     documents.change(URI, 3, [partial(at(0, 1), "b")])
@@ -163,7 +163,7 @@ def test_edt_16_a_whole_text_ends_the_doubt(how) -> None:
     assert (document.text, document.is_stale) == ("whole", False)
 
 
-def test_edt_16_a_change_that_comes_in_order_again_does_not_end_the_doubt() -> None:
+def test_edt_16_a_later_change_in_order_does_not_end_the_stale_state() -> None:
     documents = Documents()
     document = documents.open(item(URI, "a", version=5))
     documents.change(URI, 3, [partial(at(0, 1), "b")])
@@ -172,7 +172,7 @@ def test_edt_16_a_change_that_comes_in_order_again_does_not_end_the_doubt() -> N
     assert document.is_stale
 
 
-def test_edt_16_a_text_saved_that_we_did_not_know_is_taken_over() -> None:
+def test_edt_16_an_unknown_saved_text_is_accepted() -> None:
     documents = Documents()
     document = documents.open(item(URI, "a"))
     documents.saved(URI, "formatted")
@@ -198,7 +198,7 @@ def test_half_a_character_from_an_editor_is_kept_and_digested() -> None:
     assert document.text == "a😀b"
 
 
-def test_the_newest_document_is_a_file_or_untitled_and_never_a_peek() -> None:
+def test_the_newest_document_is_never_a_preview() -> None:
     documents = Documents()
     seen = []
     for uri in (URI, "git:/w/a.py?HEAD", "untitled:Untitled-1", "output:log"):
@@ -211,7 +211,7 @@ def test_the_newest_document_is_a_file_or_untitled_and_never_a_peek() -> None:
     assert seen == [URI, URI, "untitled:Untitled-1", "untitled:Untitled-1", URI, None]
 
 
-def test_after_a_close_the_one_opened_last_is_the_newest_again() -> None:
+def test_after_a_close_the_last_opened_document_is_the_newest() -> None:
     documents = Documents()
     for uri in (URI, "file:///work/b.py", URI, "file:///work/c.py"):
         documents.open(item(uri))
@@ -253,5 +253,5 @@ def test_only_file_addresses_have_a_path(uri, path) -> None:
         ("untitled:Untitled-1", None),
     ],
 )
-def test_a_cell_is_known_by_its_notebook(uri, path) -> None:
+def test_a_notebook_cell_belongs_to_its_notebook_file(uri, path) -> None:
     assert notebook_of(uri) == path

@@ -207,7 +207,7 @@ async def test_a_filtered_reply_is_not_retried_and_keeps_its_first_part(tmp_path
         assert (len(models.seen), editor.kinds().count("toolStarted")) == (1, 0)
 
 
-async def test_more_calls_than_a_reply_may_have_are_not_run(tmp_path) -> None:
+async def test_a_reply_with_too_many_calls_runs_none(tmp_path) -> None:
     async def flood(params: status.CompleteParams) -> status.CompleteResult:
         models.send(params.id, *(call(number, READ) for number in range(300)))
         return DONE
@@ -228,7 +228,7 @@ async def test_an_editor_that_refuses_a_model_request_is_reported(tmp_path) -> N
 
 
 @pytest.mark.parametrize("before", [[], [text("Some words")], [call(1, READ)]])
-async def test_a_stopped_turn_takes_the_request_back_at_every_moment(
+async def test_a_stopped_turn_cancels_the_request_at_every_moment(
     tmp_path, before: list[Piece]
 ) -> None:
     begun = asyncio.Event()
@@ -253,7 +253,7 @@ async def test_a_stopped_turn_takes_the_request_back_at_every_moment(
         home.logs()
 
 
-async def test_an_editor_that_never_answers_is_given_up(tmp_path) -> None:
+async def test_a_request_to_an_unresponsive_editor_times_out(tmp_path) -> None:
     async def hang(_params: status.CompleteParams) -> status.CompleteResult:
         await asyncio.Event().wait()
         return DONE
@@ -294,7 +294,7 @@ async def test_an_editor_that_does_not_list_its_models_is_reported(tmp_path) -> 
             await editor.ask("hello")
 
 
-async def test_a_changed_list_is_asked_for_again(tmp_path) -> None:
+async def test_a_changed_model_list_is_requested_again(tmp_path) -> None:
     async with chatting(tmp_path, config="") as (_, editor, models):
         assert len((await ask(editor, "indwell/models")).models) == 2
         models.rows = ROWS[:1]
@@ -306,7 +306,7 @@ async def test_a_changed_list_is_asked_for_again(tmp_path) -> None:
         assert models.n_listed == 2
 
 
-async def test_an_editor_without_models_cannot_be_made_to_answer(tmp_path) -> None:
+async def test_an_editor_without_models_gets_no_model_request(tmp_path) -> None:
     async with chatting(tmp_path, extensions=("events",)) as (_, editor, models):
         with pytest.raises(JsonRpcException, match="only the Indwell extension of VS Code can ask"):
             await editor.ask("hello")
@@ -337,7 +337,7 @@ async def test_the_users_api_key_is_not_sent_to_a_model_of_the_editor(tmp_path) 
         assert key not in repr(models.seen)
 
 
-async def test_a_flood_is_cut_off_and_the_request_is_reverted(tmp_path) -> None:
+async def test_an_endless_reply_is_cut_off_and_its_request_cancelled(tmp_path) -> None:
     async def flood(params: status.CompleteParams) -> status.CompleteResult:
         for number in range(30):
             models.send(params.id, text(f"{number} " + "abcdefghij klmnop " * 5_000 + str(number)))

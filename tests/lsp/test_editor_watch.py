@@ -36,7 +36,7 @@ class Desk:
             await asyncio.sleep(0)
 
 
-async def test_an_editor_that_watches_is_asked_once_a_folder_and_believed() -> None:
+async def test_a_watching_editor_is_asked_once_per_folder() -> None:
     desk = Desk(watches=True)
     await desk.follow(A, B)
     assert (desk.asked, desk.disk.followed) == ([A.parent], set())
@@ -45,7 +45,7 @@ async def test_an_editor_that_watches_is_asked_once_a_folder_and_believed() -> N
     assert desk.watch.changed() == frozenset()
 
 
-async def test_for_an_editor_that_does_not_the_disk_is_watched_from_here() -> None:
+async def test_for_other_editors_the_server_watches_the_disk() -> None:
     desk = Desk(watches=False)
     await desk.follow(A)
     await desk.follow(B)
@@ -69,7 +69,7 @@ async def test_each_change_of_a_buffer_is_noticed_at_once(watches: bool) -> None
     assert desk.watch.changed() == {A}
 
 
-async def test_after_the_end_nothing_is_noticed() -> None:
+async def test_a_closed_editor_watch_reports_no_changes() -> None:
     desk = Desk(watches=True)
     await desk.follow(A)
     desk.watch.close()

@@ -73,7 +73,7 @@ async def test_a_closed_file_is_read_and_written_on_disk(room) -> None:
     assert (other.read_bytes(), room.editor.sent) == (b"x = 2\r\n", [])
 
 
-async def test_an_edit_of_an_open_file_leaves_the_disk_alone(room) -> None:
+async def test_an_edit_of_an_open_file_does_not_change_the_disk(room) -> None:
     await room.edit()
     assert (room.editor.text, room.on_disk) == (AFTER, BEFORE)
 
@@ -103,7 +103,7 @@ async def test_an_edit_of_a_buffer_that_changed_since_is_refused(room) -> None:
     assert (room.editor.text, room.editor.sent) == ("#" + BEFORE, [])
 
 
-async def test_edt_04_an_edit_that_is_applied_after_all_is_not_made_twice(room) -> None:
+async def test_edt_04_an_edit_applied_late_is_not_made_twice(room) -> None:
     room.editor.behave = room.editor.ignores
     base = await room.workspace.read(room.path)
     with pytest.raises(EditRefused, match="did not answer"):
@@ -174,7 +174,7 @@ async def test_edt_08_a_file_renamed_in_the_editor_is_not_written_at_its_old_pat
     assert (room.path.exists(), room.editor.sent) == (False, [])
 
 
-async def test_edt_08_a_file_opened_meanwhile_is_edited_in_its_buffer(tmp_path) -> None:
+async def test_edt_08_a_file_opened_since_is_edited_in_its_buffer(tmp_path) -> None:
     room = Room(tmp_path)
     room.editor.documents.close(room.editor.document.uri)
     base = await room.workspace.read(room.path)
@@ -230,7 +230,7 @@ async def test_per_10_after_a_crash_the_buffer_shows_whether_a_pending_edit_was_
     assert (again.text, again.sent) == (AFTER, [])
 
 
-async def test_a_file_that_was_closed_meanwhile_is_edited_on_disk(room) -> None:
+async def test_a_file_closed_since_is_edited_on_disk(room) -> None:
     base = await room.workspace.read(room.path)
     room.editor.documents.close(room.editor.document.uri)
     await room.workspace.write(room.path, base, AFTER, label="x")
@@ -246,7 +246,7 @@ async def test_a_file_that_was_closed_without_saving_is_not_edited_blindly(room)
     assert room.on_disk == BEFORE
 
 
-async def test_without_unsaved_text_settling_does_nothing(room) -> None:
+async def test_without_unsaved_text_nothing_is_saved_before_a_command(room) -> None:
     assert await room.workspace.settle() == Settlement()
 
 

@@ -66,7 +66,7 @@ async def test_edt_01_the_turn_continues_after_an_edit_without_an_answer(tmp_pat
         ({"reason": "the user said no"}, "the editor refused the edit (the user said no)"),
         ({"reason": ""}, "the editor refused the edit"),
         ({"refusal": "error", "reason": "no such buffer"}, "(no such buffer)"),
-        ({"answer": "null"}, "told of no change"),
+        ({"answer": "null"}, "reported no change"),
     ],
     ids=["reason", "no reason", "error", "null"],
 )
@@ -82,7 +82,7 @@ async def test_edt_02_an_edit_refused_by_the_editor_is_reported_and_not_written_
 
 
 @in_no_time
-async def test_edt_02_a_user_who_is_asked_and_says_no_is_noticed(tmp_path) -> None:
+async def test_edt_02_an_edit_that_the_user_refuses_is_detected(tmp_path) -> None:
     room = Room(tmp_path, PLAIN.behaving(confirms=True))
 
     async def says_no(_edit: types.WorkspaceEdit) -> bool:
@@ -100,12 +100,12 @@ async def test_edt_03_an_editor_that_confirms_an_edit_without_applying_it_is_det
 ) -> None:
     room = Room(tmp_path, PLAIN.behaving(takes=False, refusal="true"))
     await room.agent.read()
-    assert "has told of no change" in await room.agent.refused()
+    assert "reported no change" in await room.agent.refused()
     assert (room.text, room.on_disk) == (SOURCE, SOURCE)
 
 
 @in_no_time
-async def test_edt_03_a_yes_while_the_user_types_is_compared_with_the_text(tmp_path) -> None:
+async def test_edt_03_an_edit_confirmed_during_typing_is_compared_with_the_text(tmp_path) -> None:
     """Neovim drops the edit, and answers that it was applied; the keystroke is in its line."""
     room = Room(tmp_path, PLAIN.behaving(takes=False, refusal="true"))
     await room.agent.read()
@@ -146,7 +146,7 @@ async def test_edt_04_an_edit_applied_late_is_not_applied_twice(tmp_path, types_
 
 
 @in_no_time
-async def test_edt_04_while_an_edit_may_still_come_no_other_is_sent(tmp_path) -> None:
+async def test_edt_04_no_edit_is_sent_while_another_is_undecided(tmp_path) -> None:
     room = Room(tmp_path, PLAIN.behaving(heeds_cancel=False, versions="any"))
     release = asyncio.Event()
 

@@ -24,7 +24,7 @@ NAMES = [kind.name for kind in MAKERS]
 
 
 @in_no_time
-async def test_edt_08_a_file_that_was_closed_meanwhile_is_edited_on_disk(tmp_path) -> None:
+async def test_edt_08_a_file_closed_since_is_edited_on_disk(tmp_path) -> None:
     room = Room(tmp_path)
     await room.agent.read()
     room.editor.desk.close(room.buffer)
@@ -33,7 +33,7 @@ async def test_edt_08_a_file_that_was_closed_meanwhile_is_edited_on_disk(tmp_pat
 
 
 @in_no_time
-async def test_edt_08_unsaved_text_that_was_thrown_away_returns_by_no_edit(tmp_path) -> None:
+async def test_edt_08_no_edit_restores_discarded_unsaved_text(tmp_path) -> None:
     room = Room(tmp_path)
     room.type_text(0)
     await room.agent.read()
@@ -63,7 +63,7 @@ async def test_edt_08_a_file_closed_during_an_edit_is_edited_exactly_once(tmp_pa
 
 
 @in_no_time
-async def test_edt_08_a_closed_file_that_was_deleted_is_not_made_again(tmp_path) -> None:
+async def test_edt_08_a_deleted_closed_file_is_not_created_again(tmp_path) -> None:
     room = Room(tmp_path)
     await room.agent.read()
     room.editor.desk.close(room.buffer)
@@ -123,7 +123,7 @@ async def test_edt_09_a_rich_editor_saves_before_a_command(tmp_path) -> None:
 
 
 @in_no_time
-async def test_edt_10_a_file_that_others_changed_under_unsaved_text_is_reported_and_left(
+async def test_edt_10_an_outside_change_under_unsaved_text_is_reported_and_kept(
     tmp_path,
 ) -> None:
     room = Room(tmp_path)
@@ -142,7 +142,7 @@ async def test_edt_10_a_file_that_others_changed_under_unsaved_text_is_reported_
 
 
 @in_no_time
-async def test_edt_10_our_own_writes_are_no_change_by_others(tmp_path) -> None:
+async def test_edt_10_our_own_writes_do_not_count_as_outside_changes(tmp_path) -> None:
     room = Room(tmp_path)
     workspace = room.editor.workspace
     await room.agent.read()
@@ -196,7 +196,7 @@ async def test_edt_11_a_capable_editor_creates_a_new_file_exactly_once(tmp_path,
 
 
 @in_no_time
-async def test_edt_11_an_editor_that_will_not_make_a_file_is_not_gone_round(tmp_path) -> None:
+async def test_edt_11_a_file_that_the_editor_refuses_is_not_created_on_disk(tmp_path) -> None:
     room = Room(tmp_path, VSCODE.behaving(takes=False, reason="read-only folder"))
     with pytest.raises(ToolError, match="read-only folder"):
         await room.agent.call("write_file", path="new.py", content="NEW = 1\n")
@@ -233,9 +233,7 @@ async def test_edt_12_edits_of_several_files_are_reported_and_undone_per_file(tm
 
 @pytest.mark.parametrize("is_open", [True, False])
 @in_no_time
-async def test_edt_14_a_file_that_exists_and_was_not_read_is_not_written_over(
-    tmp_path, is_open
-) -> None:
+async def test_edt_14_an_existing_unread_file_is_not_overwritten(tmp_path, is_open) -> None:
     room = Room(tmp_path, VSCODE, is_open=is_open)
     with pytest.raises(ToolError, match="has not been read yet"):
         await room.agent.call("write_file", path=NAME, content="over\n")
@@ -279,7 +277,7 @@ def test_edt_14_the_fake_neovim_empties_an_existing_file_like_the_real_neovim(
 
 
 @in_no_time
-async def test_edt_18_a_large_rewrite_is_few_edits_and_takes_no_minute(tmp_path) -> None:
+async def test_edt_18_a_large_rewrite_is_few_edits_and_fast(tmp_path) -> None:
     lines = [f"value_{number} = {number}\n" for number in range(400_000)]  # 10 MB
     text = "".join(lines)
     room = Room(tmp_path, text=text)

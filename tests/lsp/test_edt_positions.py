@@ -95,7 +95,7 @@ def test_edt_17_changes_of_any_ranges_do_what_the_protocol_says(encoding) -> Non
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_edt_17_every_place_has_one_name_and_every_name_one_place(encoding) -> None:
+def test_edt_17_positions_and_offsets_correspond_one_to_one(encoding) -> None:
     random = Random(18)
     for _ in range(N_TEXTS):
         text = some_text(random)
@@ -156,7 +156,7 @@ def test_enc_09_the_position_encoding_is_offered_by_the_client_or_utf_16(offered
 
 @pytest.mark.parametrize("offered", [("utf-8",), ("utf-16",), ("utf-32",), ()])
 @in_no_time
-async def test_enc_09_edits_land_right_in_what_was_agreed_on(tmp_path, offered) -> None:
+async def test_enc_09_edits_use_the_negotiated_position_encoding(tmp_path, offered) -> None:
     text = 'a = "😀é漢\u2028" + x  # 🝳\r\nb = 2\r\n'
     room = Room(tmp_path, PLAIN.offering(*offered), text=text)
     assert room.editor.documents.encoding == (offered or ("utf-16",))[0]

@@ -98,7 +98,7 @@ async def test_edt_19_a_withdrawn_edit_is_not_applied_after_a_stop(home, kind) -
     assert home.shop.read_text(encoding="utf-8") == SOURCE
 
 
-async def test_edt_19_a_window_that_closes_during_an_edit_leaves_the_disk_alone(home) -> None:
+async def test_edt_19_closing_the_window_during_an_edit_keeps_the_disk_unchanged(home) -> None:
     came = asyncio.Event()
 
     async def wait(_edit: types.WorkspaceEdit) -> None:
@@ -147,7 +147,7 @@ async def test_edt_21_a_code_action_for_an_older_text_is_checked_again(home) -> 
     assert buffer.text == "import math\n\n\n" + MENDED
 
 
-async def test_edt_21_a_range_that_is_behind_the_text_by_now_means_its_end(home) -> None:
+async def test_edt_21_a_range_beyond_a_shortened_text_means_its_end(home) -> None:
     async with (
         LoopbackEndpoint([say("Nothing there.")]) as endpoint,
         editing(home, endpoint.base_url) as editor,

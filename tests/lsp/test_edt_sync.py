@@ -67,7 +67,7 @@ async def test_edt_16_after_versions_in_a_wrong_order_a_document_is_not_edited_u
 
 
 @in_no_time
-async def test_edt_16_a_whole_text_makes_a_stale_document_right_again(tmp_path) -> None:
+async def test_edt_16_a_whole_text_ends_the_stale_state_of_a_document(tmp_path) -> None:
     room = Room(tmp_path)
     room.type_text(0)
     room.editor.documents.change(room.buffer.uri, 1, [sync.TextChange(text="?", range=HERE)])
@@ -79,7 +79,7 @@ async def test_edt_16_a_whole_text_makes_a_stale_document_right_again(tmp_path) 
 
 
 @in_no_time
-async def test_edt_16_saves_and_closes_that_come_twice_are_no_matter(tmp_path) -> None:
+async def test_edt_16_repeated_saves_and_closes_are_harmless(tmp_path) -> None:
     room = Room(tmp_path)
     documents, uri = room.editor.documents, room.path.as_uri()
     documents.saved(uri)

@@ -80,7 +80,7 @@ async def test_edt_07_a_concurrent_change_is_merged_and_the_edit_sent_again(tmp_
 
 
 @in_no_time
-async def test_edt_07_a_user_who_never_stops_typing_is_left_alone_after_three_tries(
+async def test_edt_07_an_edit_gives_up_after_three_tries_against_constant_typing(
     tmp_path,
 ) -> None:
     room = Room(tmp_path)
@@ -199,7 +199,7 @@ async def test_edt_22_format_on_save_is_read_at_the_next_read(tmp_path) -> None:
 
 
 @in_no_time
-async def test_edt_22_with_a_formatter_that_takes_every_edit_back_there_is_no_war(tmp_path) -> None:
+async def test_edt_22_an_edit_reverted_by_a_formatter_is_not_repeated_endlessly(tmp_path) -> None:
     room = Room(tmp_path, VSCODE.behaving(formats_after_edit=True))
     room.editor.desk.formatter = lambda _text: SOURCE
     await room.agent.read()

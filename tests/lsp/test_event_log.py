@@ -57,7 +57,7 @@ def test_the_event_log_continues_in_the_middle_of_a_run() -> None:
     assert closed.after(4) == Missed((), 4, is_complete=True)
 
 
-def test_pieces_of_different_things_do_not_join() -> None:
+def test_pieces_of_different_events_are_not_joined() -> None:
     events = (
         TextAdded(1, "a"),
         TextAdded(1, "", restart=True),
@@ -82,7 +82,7 @@ def test_an_event_larger_than_the_log_limit_is_kept_alone() -> None:
     assert log_of(NOTICE, large, kept=1_000).after(0).events == (EventEntry(2, large),)
 
 
-def test_a_number_from_another_life_is_not_complete() -> None:
+def test_a_sequence_number_of_an_earlier_server_is_reported_as_incomplete() -> None:
     assert not log_of(NOTICE).after(7).is_complete
 
 
@@ -120,7 +120,7 @@ def test_seen_and_missed_events_together_are_complete(events, data) -> None:
 
 
 @given(event_lists, st.integers(200, 900))
-def test_in_little_room_the_newest_are_right_and_all_others_gone(events, kept) -> None:
+def test_a_small_event_log_keeps_exactly_the_newest_events(events, kept) -> None:
     log = log_of(*events, kept=kept)
     found = [one.event for one in log.after(0).events]
     assert found == joined(events)[len(joined(events)) - len(found) :]

@@ -23,7 +23,7 @@ def test_the_capabilities_of_an_editor_are_read() -> None:
     )
 
 
-def test_neovim_without_the_lines_that_ask_for_a_word_is_answered_by_numbers() -> None:
+def test_plain_neovim_answers_questions_by_numbers() -> None:
     words = {"experimental": {"indwell": {"words": True}}}
     assert features_of({}, "Neovim").numbers
     assert not features_of(words, "Neovim").numbers
@@ -43,7 +43,7 @@ def test_neovim_without_the_lines_that_ask_for_a_word_is_answered_by_numbers() -
         ("indwell", set()),
     ],
 )
-def test_only_what_is_declared_true_is_on(experimental, names) -> None:
+def test_only_capabilities_declared_true_are_on(experimental, names) -> None:
     features = features_of({"experimental": experimental})
     assert features.experimental == names
     assert features.has("events") == ("events" in names)

@@ -99,7 +99,9 @@ async def test_edt_11_the_editor_makes_the_file_and_the_disk_gets_the_text(tmp_p
     assert room.path.read_text(encoding="utf-8") == TEXT
 
 
-async def test_edt_11_a_creation_is_annotated_where_that_is_shown(tmp_path) -> None:
+async def test_edt_11_a_file_creation_is_annotated_if_the_editor_shows_annotations(
+    tmp_path,
+) -> None:
     room = Room(tmp_path, makes, ClientFeatures(create_files=True, annotations=True))
     await room.write()
     ((edit, _),) = room.editor.sent
@@ -120,7 +122,7 @@ async def test_edt_11_a_file_that_the_editor_does_not_create_is_created_once_on_
     assert room.editor.withdrawn == ([room.editor.sent[0][0]] if is_silent else [])
 
 
-async def test_edt_11_a_refusal_is_not_gone_round(tmp_path) -> None:
+async def test_edt_11_a_refused_creation_is_not_repeated_on_disk(tmp_path) -> None:
     room = Room(tmp_path, refuses)
     assert await room.refused() == "the editor refused to create 'new.py' (read-only folder)"
     assert not room.path.exists()
@@ -196,7 +198,7 @@ async def test_edt_14_a_new_file_filled_by_another_program_is_not_overwritten(tm
     assert room.path.read_text(encoding="utf-8") == "# a template\n"
 
 
-async def test_edt_14_a_file_that_appears_while_the_editor_says_nothing_is_kept(tmp_path) -> None:
+async def test_edt_14_a_file_that_appears_before_the_editors_answer_is_kept(tmp_path) -> None:
     async def is_too_late(path: Path) -> Result:
         path.write_bytes(b"theirs\n")
         return await says_nothing(path)
@@ -207,7 +209,7 @@ async def test_edt_14_a_file_that_appears_while_the_editor_says_nothing_is_kept(
     assert room.path.read_text(encoding="utf-8") == "theirs\n"
 
 
-async def test_edt_19_a_stop_withdraws_the_creation(tmp_path) -> None:
+async def test_edt_19_a_stop_withdraws_a_file_creation(tmp_path) -> None:
     room = Room(tmp_path, says_nothing)
     writing = asyncio.create_task(room.write())
     await room.editor.was_sent.wait()
@@ -235,7 +237,7 @@ async def test_text_that_the_project_s_encoding_cannot_hold_says_that_the_file_i
     assert room.path.read_text(encoding="utf-8") == ""
 
 
-async def test_an_untitled_document_with_equal_name_is_not_taken_for_the_new_file(tmp_path) -> None:
+async def test_an_untitled_document_of_equal_name_is_not_the_new_file(tmp_path) -> None:
     room = Room(tmp_path, makes)
     room.editor.documents.open(sync.OpenedDocument("untitled:new.py", "python", 1, ""))
     await room.write()

@@ -58,7 +58,7 @@ async def says_no(_path: Path) -> Result:
 
 
 @pytest.mark.parametrize("way", [deletes, does_nothing, knows_no_such_thing])
-async def test_the_file_goes_and_a_copy_is_kept(tmp_path, way) -> None:
+async def test_a_deleted_file_leaves_a_copy(tmp_path, way) -> None:
     room = Room(tmp_path, way)
     kept = await room.remove()
     assert not room.path.exists()
@@ -70,7 +70,7 @@ async def test_the_file_goes_and_a_copy_is_kept(tmp_path, way) -> None:
     assert label == "Indwell: reject"
 
 
-async def test_an_editor_that_says_no_keeps_its_file(tmp_path) -> None:
+async def test_a_file_stays_if_the_editor_refuses_its_deletion(tmp_path) -> None:
     room = Room(tmp_path, says_no)
     with pytest.raises(EditRefused, match=r"refused to delete 'a.py' \(the user said no\)"):
         await room.remove()
@@ -85,7 +85,7 @@ async def test_an_editor_without_file_deletion_is_not_asked_to_delete_a_file(tmp
     assert room.editor.sent == []
 
 
-async def test_a_buffer_with_another_text_stays_with_its_file(tmp_path) -> None:
+async def test_a_file_with_a_changed_buffer_is_not_deleted(tmp_path) -> None:
     room = Room(tmp_path, deletes)
     base = await room.workspace.read(room.path)
     room.editor.type_text(0, 0, "mine\n")
@@ -95,10 +95,10 @@ async def test_a_buffer_with_another_text_stays_with_its_file(tmp_path) -> None:
     assert room.editor.sent == []
 
 
-async def test_a_disk_that_holds_another_text_stays(tmp_path) -> None:
+async def test_a_file_with_changed_disk_text_is_not_deleted(tmp_path) -> None:
     room = Room(tmp_path, deletes)
     room.path.write_bytes(b"somebody else's\n")
-    with pytest.raises(TextMoved, match="holds another text on disk than in the editor"):
+    with pytest.raises(TextMoved, match="has another text on disk than in the editor"):
         await room.remove()
     assert room.path.read_bytes() == b"somebody else's\n"
 

@@ -128,7 +128,7 @@ async def test_the_first_run_asks_no_question_if_a_model_is_set() -> None:
     assert (person.asked, person.shown) == ([], [])
 
 
-async def test_a_server_that_runs_is_offered_first_and_used_with_one_choice() -> None:
+async def test_the_first_run_offers_a_running_server_first() -> None:
     person, machine = Person("Use Ollama: q"), Machine(OLLAMA, working=["q"])
     assert await FirstRun(person, machine).run()
     ((message, titles),) = person.asked
@@ -157,7 +157,7 @@ async def test_a_failed_choice_is_reported_with_the_next_question() -> None:
     assert person.asked[1][0] == "Indwell: it takes no tools; choose another."
 
 
-async def test_going_back_asks_again() -> None:
+async def test_going_back_in_the_first_run_asks_again() -> None:
     person, machine = Person("Use vLLM", BACK, IN_TERMINAL, BACK, None), Machine(TWO)
     assert not await FirstRun(person, machine).run()
     assert (len(person.asked), machine.connected) == (5, [])
@@ -176,20 +176,20 @@ async def test_the_first_run_continues_after_a_login_in_a_terminal() -> None:
     assert person.asked[2][0] == f"Indwell: Not yet: {LACKING}."
 
 
-async def test_a_warning_of_a_server_is_reported() -> None:
+async def test_the_first_run_reports_a_servers_warning() -> None:
     person = Person(None)
     assert not await FirstRun(person, Machine(SMALL)).run()
     assert "\ntoo small.\n" in person.asked[0][0]
 
 
-async def test_the_page_is_opened_and_the_question_stays() -> None:
+async def test_opening_the_setup_page_keeps_the_question_open() -> None:
     person = Person(OPEN_PAGE, NOT_NOW)
     assert not await FirstRun(person, Machine()).run()
     assert (person.opened, len(person.asked)) == (["file:///state/first-run.md"], 2)
 
 
 @pytest.mark.parametrize("typed", ["http://10.0.0.7:8000/v1", "  ", None])
-async def test_an_address_can_be_typed_where_the_editor_can_ask(typed) -> None:
+async def test_the_first_run_accepts_a_typed_address_if_the_editor_can_ask(typed) -> None:
     person = Person(TYPE_ADDRESS, NOT_NOW, typed=typed, asks=True)
     machine = Machine(working=[None])
     is_address = typed is not None and "://" in typed
@@ -239,7 +239,7 @@ async def test_after_not_now_the_next_prompt_asks_again() -> None:
     assert len(person.asked) == 2
 
 
-async def test_the_end_of_the_server_closes_the_flow() -> None:
+async def test_a_server_shutdown_closes_the_first_run() -> None:
     person = Person(NOT_NOW)
     person.thinks.clear()
     flow = FirstRun(person, Machine())

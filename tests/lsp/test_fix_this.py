@@ -232,7 +232,7 @@ async def test_the_conversation_is_shortened_by_command_and_by_words(home) -> No
         assert len(endpoint.seen) == 3
 
 
-async def test_a_new_session_takes_the_task_of_one_that_outgrew_its_window_along(home) -> None:
+async def test_a_new_session_inherits_the_task_of_an_outgrown_session(home) -> None:
     no = refuse(400, "too long", code="context_length_exceeded")
     async with (
         LoopbackEndpoint([say("Ok."), no, say("Yes.")]) as endpoint,

@@ -133,7 +133,7 @@ async def test_after_a_kill_before_the_first_answer_the_resumed_session_gets_the
 
 
 @pytest.mark.parametrize("way", ["elsewhere", "another", "for good"])
-async def test_a_task_that_the_user_dropped_is_not_included(tmp_path: Path, way: str) -> None:
+async def test_a_task_that_the_user_dropped_is_not_inherited(tmp_path: Path, way: str) -> None:
     server = Server(tmp_path)
     async with (
         outgrown(tmp_path) as old,
@@ -164,10 +164,12 @@ async def test_an_unsaved_task_is_included_while_the_server_lives(tmp_path: Path
         assert has_all(new.session)
         async with with_list(tmp_path) as other:
             await later.next.give(other.session)
-            assert "does not go along any more: there is no session" in other.session.notice
+            assert "is no longer carried over: there is no session" in other.session.notice
 
 
-async def test_a_named_one_that_cannot_be_read_waits_for_the_next_prompt(tmp_path: Path) -> None:
+async def test_an_unreadable_named_session_is_tried_again_at_the_next_prompt(
+    tmp_path: Path,
+) -> None:
     server = Server(tmp_path)
     async with (
         outgrown(tmp_path) as old,

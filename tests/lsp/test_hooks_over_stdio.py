@@ -64,7 +64,7 @@ async def test_a_stopped_call_is_reported_to_the_model_and_shown(home) -> None:
         assert ended["message"].endswith(": frozen")
 
 
-async def test_tru_02_an_editors_options_bring_no_hooks(home) -> None:
+async def test_tru_02_editor_options_cannot_define_hooks(home) -> None:
     hook = {"event": "prompt_submitted", "command": "touch pwn; exit 2"}
     async with (
         LoopbackEndpoint([say("Fine.", usage=USAGE)]) as endpoint,

@@ -78,13 +78,13 @@ async def desk(tmp_path_factory) -> AsyncIterator[Desk]:
         yield desk
 
 
-async def test_every_event_of_a_session_is_what_the_schema_says(desk) -> None:
+async def test_every_event_of_a_session_fits_the_schema(desk) -> None:
     assert {"editApplied", "permissionAsked", "turnFinished"} <= set(desk.editor.kinds())
     for event in desk.editor.events:
         check(event, "Event")
 
 
-async def test_the_list_of_sessions(desk) -> None:
+async def test_the_list_of_sessions_has_the_expected_content(desk) -> None:
     listed = await desk.ask("indwell/sessions", views.SessionsParams())
     (row,) = listed.sessions
     assert row == views.SessionRow(
@@ -145,7 +145,7 @@ async def test_a_past_session_with_tool_calls_is_read_page_by_page(desk) -> None
     assert (before.turns, before.more) == ((first,), False)
 
 
-async def test_a_session_that_is_not_there_is_reported(desk) -> None:
+async def test_a_missing_session_is_reported_to_the_client(desk) -> None:
     sentence = await desk.refused("indwell/session", views.SessionParams("20200101-no"))
     assert sentence.startswith("there is no session '20200101-no' in this workspace")
     assert "no session id" in (
@@ -221,7 +221,7 @@ async def test_a_client_can_inspect_the_next_request_and_remove_one_part_once(de
     assert selected in texts_of(desk.endpoint.seen[-1].body["messages"])
 
 
-async def test_another_model_answers_from_the_next_turn_on_and_the_talk_continues(desk) -> None:
+async def test_a_chosen_model_continues_the_conversation_from_the_next_turn(desk) -> None:
     gate = asyncio.Event()
     answer = say("One.")
     desk.playlist.play(type(answer)((gate, *answer.parts)), say("Two."))
@@ -242,7 +242,7 @@ async def test_another_model_answers_from_the_next_turn_on_and_the_talk_continue
     )
 
 
-async def test_a_login_that_goes_wrong_shows_no_key(desk) -> None:
+async def test_a_failed_login_shows_no_key(desk) -> None:
     params = views.LoginParams("no-such-provider", "sk-canary-123456")
     sentence = await desk.refused("indwell/login", params)
     assert "'no-such-provider'" in sentence
@@ -266,7 +266,7 @@ async def test_a_login_without_a_model_lists_the_available_models(desk) -> None:
     assert "'c' is not in its list" in [one.sentence for one in named.steps]
 
 
-async def test_arguments_that_are_no_object_are_refused_with_a_sentence(desk) -> None:
+async def test_arguments_that_are_not_an_object_are_refused_with_a_message(desk) -> None:
     for command, arguments in (
         ("indwell.mode", ()),
         ("indwell.mode", ("plan",)),

@@ -45,7 +45,7 @@ async def test_a_page_can_be_opened_before_there_is_a_fact(tmp_path, scope) -> N
         assert opened["uri"] == Path(opened["path"]).as_uri()
 
 
-async def test_memory_can_be_off(tmp_path) -> None:
+async def test_memory_can_be_turned_off(tmp_path) -> None:
     home, playlist = Home(tmp_path), Playlist()
     home.configure("memory = false\n")
     playlist.play(REMEMBER, say("No."))

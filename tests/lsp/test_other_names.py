@@ -61,7 +61,7 @@ async def test_rules_apply_to_a_selection_under_every_name_of_its_file(root: Pat
     assert await goes_along("docs/hard.txt") == (True, True)
 
 
-async def test_a_mention_of_another_name_is_refused_with_the_reason(root: Path) -> None:
+async def test_a_mention_of_a_secret_file_by_a_hard_link_is_refused(root: Path) -> None:
     workspace, names = DiskWorkspace([root]), names_in(root)
     wanted = [mention_of(one) for one in ("docs/hard.txt", "soft.txt", "store/index.js")]
     found = await attachments(workspace, SETTINGS, wanted, names)

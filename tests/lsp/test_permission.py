@@ -47,7 +47,7 @@ async def ask(dialog: Dialog, question: Question = QUESTION) -> Reply:
     return await EditorApprover(dialog, timeout_s=9).ask(question)
 
 
-async def test_no_is_first_and_always_shows_its_exact_rule() -> None:
+async def test_no_is_the_first_answer_and_always_shows_its_exact_rule() -> None:
     dialog = Dialog(None)
     await ask(dialog)
     titles = ("No", "Once", "This session", "Always: bash: make")
@@ -101,12 +101,12 @@ async def test_a_call_that_no_rule_may_allow_is_offered_only_once() -> None:
         (None, "no"),
     ],
 )
-async def test_only_the_exact_title_is_a_yes(chosen, answer) -> None:
+async def test_only_the_exact_button_title_counts_as_a_yes(chosen, answer) -> None:
     assert await ask(Dialog(chosen)) == answer
 
 
 @pytest.mark.parametrize("chosen", ["This session", "Always: "])
-async def test_a_title_that_was_not_offered_is_a_no(chosen) -> None:
+async def test_an_unknown_button_title_counts_as_a_no(chosen) -> None:
     assert await ask(Dialog(chosen), ONCE_ONLY) == "no"
 
 

@@ -64,7 +64,7 @@ async def test_the_permission_answers_no_once_session_and_always_work(tmp_path) 
     home.logs()
 
 
-async def test_nonsense_for_an_answer_is_a_no_at_once(tmp_path) -> None:
+async def test_an_invalid_permission_answer_counts_as_a_no_at_once(tmp_path) -> None:
     home = Home(tmp_path)
     nonsense: list[object] = ["yes", "ALWAYS", "", 7, None, ["once"]]
     async with (

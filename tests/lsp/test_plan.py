@@ -91,7 +91,7 @@ async def test_the_agent_carries_out_the_plan_as_the_user_edited_it(home, way) -
         assert f"<approved-plan>\n{mine}\n</approved-plan>" in sent
 
 
-async def test_a_rejected_plan_is_made_again_with_the_users_words(home) -> None:
+async def test_the_model_revises_a_rejected_plan_with_the_users_words(home) -> None:
     async with (
         LoopbackEndpoint([propose(), propose("1. Another")]) as endpoint,
         editing(home, endpoint.base_url, extensions=("events",)) as editor,
@@ -130,7 +130,7 @@ async def test_an_invalid_action_on_a_plan_is_reported_and_changes_nothing(home)
             await asked(editor, "approve")
 
 
-async def test_the_plan_is_there_again_after_a_restart_and_a_rewind(home) -> None:
+async def test_a_restart_and_a_rewind_restore_the_plan(home) -> None:
     playlist = Playlist()
     async with LoopbackEndpoint(playlist) as endpoint:
         async with editing(home, endpoint.base_url, extensions=("events",)) as editor:

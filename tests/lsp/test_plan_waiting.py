@@ -98,7 +98,7 @@ async def test_a_plain_editor_gets_only_the_question_of_the_plan_and_the_waiting
         await editor.wait_until(lambda: len(endpoint.seen) == 2)
 
 
-async def test_a_yes_to_a_plan_from_before_approves_no_other(home) -> None:
+async def test_an_approval_of_an_earlier_plan_does_not_approve_the_present_plan(home) -> None:
     late, n_asked = asyncio.Event(), 0
 
     async def choose(_message: str, _titles: Sequence[str]) -> str:

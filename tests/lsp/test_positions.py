@@ -30,14 +30,14 @@ def test_a_character_offset_counts_the_units_of_the_encoding(encoding, character
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_an_offset_behind_the_line_means_its_end_and_not_its_line_break(encoding) -> None:
+def test_an_offset_beyond_the_line_means_its_end_before_the_line_break(encoding) -> None:
     assert index_in_line("ab\r\n", 99, encoding) == 2
     assert index_in_line("é\n", 99, encoding) == 1
     assert index_in_line("", 99, encoding) == 0
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_a_line_behind_the_document_means_its_end(encoding) -> None:
+def test_a_line_beyond_the_document_means_its_end(encoding) -> None:
     assert to_offset(["a\n", "b"], Position(line=9, character=0), encoding) == 3
 
 
@@ -51,7 +51,7 @@ def test_only_the_line_breaks_of_the_protocol_break_lines() -> None:
 
 
 @given(texts, st.sampled_from(ENCODINGS), st.data())
-def test_an_offset_survives_the_way_to_a_position_and_back(text, encoding, data) -> None:
+def test_an_offset_survives_conversion_to_a_position_and_back(text, encoding, data) -> None:
     offset = data.draw(st.integers(0, len(text)))
     if text[offset - 1 : offset + 1] == "\r\n" and offset:
         return  # no position names the place between the two

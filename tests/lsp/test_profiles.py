@@ -133,7 +133,7 @@ def test_kate_and_ale_apply_edits_without_declaring_support() -> None:
     assert (KATE.behaviour.takes, ALE.behaviour.takes) == (True, True)
 
 
-def test_a_profile_is_data() -> None:
+def test_an_editor_profile_is_plain_data() -> None:
     quiet = VSCODE.behaving(answer="never")
     assert (quiet.name, quiet.behaviour.answer) == (VSCODE.name, "never")
     assert isinstance(quiet, Profile)

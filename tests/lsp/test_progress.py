@@ -66,7 +66,7 @@ def ended(ending: str = "done", message: str = "", **more: object) -> events.Tur
         (ended(), ""),
     ],
 )
-def test_an_event_as_one_line(event, line) -> None:
+def test_an_event_is_described_on_one_line(event, line) -> None:
     assert describe(event) == line
 
 
@@ -97,7 +97,7 @@ def test_an_event_as_one_line(event, line) -> None:
         ),
     ],
 )
-def test_the_end_of_a_turn_as_one_sentence(end, sentence) -> None:
+def test_the_end_of_a_turn_is_described_in_one_sentence(end, sentence) -> None:
     assert summary(end) == sentence
 
 

@@ -28,7 +28,7 @@ def there_is_room(_one: WaitingPrompt) -> bool:
     return True
 
 
-def test_first_come_first_served() -> None:
+def test_prompts_of_one_session_run_in_their_order() -> None:
     queue = Queue()
     for one in (A, B):
         queue = line.added(queue, one)
@@ -112,7 +112,7 @@ def test_an_impossible_change_of_the_queue_is_reported(params, sentence) -> None
     assert str(caught.value) == sentence
 
 
-def test_other_words_for_a_code_action_keep_its_title() -> None:
+def test_editing_the_words_of_a_code_action_keeps_its_title() -> None:
     fix = WaitingPrompt("f", Prompt(words="Fix this: a.py.", title="Fix this: a.py"))
     (edited,) = line.reworded(Queue(0, (fix,)), "f", "Fix it well.").waiting
     assert edited == WaitingPrompt("f", Prompt(words="Fix it well.", title="Fix this: a.py"))
@@ -174,7 +174,7 @@ def test_a_failed_turn_holds_prompts_of_its_session_and_prompts_without_a_sessio
     assert all(one.is_held for one in line.held(queue, "why").waiting)
 
 
-def test_an_empty_queue_has_nothing_to_hold() -> None:
+def test_an_empty_queue_is_never_held() -> None:
     assert line.held(Queue(4), "why") == Queue(4)
 
 

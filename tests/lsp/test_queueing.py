@@ -135,7 +135,7 @@ async def test_a_queued_prompt_can_be_cancelled_and_gives_its_words_back(desk) -
     await first
 
 
-async def test_a_queue_is_changed_by_who_has_seen_its_newest_state(desk) -> None:
+async def test_only_a_client_with_the_newest_state_can_change_the_queue(desk) -> None:
     first = await desk.hanging(say("C."), say("A."))
     a, b, c = await desk.asks("a", "b", "c")
     seen = await desk.queue()
@@ -205,7 +205,7 @@ async def test_cancelling_a_command_that_waits_for_its_turn_stops_the_turn(desk)
     assert (await desk.editor.wait_for_event("turnFinished"))["ending"] == "cancelled"
 
 
-async def test_steering_reaches_the_running_turn_and_nothing_else(desk) -> None:
+async def test_steering_messages_reach_only_the_running_turn(desk) -> None:
     steer = desk.editor.client.protocol.send_request_async
     with pytest.raises(JsonRpcException) as caught:
         await steer("indwell/steer", protocol.SteerParams("faster"))

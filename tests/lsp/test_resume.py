@@ -296,7 +296,7 @@ async def test_only_the_newest_state_is_kept_and_never_two_writes_at_once() -> N
     assert kept[-1] == {}
 
 
-async def test_the_end_waits_for_the_write_that_is_under_way() -> None:
+async def test_a_shutdown_waits_for_a_running_write() -> None:
     kept: list[dict[str, str]] = []
     go_on = asyncio.Event()
     chores = Chores()

@@ -57,7 +57,7 @@ async def test_the_next_server_reports_a_rejection_to_the_model(
     assert results(endpoint.seen[-1])[-1].startswith("edited shop.py: +1 −1")
 
 
-async def test_in_auto_mode_nothing_waits(tmp_path: Path) -> None:
+async def test_in_auto_mode_no_change_waits_for_review(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.configure('mode = "auto"\n')
     async with (
@@ -71,7 +71,7 @@ async def test_in_auto_mode_nothing_waits(tmp_path: Path) -> None:
         assert ended["toReview"] == 0
 
 
-async def test_an_edit_that_was_underway_when_the_server_was_killed_is_the_agents_still(
+async def test_an_edit_interrupted_by_a_kill_still_counts_as_the_agents(
     tmp_path: Path,
 ) -> None:
     home = Home(tmp_path)

@@ -100,7 +100,7 @@ async def test_a_session_in_use_by_a_turn_or_another_editor_is_not_deleted(
         assert await titles(editor) == ["wait"]
 
 
-async def test_the_answers_to_the_requests_of_an_idle_server(tmp_path) -> None:
+async def test_an_idle_server_answers_requests_as_expected(tmp_path) -> None:
     home, playlist = Home(tmp_path), Playlist()
     async with (
         LoopbackEndpoint(playlist) as endpoint,

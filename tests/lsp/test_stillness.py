@@ -59,13 +59,13 @@ class Heard:
         self.clock.press = self.stillness.typed
 
 
-async def test_a_question_without_key_presses_is_shown_at_once() -> None:
+async def test_a_question_is_shown_at_once_if_no_key_was_pressed() -> None:
     heard = Heard()
     await heard.stillness.wait()
     assert (heard.clock.now, heard.held, heard.notices) == (0.0, [], [])
 
 
-async def test_a_question_comes_when_the_pause_is_over_since_the_last_key() -> None:
+async def test_a_question_is_shown_after_a_pause_since_the_last_key() -> None:
     heard = Heard(keys=(1.0, 2.5))
     heard.stillness.typed()
     await heard.stillness.wait()
@@ -81,7 +81,7 @@ async def test_a_user_who_never_stops_typing_gets_one_notice_and_the_question_st
     assert heard.held == [True, False]
 
 
-async def test_the_notice_does_not_come_before_its_time() -> None:
+async def test_the_notice_of_a_waiting_question_is_not_shown_early() -> None:
     heard = Heard(keys=(1.0, 2.0, 3.0))
     heard.stillness.typed()
     await heard.stillness.wait()
@@ -96,7 +96,7 @@ async def test_a_pause_of_zero_holds_nothing_back() -> None:
     assert heard.clock.now == 0.0
 
 
-async def test_the_line_of_a_stopped_question_does_not_stay() -> None:
+async def test_the_progress_line_of_a_withdrawn_question_disappears() -> None:
     heard = Heard()
     stillness = Stillness(
         heard.clock.monotonic, lambda: 2.0, heard.notices.append, heard.held.append
@@ -145,7 +145,7 @@ class Typist:
 
 @pytest.mark.parametrize("kind", QUESTIONS)
 @pytest.mark.parametrize("own", [(), ("ownPause",)], ids=["server", "client"])
-async def test_a_key_in_a_document_holds_each_kind_of_question_back(
+async def test_typing_in_a_document_delays_every_kind_of_question(
     tmp_path: Path, kind: str, own: tuple[str, ...]
 ) -> None:
     names, method, wanted, answer = QUESTIONS[kind]
@@ -178,7 +178,7 @@ async def test_a_key_in_a_document_holds_each_kind_of_question_back(
     assert (waited_s >= PAUSE_S, WAITING in lines) == (not own, not own)
 
 
-async def test_the_agents_own_edits_are_no_typing(tmp_path: Path) -> None:
+async def test_the_agents_own_edits_do_not_count_as_typing(tmp_path: Path) -> None:
     room = Room(tmp_path, PLAIN)
     typed: list[str] = []
     room.editor.documents.on_typing = lambda: typed.append("key")

@@ -156,7 +156,7 @@ async def test_an_editor_without_events_shows_a_sub_agent_in_its_progress(tmp_pa
     assert "agent explore: reading shop.py" in told
 
 
-async def test_a_trusted_workspaces_one_is_data_and_may_only_tighten(tmp_path: Path) -> None:
+async def test_a_trusted_workspaces_sub_agent_is_data_and_can_only_tighten(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.write(".claude/agents/critic.md", NOTES)
     script = Two([delegate(name="critic"), DONE], [say("Bad.", usage=USAGE)])
@@ -188,7 +188,9 @@ async def test_a_sub_agent_of_an_untrusted_workspace_does_not_exist(tmp_path: Pa
     assert "there is no sub-agent 'critic'" in results(script.of_main[-1])[0]
 
 
-async def test_the_users_own_speaks_in_the_system_prompt_with_its_model(tmp_path: Path) -> None:
+async def test_a_user_defined_sub_agent_is_in_the_system_prompt_with_its_model(
+    tmp_path: Path,
+) -> None:
     home = Home(tmp_path)
     folder = home.configure("agent_rounds = 5\n").parent / "agents"
     folder.mkdir()

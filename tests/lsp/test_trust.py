@@ -18,7 +18,7 @@ from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
 from support.raw_client import HATCHED, RawClient, raw_client
 
 RICH = ("events", "permission", "save")
-RESTRICTED = "not allowed: the user has not said that this folder is to be trusted"
+RESTRICTED = "not allowed: the user has not trusted this folder"
 HOOK = "#!/bin/sh\ntouch PWN\n"
 
 
@@ -247,7 +247,7 @@ async def test_tru_02_a_folder_never_names_the_endpoint(home) -> None:
         assert endpoint.seen != []
 
 
-async def test_tru_03_a_folder_that_wants_more_is_asked_about_and_gets_no_more(home) -> None:
+async def test_tru_03_folder_settings_can_never_extend_permissions(home) -> None:
     home.write(".indwell/config.toml", 'mode = "auto"\ntrusted = ["/"]\nrules_allow = ["*"]\n')
     async with (
         LoopbackEndpoint(Script()) as endpoint,
@@ -263,7 +263,7 @@ async def test_tru_03_a_folder_that_wants_more_is_asked_about_and_gets_no_more(h
     assert home.shop.read_text(encoding="utf-8") == SOURCE
 
 
-async def test_tru_04_variables_of_the_folder_are_never_ours(home) -> None:
+async def test_tru_04_environment_files_of_a_folder_are_never_loaded(home) -> None:
     inside = home.workspace / "agent"
     names = ("INDWELL_STATE", "INDWELL_TRUSTED", "XDG_CONFIG_HOME", "HOME", "OPENAI_BASE_URL")
     home.write(".env", "".join(f"{name}={inside}\n" for name in names))
@@ -414,7 +414,7 @@ async def test_the_answer_to_the_trust_question_lets_the_waiting_prompt_continue
     assert not edit.startswith("not allowed")
 
 
-async def test_a_late_answer_has_no_effect(home) -> None:
+async def test_a_late_trust_answer_has_no_effect(home) -> None:
     home.configure("answer_timeout_s = 0.05\n")
     async with LoopbackEndpoint(Script()) as endpoint:
         variables = home.environment(endpoint.base_url)
@@ -432,7 +432,7 @@ async def test_a_late_answer_has_no_effect(home) -> None:
 
 
 @pytest.mark.parametrize("by", ["settings", "answer"])
-async def test_inj_08_no_instructions_come_from_elsewhere_or_without_bounds(home, by) -> None:
+async def test_inj_08_instructions_come_only_from_the_workspace_and_are_limited(home, by) -> None:
     secret = home.folder / "secret.md"
     secret.write_bytes(b"OUTSIDE-SECRET\n")
     home.trusted = (home.workspace,) if by == "settings" else ()

@@ -104,7 +104,7 @@ async def test_a_prompt_too_large_for_its_session_is_offered_a_new_session(chose
     assert screen.offered == [("Indwell: it does not fit", titles)]
 
 
-async def test_a_failure_of_another_kind_is_not_tried_again() -> None:
+async def test_a_permanent_failure_is_not_offered_a_retry() -> None:
     screen = Screen("Try again")
     assert await afterwards(screen, Line(), FAILED) == []
     assert screen.offered == []
@@ -194,7 +194,7 @@ async def test_an_answer_is_a_short_harmless_message_if_no_document_can_be_shown
                 assert len(shown) < 2_500
 
 
-async def test_an_answer_is_shown_also_where_a_sentence_says_that_no_file_was_changed(
+async def test_an_answer_is_shown_together_with_the_note_of_no_changed_file(
     tmp_path,
 ) -> None:
     screen = Screen()

@@ -113,7 +113,7 @@ async def test_shutdown_lists_unlogged_prompts_and_starts_no_further_turn(
         turns.submit(WaitingPrompt("p3", Prompt(words="late")), nothing)
 
 
-async def test_a_turn_that_runs_has_its_words_in_its_log(tmp_path) -> None:
+async def test_the_log_of_a_running_turn_contains_its_words(tmp_path) -> None:
     async with a_world(tmp_path, [hang]) as world:
         turns = turns_of(world.session, DeadScreen(), [])
         running = turns.submit(WaitingPrompt("p1", Prompt(words="first")), nothing)
@@ -151,7 +151,7 @@ async def test_no_turn_is_reported_as_running_after_its_last_event(tmp_path) -> 
         await world.records()
 
 
-async def test_a_prompt_sent_on_hearing_that_a_turn_failed_is_not_held(tmp_path) -> None:
+async def test_a_prompt_sent_right_after_a_failed_turn_is_not_held(tmp_path) -> None:
     """Retry is pressed before the records of the stopped turn are on disk."""
     asked, retried = asyncio.Event(), list[Ticket]()
 

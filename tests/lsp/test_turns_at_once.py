@@ -295,7 +295,7 @@ async def test_commands_of_two_turns_take_turns_and_their_changes_are_separated(
         assert await changed(second.session) == ["o.txt"]
 
 
-async def test_a_command_that_waited_is_judged_by_the_rules_at_present(tmp_path) -> None:
+async def test_a_command_that_waited_is_judged_by_the_current_rules(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         main, beside, other = await desk.two_commands(say("I see."))
         await desk.editor.execute("indwell.mode", {"mode": "plan", "session": other})
@@ -363,7 +363,7 @@ async def test_parallel_turns_are_limited_and_the_next_turn_starts_when_one_ends
     assert sorted(endings) == ["cancelled", *["interrupted"] * MOST_AT_ONCE]
 
 
-async def test_a_session_that_ran_beside_can_be_shown_and_continues(tmp_path) -> None:
+async def test_a_session_that_ran_in_parallel_can_be_opened_and_continued(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         other = await desk.older("other")
         desk.scripts.play("main", stream(HANG))

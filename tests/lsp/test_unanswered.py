@@ -45,14 +45,14 @@ async def test_an_unanswered_edit_counts_as_applied_if_the_text_is_closer_to_the
 
 
 @pytest.mark.parametrize("taken", [True, False])
-async def test_long_texts_are_looked_at_in_a_thread(taken) -> None:
+async def test_long_texts_are_compared_in_a_thread(taken) -> None:
     rest = "".join(f"line {number}\n" for number in range(QUICK // 8))
     asked = asked_of(BEFORE + rest, EXPECTED + rest)
     now = "# mine\n" + (EXPECTED if taken else BEFORE) + rest
     assert await was_taken(asked, now) is taken
 
 
-async def test_only_so_many_are_remembered() -> None:
+async def test_the_number_of_remembered_edits_is_limited() -> None:
     unanswered = Unanswered(Documents())
     for _ in range(MOST + 10):
         unanswered.add(asked_of())

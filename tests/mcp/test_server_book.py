@@ -57,7 +57,7 @@ def test_a_server_of_a_project_waits_for_the_user(world) -> None:
 
 
 @pytest.mark.parametrize(("approved", "standing"), [(True, "usable"), (False, "declined")])
-def test_an_answer_is_kept(world, approved, standing) -> None:
+def test_an_answer_about_a_server_is_stored(world, approved, standing) -> None:
     world.say(approved=approved)
     assert world.standing() == standing
     assert [one.name for one in world.book().usable()] == (["a"] if approved else [])
@@ -87,7 +87,7 @@ def test_a_changed_script_of_the_command_line_is_asked_about_again(world) -> Non
     assert world.standing() == "open"
 
 
-def test_an_answer_does_not_hold_in_another_folder(world, tmp_path) -> None:
+def test_an_answer_about_a_server_applies_only_in_its_folder(world, tmp_path) -> None:
     world.say(approved=True)
     (tmp_path / "other").mkdir()
     other = World(tmp_path / "other")
@@ -95,7 +95,7 @@ def test_an_answer_does_not_hold_in_another_folder(world, tmp_path) -> None:
     assert other.standing() == "open"
 
 
-def test_mcp_02_nothing_of_a_restricted_folder_runs_whatever_was_answered(world) -> None:
+def test_mcp_02_no_server_of_a_restricted_folder_runs_despite_earlier_answers(world) -> None:
     world.say(approved=True)
     world.own = {"near": {"command": "x"}, "far": {"url": "https://host/mcp"}}
     assert world.standing(trusted=False) == "restricted"
@@ -114,7 +114,7 @@ def test_the_users_own_servers_need_no_answer_and_hide_others_of_their_name(worl
     )
 
 
-def test_a_broken_store_of_answers_approves_nothing_and_is_told(world) -> None:
+def test_a_broken_answer_store_approves_no_server_and_is_reported(world) -> None:
     world.say(approved=True)
     (path,) = (Path(world.environment["INDWELL_STATE"]) / "mcp").glob("*.json")
     path.write_text("{")

@@ -16,7 +16,7 @@ def of_project(text: str, file: str = ".mcp.json") -> FoundServers:
     return project_servers(file, text.encode(), FOLDER)
 
 
-def test_a_table_of_the_user_says_all_that_a_server_may_have() -> None:
+def test_a_user_table_can_set_every_option_of_a_server() -> None:
     found = own_servers(
         {
             "files": {
@@ -61,7 +61,7 @@ def test_a_table_of_the_user_says_all_that_a_server_may_have() -> None:
         ({"command": ["a"]}, "expected `str`, got `array` for `command`"),
     ],
 )
-def test_a_wrong_table_is_told_and_the_others_stay(table, why) -> None:
+def test_an_invalid_table_is_reported_and_the_others_apply(table, why) -> None:
     found = own_servers({"bad": table, "good": {"command": "a"}}, "config.toml")
     assert [one.name for one in found.servers] == ["good"]
     assert found.problems == (f"config.toml: [mcp.bad] is not used: {why}",)
@@ -129,7 +129,7 @@ def test_a_project_cannot_raise_the_rights_of_its_server(extra) -> None:
         (" " * 300_000, "it is longer than 256 kB"),
     ],
 )
-def test_a_broken_file_is_told_and_defines_nothing(text, why) -> None:
+def test_a_broken_server_file_is_reported_and_defines_no_server(text, why) -> None:
     found = of_project(text)
     assert found.servers == ()
     assert why in found.problems[0]
@@ -145,7 +145,7 @@ def test_a_broken_file_is_told_and_defines_nothing(text, why) -> None:
         ("7", "expected `object`, got `int`"),
     ],
 )
-def test_an_entry_that_cannot_be_used_is_told_with_its_reason(entry, why) -> None:
+def test_an_unusable_server_entry_is_reported_with_its_reason(entry, why) -> None:
     found = of_project(f'{{"mcpServers": {{"a": {entry}}}}}')
     assert found.servers == ()
     assert why in found.problems[0]

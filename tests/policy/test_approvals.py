@@ -98,7 +98,7 @@ def test_a_permission_question_shows_the_models_reason_on_one_attributed_line() 
     assert len(second) < 250
 
 
-def test_a_name_that_is_not_text_can_still_be_asked_for() -> None:
+def test_a_question_can_show_a_name_that_is_not_valid_text() -> None:
     odd = CallFacts("write_file", "edit", ("a\udc80.py",))
     assert question_for("c1", odd, ASK, "").title == "Change a\\udc80.py?"
 

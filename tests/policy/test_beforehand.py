@@ -30,7 +30,7 @@ def run(command: str, **policy: object) -> str:
     ["rm -r build", "make && rm -r build", "npm ci", "curl https://example.org", "touch a; rm b"],
 )
 @pytest.mark.parametrize("confined", [True, False])
-def test_commands_that_a_yes_would_allow_are_covered(command: str, confined: bool) -> None:  # noqa: FBT001
+def test_advance_approval_covers_ordinary_commands(command: str, confined: bool) -> None:  # noqa: FBT001
     assert run(command, writes_confined=confined) == ""
 
 
@@ -44,7 +44,7 @@ def test_commands_that_a_yes_would_allow_are_covered(command: str, confined: boo
         "rm -r build; tee -a .vscode/tasks.json",
     ],
 )
-def test_no_protected_or_secret_file_is_allowed_beforehand(command: str, confined: bool) -> None:  # noqa: FBT001
+def test_advance_approval_covers_no_protected_or_secret_file(command: str, confined: bool) -> None:  # noqa: FBT001
     assert run(command, writes_confined=confined) != ""
 
 
@@ -55,15 +55,15 @@ def test_a_command_that_leaves_the_sandbox_is_covered_only_without_a_sandbox() -
     assert run("docker ps", writes_confined=True) != ""
 
 
-def test_git_taking_up_another_state_is_not_where_a_sandbox_keeps_protected_files() -> None:
+def test_advance_approval_excludes_git_checkouts_in_a_sandbox() -> None:
     other = msgspec.structs.replace(ASK, widening=Widening(writes_protected=True))
     assert why_uncovered(RUN, other, is_held=True) == "it could change protected files"
 
 
 def test_a_command_that_the_users_rules_ask_about_is_not_covered() -> None:
     rules = PatternRules(ask=("git push",))
-    assert "rule of the user's" in run("git push", rules=rules, writes_confined=True)
-    assert "rule of the user's" in run("rm -r build; git push", rules=rules, writes_confined=True)
+    assert "rule of the user" in run("git push", rules=rules, writes_confined=True)
+    assert "rule of the user" in run("rm -r build; git push", rules=rules, writes_confined=True)
 
 
 def test_edits_reads_and_wider_access_for_the_model_are_not_covered() -> None:

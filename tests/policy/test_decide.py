@@ -79,7 +79,7 @@ def test_a_stored_permission_covers_exactly_its_rule_and_no_protected_or_secret_
     assert table(granted) == expected
 
 
-def test_a_rule_is_the_very_call() -> None:
+def test_a_stored_permission_equals_exactly_one_call() -> None:
     asked = decide(RUN, Policy("review"))
     assert isinstance(asked, Ask)
     assert asked.rule == "bash in /w: pytest -q"
@@ -100,7 +100,7 @@ names = st.text(st.sampled_from("ab: ,'\"\\\n"), min_size=1, max_size=6)
 
 
 @given(st.tuples(names, names), st.tuples(names, names))
-def test_no_folders_name_can_pass_for_part_of_another_command(
+def test_no_folder_name_can_imitate_another_command_in_a_rule(
     one: tuple[str, str], other: tuple[str, str]
 ) -> None:
     first, second = (
@@ -110,7 +110,9 @@ def test_no_folders_name_can_pass_for_part_of_another_command(
 
 
 @given(st.frozensets(names, min_size=1, max_size=3), st.frozensets(names, min_size=1, max_size=3))
-def test_no_files_name_can_pass_for_several(one: frozenset[str], other: frozenset[str]) -> None:
+def test_no_file_name_can_imitate_several_files_in_a_rule(
+    one: frozenset[str], other: frozenset[str]
+) -> None:
     first, second = (
         rule_of(CallFacts("edit_file", "edit", tuple(paths))) for paths in (one, other)
     )

@@ -34,7 +34,7 @@ def run(command: str, policy: Policy = HELD) -> Decision:
         "cd sub && make",
     ],
 )
-def test_no_command_runs_unasked_in_an_untrusted_folder_not_even_read_only_git(
+def test_every_command_in_an_untrusted_folder_needs_a_question_even_read_only_git(
     command: str,
 ) -> None:
     assert not isinstance(run(command, TWO), Allow)
@@ -64,7 +64,7 @@ def test_the_name_of_a_program_is_not_a_file_of_the_folder() -> None:
         assert isinstance(run(command, denied), Deny), command
 
 
-def test_a_command_classified_as_a_reader_may_write_nowhere() -> None:
+def test_a_command_classified_as_reading_may_write_nowhere() -> None:
     for policy in (HELD, msgspec.structs.replace(HELD, mode="ask", writes_confined=False)):
         found = run("cat a.py | head", policy)
         assert isinstance(found, Allow)

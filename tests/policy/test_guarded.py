@@ -35,7 +35,7 @@ from indwell.settings.model import SECRETS
         ("src/main.py", ""),
     ],
 )
-def test_paths_have_their_kind(path: str, kind: str) -> None:
+def test_guarded_paths_have_the_expected_kind(path: str, kind: str) -> None:
     assert kind_of(SECRETS)(path) == kind
 
 
@@ -62,9 +62,7 @@ names = st.sampled_from(
 
 
 @given(globs, st.lists(names, min_size=1, max_size=4))
-def test_the_quick_look_misses_nothing_whatever_the_globs(
-    deny: list[str], parts: list[str]
-) -> None:
+def test_the_quick_test_misses_no_match_for_any_globs(deny: list[str], parts: list[str]) -> None:
     path = "/".join(parts)
     assert (kind_of(tuple(deny))(path) == "hidden") == matches_any(path, tuple(deny))
 
@@ -72,13 +70,13 @@ def test_the_quick_look_misses_nothing_whatever_the_globs(
 @pytest.mark.parametrize(
     "path", ["Stra\u00dfe/a", "STRASSE/a", "cafe\u0301.x", "caf\u00e9\u200b.X"]
 )
-def test_letters_beyond_ascii_are_compared_as_everywhere(path: str) -> None:
+def test_non_ascii_letters_are_compared_as_in_other_rules(path: str) -> None:
     deny = ("stra\u00dfe/", "cafe\u0301.*")
     assert kind_of(deny)(path) == "hidden"
     assert matches_any(path, deny)
 
 
-def test_no_program_obeys_a_file_that_was_moved_away() -> None:
+def test_no_program_loads_a_file_that_was_moved_aside() -> None:
     names = sorted({*LISTED.files, *LISTED.folders, "a.code-workspace"})
     assert len(names) > 600
     assert [name for name in names if is_protected(set_aside_name(name))] == []
@@ -110,7 +108,7 @@ parts_of_paths = (
 
 
 @given(globs, globs, st.lists(parts_of_paths, min_size=1, max_size=4))
-def test_a_path_of_ordinary_names_is_of_no_kind_whatever_the_globs(
+def test_a_path_of_ordinary_names_is_never_guarded(
     deny: list[str], edits: list[str], parts: list[str]
 ) -> None:
     """Such paths are passed over by the look at a workspace, so none may be guarded."""

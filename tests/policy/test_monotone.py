@@ -70,7 +70,7 @@ def all_granted(asked: CallFacts, policy: Policy) -> Policy:
 
 
 @given(calls, policies, patterns, patterns)
-def test_more_rules_that_ask_or_deny_never_loosen(
+def test_adding_ask_or_deny_rules_never_loosens_a_decision(
     asked: CallFacts, policy: Policy, ask: tuple[str, ...], deny: tuple[str, ...]
 ) -> None:
     before = policy.rules
@@ -80,7 +80,7 @@ def test_more_rules_that_ask_or_deny_never_loosen(
 
 
 @given(calls, policies)
-def test_a_tighter_mode_never_loosens(asked: CallFacts, policy: Policy) -> None:
+def test_a_stricter_mode_never_loosens_a_decision(asked: CallFacts, policy: Policy) -> None:
     decisions = [decide(asked, msgspec.structs.replace(policy, mode=mode)) for mode in FREEDOM]
     planned, *found = map(strictness, decisions)
     assert found == sorted(found, reverse=True)
@@ -92,7 +92,7 @@ def test_a_tighter_mode_never_loosens(asked: CallFacts, policy: Policy) -> None:
 
 
 @given(calls, policies)
-def test_a_missing_sandbox_never_loosens(asked: CallFacts, policy: Policy) -> None:
+def test_a_missing_sandbox_never_loosens_a_decision(asked: CallFacts, policy: Policy) -> None:
     held, unheld = (
         decide(asked, msgspec.structs.replace(policy, writes_confined=one)) for one in (True, False)
     )
@@ -111,7 +111,9 @@ def test_no_stored_permission_overrides_a_denial_or_a_question_that_must_be_aske
 
 
 @given(calls, policies)
-def test_a_run_without_a_sandbox_is_never_unasked(asked: CallFacts, policy: Policy) -> None:
+def test_a_run_outside_the_sandbox_always_needs_a_question(
+    asked: CallFacts, policy: Policy
+) -> None:
     decision = decide(asked, all_granted(asked, policy))
     if isinstance(decision, Allow):
         assert not decision.widening.unconfined

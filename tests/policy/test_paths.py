@@ -49,7 +49,7 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_protected_is_protected_in_every_spelling(spelling: str) -> None:
+def test_a_protected_file_is_protected_in_every_spelling(spelling: str) -> None:
     spell = SPELLINGS[spelling]
     assert [path for path in PROTECTED if not is_protected(spell(path))] == []
     assert [path for path in ORDINARY if is_protected(spell(path))] == []
@@ -113,7 +113,7 @@ def test_a_similar_but_harmless_case_is_not_affected(path: str) -> None:
         ("a/.hidden/k", "a/**/k", True),
     ],
 )
-def test_globs_are_meant_as_in_ignore_files(path: str, glob: str, matches: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_globs_work_as_in_ignore_files(path: str, glob: str, matches: bool) -> None:  # noqa: FBT001 - a column of the table
     assert matches_any(path, (glob,)) is matches
 
 
@@ -128,7 +128,7 @@ def test_no_path_and_no_glob_breaks_the_decision(path: str, globs: tuple[str, ..
     assert isinstance(matches_any(path, globs), bool)
 
 
-def test_whatever_trust_lists_is_protected() -> None:
+def test_every_file_in_the_trust_list_is_protected() -> None:
     names = [name for _, name in (*FILES, *FOLDERS)]
     assert [name for name in (*names, *INSTRUCTIONS) if not is_protected(name)] == []
 

@@ -109,7 +109,7 @@ HARMLESS_HERE = (".next-*", ".acme", ".vscode", ".envrc")
         *((".vscode/tasks.json", True), (".envrc", True), (".acme/AGENTS.md", True)),
     ],
 )
-def test_a_name_that_the_user_declares_harmless_is_not_asked_for(path, asks) -> None:
+def test_a_name_declared_harmless_needs_no_question(path, asks) -> None:
     policy = Policy(mode="auto", roots=("/w",), harmless=HARMLESS_HERE, writes_confined=True)
     edit = CallFacts(tool="write_file", effect="edit", paths=(path,), resolved=(f"/w/{path}",))
     assert isinstance(decide(edit, policy), Ask) is asks
@@ -137,7 +137,7 @@ def test_a_command_that_names_an_unknown_name_of_a_nested_repository_needs_a_que
     assert isinstance(decide(inside, replace(nested, harmless=(".nobody-*",))), Allow)
 
 
-def test_the_question_says_who_loads_the_file() -> None:
+def test_the_question_names_the_program_that_loads_the_file() -> None:
     decision = asked(".luarc.json")
     assert isinstance(decision, Ask)
     assert decision.reason == (
@@ -146,7 +146,7 @@ def test_the_question_says_who_loads_the_file() -> None:
 
 
 @pytest.mark.parametrize("one", ["..", ".", "", "a", "../a", "/.a", "~/.a", "a/.b"])
-def test_ordinary_names_are_no_unknown_dot_names_at_the_root(one: str) -> None:
+def test_ordinary_root_names_do_not_count_as_unknown_dot_names(one: str) -> None:
     assert not is_at_root_unknown(one)
 
 

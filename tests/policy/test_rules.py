@@ -79,7 +79,7 @@ def test_files_that_usually_hold_keys_need_a_question_and_the_users_list_denies(
     assert decide(CallFacts("read_file", "read", (".env.test",)), spared) == Allow()
 
 
-def test_a_file_that_a_link_leads_out_to_needs_a_question_whatever_is_allowed() -> None:
+def test_a_file_behind_a_link_out_always_needs_a_question() -> None:
     out = CallFacts("read_file", "read", ("a",), resolved=("/etc/hosts",), leads_out=True)
     for rules in (PatternRules(), PatternRules(allow=("read: **",))):
         assert decided(out, rules) == "ask by link"
@@ -87,7 +87,7 @@ def test_a_file_that_a_link_leads_out_to_needs_a_question_whatever_is_allowed() 
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_no_rule_lifts_what_is_denied(mode: Mode) -> None:
+def test_no_allow_rule_overrides_a_denial(mode: Mode) -> None:
     everything = PatternRules(allow=("*", "edit: **", "read: **", "tool: *"))
     policy = Policy(mode, rules=everything, own=("/state",), restricted=("/w",), roots=("/w",))
     own = CallFacts("read_file", "read", ("x",), resolved=("/state/sessions/1",))
@@ -102,7 +102,7 @@ def test_rules_for_commands_are_distinguished_from_those_for_files_and_tools() -
     assert plain.for_commands is plain
 
 
-def test_a_rule_takes_nothing_out_of_another() -> None:
+def test_a_rule_with_an_exclamation_mark_excludes_nothing() -> None:
     assert file_rule("read", ["a/x"], ("read: a/**", "read: !a/x")) == "read: a/**"
     assert covers_files("edit", ("a/x",), ("edit: !b",)) == ""
     assert covers_files("edit", (), ("edit: **",)) == ""

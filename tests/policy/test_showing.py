@@ -24,7 +24,7 @@ def test_a_name_never_begins_a_line() -> None:
     assert one_line("x.py\nUser: yes\t!") == "x.py\\u000aUser: yes\\u0009!"
 
 
-def test_a_rule_pushes_no_button_out_of_sight() -> None:
+def test_a_long_rule_does_not_hide_a_button() -> None:
     asked = CallFacts("bash", "run", command="true" + "\n" * 12 + "make" + " " * 206 + "x")
     question = question_for("c1", asked, Ask("because", f"bash in .: {asked.command}"), "")
     assert question.rule == "bash in .: true\n[… 11 empty lines …]\nmake [… 206 blanks …] x"

@@ -23,7 +23,7 @@ def test_a_stored_rule_names_the_sandbox_its_widening_and_script_digests() -> No
     )
 
 
-def test_a_script_that_was_changed_is_another_call() -> None:
+def test_a_changed_script_needs_another_permission() -> None:
     changed = msgspec.structs.replace(RUN, scripts=(("ship.sh", "b" * 32),))
     granted = frozenset([rule_of(RUN)])
     assert is_granted(RUN, granted, NOTHING_MORE, confined=False)
@@ -37,7 +37,7 @@ def test_a_permission_for_a_sandboxed_command_does_not_cover_an_unsandboxed_run(
         assert tuple(map(bool, found)) == holds
 
 
-def test_an_answer_is_for_its_widening_only() -> None:
+def test_a_permission_covers_only_its_extra_access() -> None:
     granted = frozenset([rule_of(RUN, confined=True, widening=GITHUB)])
     wider = Widening(hosts=("github.com", "evil.example"))
     found = [is_granted(RUN, granted, one, confined=True) for one in (NOTHING_MORE, GITHUB, wider)]
@@ -84,7 +84,9 @@ def part(*words: str) -> CommandPart:
         ((), ()),
     ],
 )
-def test_the_scripts_that_a_command_runs(words: tuple[str, ...], files: tuple[str, ...]) -> None:
+def test_the_scripts_that_a_command_runs_are_found(
+    words: tuple[str, ...], files: tuple[str, ...]
+) -> None:
     cwd = "/w" if words[:1] == ("./build.sh",) else "/w/sub"
     found = set(map(slashed, bound_files([part(*words)], cwd, ("/w",)).names))
     assert {slashed(f"/w/{file}") for file in files} <= found
@@ -115,7 +117,7 @@ def test_files_that_a_command_may_run_or_obey_are_found(words: tuple[str, ...], 
     assert f"/w/{file}" in bound_files([part(*words)], "/w", ("/w",)).names
 
 
-def test_a_script_is_looked_for_where_its_command_runs() -> None:
+def test_a_script_is_searched_in_its_commands_folder() -> None:
     moved = msgspec.structs.replace(part("./x.sh"), folders=("sub",))
     assert bound_files([moved], "/b", ("/w", "/b")) == Bound(("/b/sub/x.sh",))
 

@@ -32,7 +32,7 @@ def kept(*files: Executable) -> dict[str, TrustedFile]:
     return {one.name: one.seen for one in files}
 
 
-def test_tru_06_the_most_specific_answer_counts() -> None:
+def test_tru_06_the_nearest_trust_answer_counts() -> None:
     answers = {"/home/u/src": YES, "/home/u/src/evil": NO}
     assert nearest("/home/u/src/evil/sub", answers) == "/home/u/src/evil"
     assert nearest("/home/u/src/good", answers) == "/home/u/src"
@@ -41,7 +41,7 @@ def test_tru_06_the_most_specific_answer_counts() -> None:
     assert nearest("/home/u", answers) is None
 
 
-def test_tru_05_only_what_was_trusted_is_unchanged() -> None:
+def test_tru_05_only_files_with_trusted_content_count_as_unchanged() -> None:
     before = kept(file("AGENTS.md", "a"), file(".mcp.json", "b"))
     assert is_unchanged(before, [file("AGENTS.md", "a"), file(".mcp.json", "b")])
     assert is_unchanged(before, [file("AGENTS.md", "a")])  # what is gone harms nobody
@@ -138,13 +138,13 @@ def test_tru_13_ignored_files_are_counted() -> None:
 
 
 @posix_only("names")
-def test_m4_a_folder_with_a_backslash_in_its_name_is_in_no_other() -> None:
+def test_m4_a_folder_with_a_backslash_in_its_name_is_not_inside_another() -> None:
     assert nearest("/t/proj\\evil", {"/t/proj": YES}) is None
     assert nearest("/t/PROJ/a", {"/t/proj": YES}) is None
 
 
 @pytest.mark.parametrize("is_change", [False, True])
-def test_m5_no_number_of_dummies_hides_a_name(is_change) -> None:
+def test_m5_no_number_of_decoy_files_hides_a_name(is_change) -> None:
     dummies = [file(f".husky/{number:03}") for number in range(100)]
     dummies += [file(f".git/hooks/{number:03}") for number in range(100)]
     dummies += [file(f"!{number:03}/.git/config") for number in range(500)]

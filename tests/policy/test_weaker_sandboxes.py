@@ -32,14 +32,16 @@ def run(command: str) -> CallFacts:
         "pwsh -EncodedCommand AAAA", "dir & del x", "echo %PATH%", "echo ^& calc", "iex 'calc'",
     ],
 )  # fmt: skip
-def test_cmd_21_no_command_runs_unasked_if_the_shell_is_unknown(command: str, mode: str) -> None:
+def test_cmd_21_every_command_needs_a_question_if_the_shell_is_unknown(
+    command: str, mode: str
+) -> None:
     for rules in (PatternRules(), PatternRules(allow=("*",))):
         policy = msgspec.structs.replace(WINDOWS, mode=mode, rules=rules)
         assert not isinstance(decide(run(command), policy), Allow)
 
 
 @pytest.mark.parametrize("command", ["ls", "git status"])
-def test_sbx_25_the_question_says_why(command: str) -> None:
+def test_sbx_25_the_question_names_the_missing_sandbox(command: str) -> None:
     asked = decide(run(command), WINDOWS)
     assert isinstance(asked, Ask)
     assert "no sandbox confines commands on this system" in asked.reason
@@ -86,7 +88,9 @@ WRITERS = (
 
 @pytest.mark.parametrize("mode", get_args(Mode))
 @pytest.mark.parametrize("level", get_args(Level))
-def test_no_writing_command_runs_unasked_without_a_full_sandbox(level: Level, mode: Mode) -> None:
+def test_every_writing_command_needs_a_question_without_a_full_sandbox(
+    level: Level, mode: Mode
+) -> None:
     """On every platform: what a level does not hold as a whole, nobody runs without the user."""
     held = Strength(level)
     policy = policy_under(Policy(mode, roots=("/w",)), held)
@@ -109,7 +113,7 @@ POWERSHELL_WRITERS = (
 
 @pytest.mark.parametrize("mode", get_args(Mode))
 @pytest.mark.parametrize("level", ["S2w", "S1", "S0"])
-def test_no_powershell_that_writes_runs_unasked(level: Level, mode: Mode) -> None:
+def test_every_writing_powershell_command_needs_a_question(level: Level, mode: Mode) -> None:
     held = policy_under(Policy(mode, roots=("C:\\w",)), Strength(level))
     policy = msgspec.structs.replace(held, language="powershell")
     unasked = [one for one in POWERSHELL_WRITERS if isinstance(decide(run(one), policy), Allow)]

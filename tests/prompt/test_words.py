@@ -46,7 +46,7 @@ def test_at_the_limit_of_rounds_the_model_is_asked_for_a_closing_word() -> None:
     )
 
 
-def test_a_repetition_is_named() -> None:
+def test_a_repeated_call_is_named_in_the_reminder() -> None:
     assert repetition_words("grep", 3).startswith("grep was called 3 times in a row")
     assert repetition_words("", 3).startswith("This call was made 3 times in a row with")
 
@@ -80,7 +80,7 @@ def test_a_refactoring_without_instructions_gets_a_default_instruction() -> None
     assert "make it simpler and clearer" in task_words("refactor", place="a.py", words=" ")
 
 
-def test_a_question_about_nothing_in_particular_is_just_the_question() -> None:
+def test_a_question_without_a_place_is_sent_unchanged() -> None:
     assert task_words("ask", place="", words=" Why? ") == "Why?"
 
 

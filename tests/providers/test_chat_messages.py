@@ -22,7 +22,7 @@ def messages(*said: Message, dialect: Dialect = COMMON, anchors: Anchors | None 
     return chat_body(request(*said, anchors=anchors), dialect)["messages"]
 
 
-def test_a_whole_request_reads_like_this() -> None:
+def test_a_whole_chat_request_has_the_expected_form() -> None:
     whole = request(
         user("fix it"),
         assistant("I read first.", use(arguments='{"path":"a.py"}')),
@@ -70,7 +70,7 @@ def test_tool_results_are_sent_before_the_single_user_message() -> None:
     ]
 
 
-def test_a_message_of_results_alone_brings_no_user_message() -> None:
+def test_results_alone_create_no_user_message() -> None:
     assert messages(user(result("a"))) == [{"role": "tool", "tool_call_id": "c1", "content": "a"}]
 
 
@@ -208,7 +208,7 @@ def test_the_same_request_gives_the_same_bytes() -> None:
     assert json.dumps(chat_body(asked, MARKS)) == json.dumps(chat_body(again, MARKS))
 
 
-def test_a_next_request_begins_with_the_messages_of_the_one_before() -> None:
+def test_each_request_begins_with_the_messages_of_the_previous_one() -> None:
     first = request(user("a"), system=("s",))
     then = request(user("a"), assistant("b", use()), user(result("c"), words("d")), system=("s",))
     sent = chat_body(first, COMMON)["messages"]

@@ -81,7 +81,7 @@ async def test_all_four_cache_marks_of_a_request_use_the_requested_hour() -> Non
     ("told", "life", "hour"),
     [({"cache_creation": BY_LIFE}, "1h", 600), ({}, "1h", 1_000), ({}, "", 0)],
 )
-async def test_tokens_that_were_written_for_an_hour_are_counted_apart(told, life, hour) -> None:
+async def test_tokens_cached_for_an_hour_are_counted_separately(told, life, hour) -> None:
     _, usage = await sent([answer(**told)], LONG, asked(life))
     assert (usage.input, usage.cached, usage.cache_write) == (1_110, 100, 1_000)
     assert usage.cache_hour == hour
@@ -187,7 +187,7 @@ async def test_a_named_endpoint_below_anthropic_works_with_its_key_and_an_hour_o
     assert spent.cost == pytest.approx(dollars)
 
 
-async def test_without_the_setting_marks_live_five_minutes(home) -> None:
+async def test_without_the_setting_cache_marks_last_five_minutes(home) -> None:
     async with LoopbackEndpoint([answer()]) as cloud:
         url = cloud.base_url.removesuffix("/v1") + "/anthropic/v1"
         await run(home, f'model = "m"\nbase_url = "{url}"\n')
@@ -195,7 +195,7 @@ async def test_without_the_setting_marks_live_five_minutes(home) -> None:
     assert found == [{"type": "ephemeral"}] * len(found) != []
 
 
-async def test_a_request_for_an_hour_is_made_again_from_the_log_byte_for_byte(home) -> None:
+async def test_a_request_with_an_hour_of_cache_is_rebuilt_byte_for_byte(home) -> None:
     async with LoopbackEndpoint([answer()]) as cloud:
         url = cloud.base_url.removesuffix("/v1") + "/anthropic/v1"
         await run(home, f'model = "m"\nbase_url = "{url}"\ncache_life = "1h"\n')

@@ -43,14 +43,14 @@ async def test_a_server_without_models_is_not_offered() -> None:
         assert (await found(script))[1] == ()
 
 
-async def test_a_server_without_a_model_says_how_to_begin() -> None:
+async def test_a_server_without_a_model_is_listed_with_a_start_command() -> None:
     url, servers = await found(answering({"object": "list", "data": None}), "ollama")
     warning = "Ollama runs, but has no model; ollama pull qwen3-coder"
     assert servers == (LocalServer("ollama", "Ollama", url, warning=warning),)
     assert not servers[0].is_ready
 
 
-async def test_a_server_that_wants_a_key_is_found_but_not_ready() -> None:
+async def test_a_server_that_needs_a_key_is_found_but_not_ready() -> None:
     url, servers = await found(answering(listed("q"), key="k"))
     assert servers == (LocalServer("vllm", "vLLM", url, needs_key=True),)
 

@@ -21,7 +21,7 @@ def test_an_address_is_shown_without_secrets(url: str, address: str) -> None:
 @pytest.mark.parametrize(
     "url", ["127.0.0.1:11434", "ftp://host/v1", "http://", "http://host:port/v1", "http://[::1", ""]
 )
-def test_a_text_that_is_no_http_address_is_refused_with_an_example(url: str) -> None:
+def test_a_text_that_is_not_an_http_address_is_refused_with_an_example(url: str) -> None:
     sentence = (
         f"the endpoint {shown(url)!r} is not an http address; set OPENAI_BASE_URL to one such as"
     )
@@ -42,7 +42,7 @@ def test_a_key_that_no_header_can_carry_is_refused_without_showing_it(key: str) 
     with pytest.raises(SettingsError) as caught:
         sendable_key(key)
     assert str(caught.value) == (
-        "the API key holds a character that no header can carry; set OPENAI_API_KEY again"
+        "the API key contains a character that no header can carry; set OPENAI_API_KEY again"
     )
 
 
@@ -55,5 +55,5 @@ def test_a_key_that_no_header_can_carry_is_refused_without_showing_it(key: str) 
         ("https://example/api.openai.com", False),
     ],
 )
-def test_only_openais_own_hosts_are_openais(url: str, *, own: bool) -> None:
+def test_only_openais_own_hosts_count_as_openai(url: str, *, own: bool) -> None:
     assert is_openai(url) is own

@@ -75,7 +75,7 @@ def test_a_separate_price_of_reasoning_makes_the_price_unknown() -> None:
     assert (facts.source, facts.prices) == (f"{BOTH}, perplexity", None)
 
 
-def test_a_reply_that_the_model_limits_is_not_reserved_beyond_that() -> None:
+def test_the_reserved_reply_never_exceeds_the_models_limit() -> None:
     facts = facts_for("gpt-4", None, now=NOW)
     assert (facts.window, facts.output_limit, facts.max_output) == (8_192, 8_192, 2_048)
 

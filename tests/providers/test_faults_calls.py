@@ -80,7 +80,7 @@ async def test_llm_26_two_json_objects_in_one_call_are_rejected_and_never_merged
 @pytest.mark.parametrize(
     "indices", [(None, None), ("0", "1"), (-1, -2), (7, 3), (5, 9), (0.0, 1.0)]
 )
-async def test_llm_27_whatever_the_index_is_the_calls_are_apart(indices: tuple[Any, Any]) -> None:
+async def test_llm_27_calls_are_separated_with_any_index(indices: tuple[Any, Any]) -> None:
     first, second = ({} if index is None else {"index": index} for index in indices)
     found = await calls(
         piece('{"path":', name="read_file", id="a", **first),
@@ -96,9 +96,7 @@ async def test_llm_27_whatever_the_index_is_the_calls_are_apart(indices: tuple[A
 
 @each_wire
 @pytest.mark.parametrize("id_", [None, "", "x" * 300, "old", 7])
-async def test_llm_28_an_id_that_cannot_be_used_is_replaced_by_one_that_is_free(
-    wire: WireName, id_: Any
-) -> None:
+async def test_llm_28_an_unusable_id_is_replaced_by_a_free_id(wire: WireName, id_: Any) -> None:
     asked = request(
         user("go"), assistant(use(id_="old")), user(result("x", id_="old")), tools=(READ,)
     )
@@ -118,7 +116,7 @@ async def test_llm_28_an_id_that_cannot_be_used_is_replaced_by_one_that_is_free(
         (("READ_FILE", None), "READ_FILE"),
     ],
 )
-async def test_llm_29_a_name_may_come_in_pieces_again_or_never(
+async def test_llm_29_a_call_name_may_come_in_pieces_repeatedly_or_never(
     names: tuple[str | None, str | None], name: str
 ) -> None:
     first, second = names
@@ -139,7 +137,7 @@ async def test_llm_29_a_name_may_come_in_pieces_again_or_never(
         ('{"path": "a', "are not JSON"),
         ("{'path': 'a'}", "are not JSON"),
         ('{"path": "a", "limit": NaN}', "are not JSON"),
-        ('{"path": "a", "path": "b"}', "'path' stands in it twice"),
+        ('{"path": "a", "path": "b"}', "'path' occurs in it twice"),
         ('["a"]', "Expected `object`, got `array`"),
         ("null", "Expected `object`, got `null`"),
         ("read a.py", "are not JSON"),
@@ -189,12 +187,12 @@ async def test_llm_32_a_call_that_was_cut_short_is_dropped_and_reported(
     assert reply.problem.endswith("inside a tool call, which was dropped: write_file")
 
 
-async def test_llm_33_a_reason_that_promises_calls_without_any_is_a_plain_end() -> None:
+async def test_llm_33_finish_reason_tool_calls_without_calls_is_a_plain_end() -> None:
     reply, _ = await ask(streamed(chunk({"content": "ok"}, finish="tool_calls")))
     assert (reply.text, reply.calls, reply.finish) == ("ok", (), "stop")
 
 
-async def test_llm_33_calls_under_stop_are_calls() -> None:
+async def test_llm_33_calls_with_finish_reason_stop_are_calls() -> None:
     whole = piece("{}", name="read_file", index=0, id="a")
     assert await calls(whole, finish="stop") == [("a", "read_file", "{}")]
 
@@ -206,7 +204,7 @@ async def test_llm_33_a_filtered_reply_has_finish_filtered(wire: WireName) -> No
     assert (reply.text, reply.finish) == ("no", "filtered")
 
 
-async def test_llm_33_the_function_call_of_old_is_a_call() -> None:
+async def test_llm_33_the_old_function_call_field_is_a_call() -> None:
     reply, told = await ask(
         streamed(
             chunk({"function_call": {"name": "read_file", "arguments": '{"path":'}}),
@@ -266,7 +264,7 @@ def sealed_events(wire: WireName, place: int) -> list[bytes]:
     ]
 
 
-async def test_llm_34_pieces_out_of_order_fail_as_json_and_not_otherwise() -> None:
+async def test_llm_34_pieces_out_of_order_only_cause_a_json_error() -> None:
     ((_, name, text),) = await calls(
         piece('"a"}', name="read_file", index=0, id="a"), piece('{"path":', index=0)
     )
@@ -275,7 +273,7 @@ async def test_llm_34_pieces_out_of_order_fail_as_json_and_not_otherwise() -> No
         TOOLS.bind(name, text)
 
 
-async def test_llm_35_words_after_calls_stay_words() -> None:
+async def test_llm_35_words_after_calls_stay_text() -> None:
     reply, told = await ask(
         streamed(
             piece("{}", name="read_file", index=0, id="a"),
@@ -299,7 +297,7 @@ async def test_llm_35_words_after_calls_stay_words() -> None:
         {"thinking": "hm"},
     ],
 )
-async def test_llm_35_reasoning_in_every_form_is_kept_apart(delta: dict[str, Any]) -> None:
+async def test_llm_35_reasoning_in_every_form_is_separated(delta: dict[str, Any]) -> None:
     reply, told = await ask(streamed(chunk(delta), chunk({"content": "ok"}, finish="stop")))
     assert (reply.thinking, reply.text) == ("hm", "ok")
     assert told[0] == ThinkingDelta("hm")
@@ -315,7 +313,7 @@ async def test_llm_35_think_tags_count_as_reasoning_only_if_the_dialect_allows()
     assert (plain.thinking, plain.text[:7]) == ("", "<think>")
 
 
-async def test_llm_35_half_a_tag_at_the_end_is_words_after_all() -> None:
+async def test_llm_35_half_a_think_tag_at_the_end_is_text() -> None:
     half = streamed(chunk({"content": "<thi"}, finish="stop"))
     assert (await ask(half, dialect=Dialect(think_tags=True)))[0].text == "<thi"
 

@@ -124,7 +124,7 @@ async def test_llm_39_a_proxy_that_wants_a_password_is_reported(
     assert said.startswith("the proxy on the way to ADDRESS needs a name and password; set them in")
 
 
-async def test_llm_39_a_proxy_that_is_not_there_is_reported(
+async def test_llm_39_an_unreachable_proxy_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
@@ -180,7 +180,7 @@ async def test_llm_40_cancelling_a_request_is_quick_and_leaves_no_task(
         assert {one for one in asyncio.all_tasks() - before if not _is_server(one)} == set()
 
 
-async def test_llm_40_leaving_while_connecting_is_quick() -> None:
+async def test_llm_40_cancelling_while_connecting_is_quick() -> None:
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen(0)
@@ -193,7 +193,7 @@ async def test_llm_40_leaving_while_connecting_is_quick() -> None:
         await provider.aclose()
 
 
-async def test_after_leaving_the_provider_works_as_before() -> None:
+async def test_the_provider_works_after_a_cancelled_request() -> None:
     async with connected(broken(HEAD, HALF, HANG), SAID) as (provider, _):
         heard = asyncio.Event()
         task = asyncio.ensure_future(provider.complete(ASKED, of_the_answer(lambda _: heard.set())))
@@ -232,7 +232,7 @@ async def test_the_text_of_one_network_read_is_reported_at_once_in_one_event() -
     assert told == [TextDelta("word " * 50)]
 
 
-async def test_ten_thousand_chunks_do_not_hold_up_the_loop() -> None:
+async def test_ten_thousand_chunks_do_not_block_the_event_loop() -> None:
     words = b"".join(chunked(data(chunk({"content": f"{n:5}"}))) for n in range(10_000))
     longest = 0.0
 

@@ -65,7 +65,7 @@ async def give_up(*script: Script) -> tuple[ProviderError, Patience, int]:
         return error, patience, len(endpoint.bodies)
 
 
-async def test_llm_01_a_wait_in_seconds_is_kept_and_reported() -> None:
+async def test_llm_01_a_requested_wait_in_seconds_is_respected_and_reported() -> None:
     limited = refusal(429, "slow down", headers="Retry-After: 1\r\n")
     reply, patience, n_requests = await persist(limited, SAID)
     assert (reply.text, n_requests) == ("hello", 2)
@@ -74,7 +74,7 @@ async def test_llm_01_a_wait_in_seconds_is_kept_and_reported() -> None:
     assert patience.told[0].seconds == patience.slept[0]
 
 
-async def test_llm_02_a_wait_until_a_date_is_kept() -> None:
+async def test_llm_02_a_requested_wait_until_a_date_is_respected() -> None:
     date = "Retry-After: Sat, 21 Nov 2026 12:00:20 GMT\r\n"
     _, patience, _ = await persist(refusal(429, "slow down", headers=date), SAID)
     assert 20 <= patience.slept[0] < 22
@@ -102,7 +102,7 @@ async def test_llm_05_a_temporary_failure_is_retried(status: int) -> None:
     assert patience.slept[0] < patience.slept[1]
 
 
-async def test_llm_05_five_attempts_are_the_end() -> None:
+async def test_llm_05_a_request_fails_after_five_attempts() -> None:
     error, patience, n_requests = await give_up(*[refusal(500, "oops")] * 9)
     assert (type(error), n_requests, len(patience.slept)) == (ServerFault, 5, 4)
 

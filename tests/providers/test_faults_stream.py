@@ -147,13 +147,13 @@ async def test_llm_10_an_event_named_error_counts_as_an_error_with_any_content()
 @each_wire
 @pytest.mark.parametrize("end", [RST, FIN])
 @pytest.mark.parametrize("cut", [b"", b"2", b"40\r\ndata: {", b"4\r\nda"])
-async def test_llm_11_12_a_line_that_breaks_in_the_middle_is_an_incomplete_reply(
+async def test_llm_11_12_a_connection_that_breaks_midway_gives_an_incomplete_reply(
     wire: WireName, end: str, cut: bytes
 ) -> None:
     assert await broken_reply(wire, HEAD, HALF[wire], cut, 0.02, end) == LOST
 
 
-async def test_llm_11_a_line_that_breaks_before_anything_is_out_of_reach() -> None:
+async def test_llm_11_a_connection_that_breaks_before_any_data_is_unreachable() -> None:
     for steps in ((RST,), (FIN,), (HEAD[:20], RST), (HEAD, FIN)):
         error = await fail(broken(*steps))
         assert type(error) is Unreachable
@@ -178,7 +178,7 @@ async def test_llm_13_calls_of_a_reply_without_an_end_are_dropped(wire: WireName
 
 
 @pytest.mark.parametrize("reason", [None, ""])
-async def test_llm_13_a_whole_call_and_done_need_no_reason(reason: str | None) -> None:
+async def test_llm_13_a_complete_call_with_done_needs_no_finish_reason(reason: str | None) -> None:
     whole = {**CALL, "function": {"name": "read_file", "arguments": "{}"}}
     reply, _ = await ask(streamed(chunk({"tool_calls": [whole]}, finish=reason)))
     assert [call.name for call in reply.calls] == ["read_file"]
@@ -193,13 +193,15 @@ async def test_llm_14_a_reply_that_was_complete_before_the_connection_broke_is_k
 
 
 @each_wire
-async def test_llm_15_silence_after_the_first_word_ends(wire: WireName) -> None:
+async def test_llm_15_silence_after_the_first_word_times_out(wire: WireName) -> None:
     silent = ("half", "incomplete", "ADDRESS sent nothing for 0.2 s")
     assert await broken_reply(wire, HEAD, HALF[wire], HANG, timeout_s=0.2) == silent
 
 
 @in_turn("noise", [b": ping\n\n", b"event: ping\n\n", b"data:\n\n", b"\n", b": x"])
-async def test_llm_16_noise_is_not_progress(wire: WireName, noise: bytes) -> None:
+async def test_llm_16_bytes_without_events_do_not_count_as_progress(
+    wire: WireName, noise: bytes
+) -> None:
     pings = [step for _ in range(50) for step in (chunked(noise), 0.02)]
     found = await broken_reply(wire, HEAD, HALF[wire], *pings, timeout_s=0.3)
     assert found == ("half", "incomplete", "ADDRESS sent nothing for 0.3 s")
@@ -286,7 +288,7 @@ async def test_llm_20_an_endless_line_or_event_is_cut_off(piece: bytes) -> None:
 
 @posix_only("kernel")
 @pytest.mark.parametrize("status", [200, 500])
-async def test_llm_20_a_bomb_does_not_go_off(status: int) -> None:
+async def test_llm_20_a_compression_bomb_is_cut_off(status: int) -> None:
     packed = bomb(150_000_000)
     head = f"HTTP/1.1 {status} X\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n"
     length = f"Content-Length: {len(packed)}\r\n\r\n"
@@ -346,14 +348,14 @@ async def test_llm_24_a_reply_without_usage_gets_an_estimate_marked_as_unreporte
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
-async def test_llm_38_no_redirect_takes_the_prompt_elsewhere(status: int) -> None:
+async def test_llm_38_no_redirect_sends_the_prompt_elsewhere(status: int) -> None:
     async with FaultEndpoint([streamed(chunk({"content": "stolen"}, finish="stop"))]) as other:
         elsewhere = f"Location: {other.base_url}/chat/completions\r\n"
         error = await fail(answer(status, "", headers=elsewhere))
         assert (type(error), other.bodies) == (RequestRejected, [])
 
 
-async def test_llm_38_not_even_to_the_same_address() -> None:
+async def test_llm_38_no_redirect_is_followed_even_to_the_same_address() -> None:
     here = answer(307, "", headers="Location: /v2/chat/completions\r\n")
     async with connected(here) as (provider, endpoint):
         assert type(await failure(provider)) is RequestRejected
@@ -367,7 +369,9 @@ async def test_llm_41_a_changed_model_name_or_fingerprint_midway_is_ignored() ->
 
 
 @each_wire
-async def test_a_reply_with_a_reason_does_not_wait_for_the_line_to_close(wire: WireName) -> None:
+async def test_a_reply_with_a_finish_reason_does_not_wait_for_the_connection_to_close(
+    wire: WireName,
+) -> None:
     lingering = broken(HEAD, HALF[wire] + chunked(whole_end(wire)), HANG)
     reply, _ = await asyncio.wait_for(ask(lingering, dialect=Dialect(wire=wire)), 60)
     assert (reply.text, reply.finish) == ("half", "stop")

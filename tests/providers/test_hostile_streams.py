@@ -108,13 +108,13 @@ async def test_a_reply_with_too_many_call_pieces_in_one_event_keeps_no_call() ->
     assert reply.problem == f"{why} and was cut off there"
 
 
-async def test_words_full_of_brackets_are_one_value() -> None:
+async def test_a_text_full_of_brackets_counts_as_one_value() -> None:
     words = '{"a": [1, 2, "\\"", "\\\\"]},' * 40_000
     reply, _ = await ask(streamed(chunk({"content": words}, finish="stop")))
     assert reply.text == words
 
 
-def test_values_are_counted_outside_of_words_only() -> None:
+def test_values_are_counted_only_outside_of_texts() -> None:
     words = json.dumps({"a": "[" * 40_000 + '"\\' * 40_000}).encode()
     assert decoded(words) == json.loads(words)
     for many_values in (many('""', 70_000), many("1", 70_000), many("[" * 900 + "]" * 900, 80)):
@@ -122,7 +122,7 @@ def test_values_are_counted_outside_of_words_only() -> None:
             decoded(f"[{many_values}]".encode())
 
 
-def test_more_choices_than_anyone_asks_for_are_not_looked_at() -> None:
+def test_surplus_choices_are_ignored() -> None:
     reply = ChatReply()
     reply.add({"choices": [{"index": 1}] * 64 + [{"index": 0, "delta": {"content": "late"}}]})
     assert reply.whole(ASKED).text == ""
@@ -141,7 +141,7 @@ async def test_a_stream_of_noise_is_ended_at_a_byte_limit(noise: bytes) -> None:
     assert (type(error), str(error)) == (TooLong, "ADDRESS sent 3 MB that are not part of a reply")
 
 
-async def test_others_get_the_loop_while_noise_is_read() -> None:
+async def test_other_tasks_run_while_noise_is_read() -> None:
     n_turns = 0
 
     async def others() -> None:
@@ -200,7 +200,7 @@ def test_an_unknown_tool_is_reported_in_whole_sentences() -> None:
         assert str(caught.value).startswith(f"there is no tool {words} tools are: read_file, ")
 
 
-def test_the_end_of_a_call_is_not_looked_for_for_ever() -> None:
+def test_the_search_for_the_end_of_a_call_is_limited() -> None:
     """Each piece is the beginning of an object behind one that could be whole; none is."""
     reply = ChatReply()
     reply.add(named("write_file", '{"text": "' + "x" * 900_000 + "}"))
@@ -212,7 +212,7 @@ def test_the_end_of_a_call_is_not_looked_for_for_ever() -> None:
 
 
 @each_wire
-async def test_calls_by_the_hundred_are_dropped(wire: WireName) -> None:
+async def test_a_reply_with_hundreds_of_calls_loses_them(wire: WireName) -> None:
     calls = [one for n in range(300) for one in call_events(wire, n, f"c{n}", "r", "{}")]
     reply, _ = await ask(scripted(*calls, *end_events(wire)), dialect=Dialect(wire=wire))
     assert (reply.calls, reply.problem) == ((), "it held over 256 tool calls, which were dropped")
@@ -293,7 +293,7 @@ async def test_cached_tokens_above_the_input_tokens_count_as_all_input_tokens() 
     ],
     ids=str,
 )
-async def test_usage_that_cannot_be_is_replaced_by_an_estimate(
+async def test_impossible_usage_is_replaced_by_an_estimate(
     reported: Mapping[str, Any], usage: Usage
 ) -> None:
     said = chunk({"content": "hi"}, finish="stop")
@@ -384,7 +384,7 @@ async def test_a_redirect_shows_no_key_and_no_path(place: str) -> None:
     assert KEY not in str(error)
 
 
-async def test_only_the_beginning_of_a_refusal_is_looked_at() -> None:
+async def test_only_the_beginning_of_a_refusal_is_examined() -> None:
     """64 kB of "model " held the loop for 12 s: each was the beginning of a pattern."""
     for far in ("x " * 2_000 + "no such model", "model " + "x " * 200 + "not found"):
         error = await fail(answer(404, far, kind="text/plain"))
@@ -399,9 +399,7 @@ CUT_CALLS = [(wire, end) for wire in WIRES for end in (RST, END)]
 
 
 @pytest.mark.parametrize(("wire", "end"), CUT_CALLS)
-async def test_a_call_that_is_cut_where_the_line_broke_does_not_run(
-    wire: WireName, end: Any
-) -> None:
+async def test_a_call_cut_off_by_a_broken_connection_does_not_run(wire: WireName, end: Any) -> None:
     begun = call_events(wire, 0, "a", "bash", '{"command": "touch x"')
     script = broken(HEAD, chunked(b"".join((*begun, end_events(wire)[0]))), 0.02, end)
     async with connected(script, dialect=Dialect(wire=wire)) as (provider, _):
@@ -413,7 +411,7 @@ async def test_a_call_that_is_cut_where_the_line_broke_does_not_run(
         assert (len(reply.calls), reply.finish, reply.problem) == (1, "tool_calls", "")
 
 
-async def test_a_long_call_is_progress() -> None:
+async def test_a_long_call_counts_as_progress() -> None:
     """Arguments tell nothing on the way; a file that is written must not look like silence."""
 
     async def written(wire: WireName) -> str:

@@ -25,7 +25,7 @@ async def offered(script, *, key=None, timeout_s=5.0):
         return await list_models(endpoint.base_url, key, timeout_s=timeout_s), endpoint.seen
 
 
-async def test_the_list_is_asked_for_with_the_key_and_sorted() -> None:
+async def test_the_model_list_is_requested_with_the_key_and_sorted() -> None:
     models, seen = await offered(answering(listed("b", "A", "c"), key=KEY), key=KEY)
     assert models == (OfferedModel("A"), OfferedModel("b"), OfferedModel("c"))
     assert [(one.method, one.path, one.headers["authorization"]) for one in seen] == [
@@ -41,7 +41,7 @@ async def test_ollama_is_asked_about_each_model() -> None:
     assert sorted(asked, key=str) == [("/api/show", {"model": name}) for name in "ab"]
 
 
-async def test_a_server_that_says_nothing_of_its_models_holds_the_list_up_once() -> None:
+async def test_a_server_without_model_facts_delays_the_list_only_once() -> None:
     told = {"model_info": {"x.context_length": 32_768}}
 
     def script(seen: Seen) -> Answer:
@@ -56,7 +56,7 @@ async def test_a_server_that_says_nothing_of_its_models_holds_the_list_up_once()
     assert len(seen) == 1 + AT_ONCE + 1
 
 
-async def test_lm_studio_and_llama_cpp_say_more_elsewhere() -> None:
+async def test_lm_studio_and_llama_cpp_report_more_on_other_pages() -> None:
     more = {"/api/v0/models": listed("a", max_context_length=65_536, capabilities=["tool_use"])}
     models, _ = await offered(answering(listed("a", owned_by="organization_owner"), more=more))
     assert models == (OfferedModel("a", 65_536, tools=True),)
@@ -93,7 +93,7 @@ async def test_each_model_list_error_is_one_sentence_without_the_key(fault) -> N
     assert KEY not in str(caught.value)
 
 
-async def test_a_redirect_is_not_followed_and_the_key_stays() -> None:
+async def test_a_redirect_of_the_model_list_is_not_followed() -> None:
     async with LoopbackEndpoint(lambda _seen: refuse(500)) as thief:
         away = raw(307, headers={"Location": thief.base_url + "/models?key=1"})
         with pytest.raises(RequestRejected, match="redirects to"):

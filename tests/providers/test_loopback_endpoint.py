@@ -16,7 +16,7 @@ def post(endpoint: LoopbackEndpoint, body: object) -> tuple[int, str]:
         connection.close()
 
 
-def test_a_test_without_an_event_loop_can_use_it() -> None:
+def test_a_test_without_an_event_loop_can_use_the_loopback_endpoint() -> None:
     with endpoint_in_thread(
         [say("hi", usage={"prompt_tokens": 1}), refuse(429, "slow")]
     ) as endpoint:

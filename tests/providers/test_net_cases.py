@@ -27,7 +27,7 @@ FAR = "http://model.invalid/v1"
 
 
 @pytest.mark.parametrize("status", [302, 307, 308])
-async def test_net_03_a_redirect_takes_neither_prompt_nor_key_elsewhere(tmp_path, status) -> None:
+async def test_net_03_a_redirect_sends_neither_prompt_nor_key_elsewhere(tmp_path, status) -> None:
     home = Home(tmp_path)
     async with LoopbackEndpoint([say("Well.")]) as thief:
         away = raw(status, headers={"Location": f"{thief.base_url}/chat/completions"})
@@ -61,7 +61,7 @@ async def test_net_04_a_proxy_comes_from_the_users_environment_alone(tmp_path) -
         assert (ran.code, [seen.path for seen in proxy.seen]) == (0, [f"{FAR}/chat/completions"])
 
 
-async def test_net_05_a_key_is_not_sent_in_the_clear(tmp_path) -> None:
+async def test_net_05_a_key_is_not_sent_unencrypted(tmp_path) -> None:
     home = Home(tmp_path)
     async with LoopbackEndpoint(lambda _seen: say("Well.")) as proxy:
         address = proxy.base_url.removesuffix("/v1")  # where it would come along
@@ -139,7 +139,7 @@ def with_old_tls(tls: ssl.SSLContext) -> None:
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="makes certificates with openssl")
 @pytest.mark.parametrize("fault", ["none", "unknown authority", "expired", "wrong host", "TLS 1.0"])
-async def test_net_06_only_a_good_certificate_and_a_safe_tls_are_spoken_to(
+async def test_net_06_only_valid_certificates_and_safe_tls_are_accepted(
     tmp_path, authority, fault
 ) -> None:
     home = Home(tmp_path)

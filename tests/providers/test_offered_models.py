@@ -90,7 +90,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("kind", PAGES)
-def test_a_page_full_of_nothing_is_read_in_no_time(kind) -> None:
+def test_a_model_page_of_empty_values_is_read_fast(kind) -> None:
     read, answer = PAGES[kind]
     began = time.thread_time()
     read(answer)
@@ -104,7 +104,7 @@ def test_a_server_without_models_gives_an_empty_list_and_any_other_page_no_list(
     ] == [(), (), None, None, None, None]
 
 
-def test_ollama_says_more_about_one_model() -> None:
+def test_ollama_reports_more_facts_about_one_model() -> None:
     shown = {
         "model_info": {"general.architecture": "qwen3", "qwen3.context_length": 40_960},
         "capabilities": ["completion", "tools"],

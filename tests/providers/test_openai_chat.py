@@ -152,7 +152,7 @@ async def test_the_endpoint_gets_the_body_and_the_key() -> None:
     )
 
 
-async def test_the_same_request_is_the_same_bytes() -> None:
+async def test_equal_requests_give_equal_bytes() -> None:
     async with connected([say("a"), say("a")]) as (provider, endpoint):
         await provider.complete(ASKED, lambda _: None)
         await provider.complete(ASKED, lambda _: None)
@@ -160,7 +160,7 @@ async def test_the_same_request_is_the_same_bytes() -> None:
     assert first.raw == second.raw
 
 
-async def test_openais_variables_do_not_reach_other_endpoints(
+async def test_openai_environment_variables_do_not_reach_other_endpoints(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY"):
@@ -216,7 +216,7 @@ async def test_one_end_signal_is_enough_to_complete_a_streamed_reply(
     assert (await ask(answer))[0].finish == "stop"
 
 
-async def test_the_end_mark_inside_words_is_not_an_end() -> None:
+async def test_the_end_mark_inside_text_does_not_end_the_stream() -> None:
     reply, _ = await ask(stream(chunk({"content": "\ndata: [DONE]\n"}), done=False))
     assert reply.finish == "incomplete"
 
@@ -274,7 +274,7 @@ async def test_a_connection_cut_after_the_final_chunk_loses_no_text() -> None:
     ],
     ids=["nothing", "an empty start", "only reasoning"],
 )
-async def test_a_line_that_breaks_before_any_word_is_out_of_reach(answer: Answer) -> None:
+async def test_a_connection_that_breaks_before_any_word_is_unreachable(answer: Answer) -> None:
     error, _ = await fail(answer)
     assert isinstance(error, Unreachable)
 
@@ -340,12 +340,14 @@ async def test_a_finish_reason_of_error_is_a_broken_reply() -> None:
         (raw(200, "hello"), "ADDRESS answered with nothing; try again"),
     ],
 )
-async def test_an_answer_that_is_no_reply_is_reported_as_bad(answer: Answer, sentence: str) -> None:
+async def test_an_answer_that_is_not_a_reply_is_reported_as_bad(
+    answer: Answer, sentence: str
+) -> None:
     error, said = await fail(answer)
     assert (type(error), said) == (BadReply, sentence)
 
 
-async def test_garbage_after_words_leaves_the_words() -> None:
+async def test_garbage_after_words_keeps_the_words() -> None:
     reply, _ = await ask(stream(chunk({"content": "half"}), b"data: {not json\n\n"))
     assert (reply.text, reply.finish) == ("half", "incomplete")
 
@@ -381,7 +383,9 @@ async def test_each_refused_request_raises_the_matching_error(
         ({}, None),
     ],
 )
-async def test_a_rate_limit_knows_how_long(header: dict[str, str], seconds: float | None) -> None:
+async def test_a_rate_limit_error_has_the_wait_time(
+    header: dict[str, str], seconds: float | None
+) -> None:
     error, _ = await fail(refuse(429, "slow down", headers=header))
     assert isinstance(error, RateLimited)
     assert error.retry_after_s == seconds
@@ -462,7 +466,7 @@ def test_settings_that_cannot_work_are_refused_at_once(settings: dict[str, str])
         EndpointClient(**settings)
 
 
-async def test_an_endpoint_that_never_begins_is_given_up() -> None:
+async def test_an_endpoint_that_never_begins_a_reply_times_out() -> None:
     error, said = await fail(stream(HANG), timeout_s=0.2)
     assert (type(error), "ADDRESS began no reply within 0.2 s" in said) == (TooSlow, True)
 
@@ -474,7 +478,7 @@ async def test_pings_do_not_hide_a_stall() -> None:
     assert (reply.finish, reply.problem.endswith("sent nothing for 0.3 s")) == ("incomplete", True)
 
 
-async def test_data_resets_the_time() -> None:
+async def test_received_data_resets_the_stall_timer() -> None:
     slow = [part for letter in "abcdef" for part in (sse(chunk({"content": letter})), 0.2)]
     reply, _ = await ask(stream(*slow), timeout_s=1.0)
     assert reply.text == "abcdef"
@@ -492,7 +496,7 @@ async def test_cancelling_closes_the_connection(parts: tuple[bytes, ...]) -> Non
         await asyncio.wait_for(endpoint.gone.wait(), 60)
 
 
-async def test_a_bug_in_the_listener_travels_and_closes_the_connection() -> None:
+async def test_a_bug_in_the_listener_propagates_and_closes_the_connection() -> None:
     def listener(_: StreamEvent) -> None:
         raise ValueError("a bug")
 
@@ -509,7 +513,7 @@ async def test_several_calls_at_once_do_not_mix() -> None:
     assert [reply.text for reply in replies] == [f"words {number}" for number in range(8)]
 
 
-async def test_lone_surrogates_in_a_request_are_no_obstacle() -> None:
+async def test_lone_surrogates_in_a_request_are_sent_safely() -> None:
     async with connected([say("ok")]) as (provider, endpoint):
         await provider.complete(request(user("caf\udce9")), lambda _: None)
     assert json.loads(endpoint.seen[0].raw)["messages"] == [{"role": "user", "content": "caf?"}]

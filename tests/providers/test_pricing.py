@@ -43,7 +43,7 @@ def test_the_highest_tier_that_is_reached_counts() -> None:
     assert cost(Usage(input=1_000_000), Prices(RATES, tiers)) == pytest.approx(20.0)
 
 
-def test_a_call_itself_can_cost() -> None:
+def test_a_price_per_call_is_added() -> None:
     assert cost(Usage(), Prices(RATES, call=0.005)) == pytest.approx(0.005)
 
 
@@ -52,7 +52,7 @@ LOOKED_UP = Prices(
 )
 
 
-def test_without_a_word_of_the_user_prices_stay_as_looked_up() -> None:
+def test_without_user_prices_the_looked_up_prices_apply() -> None:
     assert overridden(LOOKED_UP, OwnRates()) is LOOKED_UP
     assert overridden(None, OwnRates()) is None
 

@@ -130,7 +130,7 @@ def test_a_hunk_that_the_user_touched_is_rejected_only_by_force() -> None:
     ledger.agent(1, "a\ncompute(b)\nz\n")
     ledger.sync("a\ncompute(b, 2)\nmine\nz\n")
     ids = [one.id for one in ledger.hunks()]
-    assert ledger.reject(ids) == ["you changed lines of it since"]
+    assert ledger.reject(ids) == ["you have changed lines of it since"]
     ledger.reject(ids, force=True)
     assert ledger.text == "a\nb\nmine\nz\n"
 

@@ -51,7 +51,7 @@ async def test_a_command_changing_a_file_with_unsaved_text_is_reported_and_recor
     room.editor.desk.tell()
     await room.run()
     assert len(room.told) == 1
-    assert "a.txt' on disk, and the editor holds other text of it" in room.told[0]
+    assert "a.txt' on disk, and the editor has other, unsaved text of it" in room.told[0]
     assert room.ledger.hunks(room.path) == ()
     assert room.ledger.text(room.path) == "mine\none\ntwo\n"
     room.ledger.sync(room.path, "one\n2\n")

@@ -182,7 +182,7 @@ async def test_nothing_runs_before_somebody_could_look_at_what_a_command_made(
 
     confinement = unheard(Confinement(writable=(str(root),), look=look))
     finished = await spawn("echo evil >.nvim.lua", cwd=root, timeout_s=60, confinement=confinement)
-    assert f"could not be looked at ({words}); no command runs" in finished.notes[0]
+    assert f"could not be checked ({words}); no command runs" in finished.notes[0]
     for _ in range(2):
         with pytest.raises(ToolError, match=f"nothing was run: .*{root}.*{words}"):
             await ran(root)
@@ -391,7 +391,7 @@ def test_a_plant_deeper_than_a_path_can_be_long_is_moved_away_with_its_folder(
     looked = guard.look()
     make_deep(root / beneath, ".git")
     (note,) = looked.settle()
-    assert "a folder that is too deep to look into, so it was moved out of the workspace" in note
+    assert "a folder that is too deep to check, so it was moved out of the workspace" in note
     assert len(note) < 1_000
     assert find(root, ".git") == ""
     assert find(tmp_path / "state", ".git") != ""
@@ -401,7 +401,7 @@ def test_a_plant_deeper_than_a_path_can_be_long_is_moved_away_with_its_folder(
 
 async def test_nothing_runs_while_a_folder_is_too_deep_to_look_into(place: Place) -> None:
     note = await place.plant(lambda: make_deep(place.root, ".nvim.lua"))
-    assert "too deep to look into, and it could not be moved away" in note
+    assert "too deep to check, and it could not be moved away" in note
     assert "No command runs here until it is gone: tell the user" in note
     with pytest.raises(ToolError, match=r"nothing was run: .*d…d.* could not be moved away"):
         await ran(place.root)
@@ -414,7 +414,7 @@ def test_no_command_is_held_where_a_folder_was_too_deep_to_look_into_before(
 ) -> None:
     guard = FolderGuard(tmp_path, SECRETS, quarantine=Quarantine(tmp_path / "state", (tmp_path,)))
     make_deep(tmp_path, "a.py")
-    assert "a folder that is too deep to look into" in guard.look().refused
+    assert "a folder that is too deep to check" in guard.look().refused
     assert "the user can remove it" in guard.look().refused
     shutil.rmtree(tmp_path / ("d" * 200))
     assert not guard.look().refused
@@ -440,7 +440,7 @@ def test_what_nobody_could_look_at_stays_in_the_way_for_a_server_that_starts_lat
     assert "Input/output error" in own.words
     for _ in range(2):
         (one,) = later.open_again((root,))
-        assert f"made in '{root}' could not be looked at (a broken disk)" in one.words
+        assert f"created in '{root}' could not be checked (a broken disk)" in one.words
         assert "then delete the note" in blocked_message((one,))
     assert later.open_again((tmp_path / "other",)) == ()
     is_broken[0] = False

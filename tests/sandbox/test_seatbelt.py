@@ -318,7 +318,7 @@ def test_a_mac_without_sandbox_exec_is_reported(tmp_path: Path) -> None:
     [
         ("echo 'sandbox_apply: Operation not permitted' >&2; exit 71", "Operation not permitted"),
         ("exit 1", "no command starts in it"),
-        ('shift 2; exec "$@"', "it does not hold writes and network and secrets and processes"),
+        ('shift 2; exec "$@"', "it does not block writes and network and secrets and processes"),
         ("shift 2; cd /; chmod -w */inside; echo trial-started", "its own temporary files"),
     ],
 )
@@ -338,7 +338,7 @@ def test_a_sandbox_exec_that_holds_everything_is_used(tmp_path: Path) -> None:
     )
     assert not why_no_seatbelt(fake(tmp_path, hold))
     leaky = hold.replace("--unshare-net ", "")
-    assert "it does not hold network" in why_no_seatbelt(fake(tmp_path, leaky))
+    assert "it does not block network" in why_no_seatbelt(fake(tmp_path, leaky))
 
 
 def test_an_attempt_that_fails_unconfined_too_proves_nothing() -> None:

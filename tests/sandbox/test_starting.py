@@ -141,7 +141,7 @@ def test_a_line_break_or_a_nul_is_refused(word) -> None:
 
 @pytest.mark.parametrize("script", ['C:\\a".cmd', "C:\\a.cmd\\"])
 def test_a_name_that_no_batch_file_has_is_refused(script) -> None:
-    with pytest.raises(ValueError, match="is no name of a batch file"):
+    with pytest.raises(ValueError, match="is not the name of a batch file"):
         batch_command_line([script], SHELL)
 
 

@@ -56,7 +56,7 @@ def test_the_best_cage_that_holds_writes_and_processes_is_used() -> None:
     held, cage = strength_of([("restricted", proof("network", "secrets"))])
     assert (held.level, cage) == ("S2w", "restricted")
     assert held.words == "partly sandboxed (a restricted token with low integrity)"
-    assert "holds of a command that only reads: writes, processes; not network and secrets" in (
+    assert "Windows blocks: writes, processes; it does not block: network and secrets" in (
         held.reason
     )
 
@@ -71,11 +71,11 @@ def test_the_next_cage_counts_where_the_shell_does_not_start_in_the_best_one() -
 @pytest.mark.parametrize(
     ("found", "reason"),
     [
-        (proof("writes"), "it does not hold writes"),
-        (proof("processes"), "it does not hold processes"),
-        (proof(*ALL_HELD), "it does not hold writes and network and secrets and processes"),
+        (proof("writes"), "it does not block writes"),
+        (proof("processes"), "it does not block processes"),
+        (proof(*ALL_HELD), "it does not block writes and network and secrets and processes"),
         (Proof(reason="no command starts in it (Access denied.)"), "no command starts in it"),
-        (Proof(frozenset(["processes", "network"])), "it does not hold writes"),
+        (Proof(frozenset(["processes", "network"])), "it does not block writes"),
         (judge(Effects(started=False, is_usable=False, said="no Python"), FREE), "no Python"),
         (judge(FREE, Effects(started=True, is_usable=False)), "its own temporary files"),
     ],

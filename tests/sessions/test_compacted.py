@@ -78,7 +78,7 @@ def test_a_compaction_is_folded_with_the_messages_before_it() -> None:
         ((MessageSplice(-1, 2, ()),), 0, "messages -1 to 2 of 5"),
         ((MessageSplice(3, 2, ()),), 0, "messages 3 to 2 of 5"),
         ((MessageSplice(2, 3, ()), MessageSplice(1, 2, ())), 0, "messages 1 to 2 of 5"),
-        ((MessageSplice(0, 1, (user("s"),)),), 7, "it was made of 7 messages, and there are 5"),
+        ((MessageSplice(0, 1, (user("s"),)),), 7, "it was made for 7 messages, and there are 5"),
     ],
 )
 def test_an_impossible_compaction_is_skipped_and_reported_once(splices, live, why) -> None:

@@ -59,7 +59,7 @@ def test_every_new_id_passes_the_check(now: datetime, random_bytes: bytes) -> No
     ],
 )
 def test_a_text_that_could_leave_the_folder_or_hide_is_no_id(text: str) -> None:
-    with pytest.raises(SessionError, match="is no session id"):
+    with pytest.raises(SessionError, match="is not a session id"):
         check_id(text)
 
 
@@ -75,6 +75,6 @@ def test_a_refused_id_is_shown_cut_and_escaped() -> None:
     with pytest.raises(SessionError) as caught:
         check_id("\x1b[31m" + "x" * 10_000)
     assert str(caught.value) == (
-        "'\\x1b[31m" + "x" * 55 + "…' is no session id (digits, small letters and dashes); "
+        "'\\x1b[31m" + "x" * 55 + "…' is not a session id (digits, small letters and dashes); "
         "`indwell sessions` lists those of this workspace"
     )

@@ -40,7 +40,7 @@ def test_a_damaged_history_is_healed_and_what_was_repaired_is_reported() -> None
     one = recorded({"messages": [*damaged, {"role": "oracle", "content": "x"}]}, name="n")
     assert problems(one.messages) == ()
     assert len(one.notes) >= 4
-    assert any("nobody made" in note for note in one.notes)
+    assert any("does not exist" in note for note in one.notes)
 
 
 def test_lines_that_are_no_json_are_left_out_and_reported() -> None:
@@ -81,5 +81,5 @@ def test_names_and_ids_of_a_record_are_such_as_providers_take() -> None:
 
 
 def test_an_imported_record_without_user_messages_gets_a_note() -> None:
-    assert "it has no words of a user" in recorded({"messages": WHOLE[:1]}).notes
-    assert "it has no words of a user" in recorded({"messages": WHOLE[-1:]}).notes
+    assert "it contains no user message" in recorded({"messages": WHOLE[:1]}).notes
+    assert "it contains no user message" in recorded({"messages": WHOLE[-1:]}).notes

@@ -19,7 +19,7 @@ def log(*items: Record | bytes) -> bytes:
 def damaged(number: int, n_bytes: int) -> str:
     return (
         f"line {number} of the session's log is cut off or damaged ({n_bytes} bytes); "
-        "it stays there, and the session goes on without it"
+        "it stays in the file, and the session continues without it"
     )
 
 

@@ -84,7 +84,7 @@ async def test_a_torn_tail_is_reported_once_and_stays_in_the_log(tmp_path: Path)
         kept = (HEARD,) if n_bytes == len(last) - 1 else ()
         sentence = (
             f"line 3 of the session's log is cut off or damaged ({n_bytes} bytes); "
-            "it stays there, and the session goes on without it"
+            "it stays in the file, and the session continues without it"
         )
 
         reading, writer = store.resume(session, now=NOW)
@@ -209,7 +209,7 @@ def test_folders_are_named_readably_and_never_alike() -> None:
 @pytest.mark.parametrize("method", ["open", "spill", "resume"])
 def test_no_name_leads_out_of_the_folder(tmp_path: Path, method: str) -> None:
     store = store_in(tmp_path)
-    with pytest.raises(SessionError, match="is no session id"):
+    with pytest.raises(SessionError, match="is not a session id"):
         store.resume("../x", now=NOW) if method == "resume" else getattr(store, method)("../x")
 
 

@@ -320,7 +320,7 @@ async def test_a_failure_of_commit_soon_is_reported_by_the_next_commit(
     writer.commit_soon()
     with pytest.raises(SessionError, match="the disk failed while the session was saved"):
         await writer.commit()
-    assert "the next commit tells" in caplog.text
+    assert "the next commit reports it" in caplog.text
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows removes no open file")

@@ -147,7 +147,7 @@ def test_keys_and_headers_are_not_shown() -> None:
         ('[endpoints.X]\nbase_url = "https://a/v1"', "not a name for an endpoint"),
         ("[endpoints.a]\nwindow = 1", "does not say its base_url"),
         ('[endpoints.a]\nbase_url = "a"', r"\[endpoints.a\]: base_url = 'a' is not an address"),
-        ('[endpoints.a]\nbase_url = "https://a/v1"\nmode = "auto"', "which no endpoint has"),
+        ('[endpoints.a]\nbase_url = "https://a/v1"\nmode = "auto"', "has the unknown setting"),
         ('[endpoints.a]\nbase_url = "https://a/v1"\nquerry = {}', "did you mean 'query'"),
         ('headers = { Host = "a" }', "which you cannot set"),
         ('headers = { "a b" = "a" }', "which you cannot set"),

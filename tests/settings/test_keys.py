@@ -79,7 +79,7 @@ def test_without_a_working_keyring_the_key_goes_to_a_private_file_with_a_note(
     store = KeyStore(path, open_ring)
     kept = store.put(ONE, KEY)
     assert kept.where == "file"
-    assert f"so the key lies in {quoted(path)}, which only you can read" in kept.note
+    assert f"so the key is in {quoted(path)}, which only you can read" in kept.note
     assert KeyStore(path, no_ring).get(ONE) == StoredKey("file", KEY)
     assert sys.platform == "win32" or stat.S_IMODE(path.stat().st_mode) == 0o600
     store.put(OTHER, Secret("second"))

@@ -206,7 +206,7 @@ def test_editor_options_that_are_no_table_are_reported(options: object) -> None:
             (
                 "no API key is set; run `indwell login` in a terminal, or set OPENAI_API_KEY or "
                 "write api_key in config.toml (an editor started from the desktop does not see "
-                "what a shell exports), or set base_url to an endpoint that needs none"
+                "the variables of a shell), or set base_url to an endpoint that needs none"
             ),
         ),
     ],

@@ -127,6 +127,6 @@ def test_a_memory_page_is_used_once_its_write_permissions_are_repaired(pages, *,
 def test_a_fact_that_would_exceed_the_page_size_limit_is_not_kept(pages) -> None:
     path = pages.page("workspace")
     path.write_bytes(("- one\n" + "x" * (PAGE_LIMIT_B - 50)).encode())
-    with pytest.raises(SettingsError, match=r"it may hold 1 MB; take out"):
+    with pytest.raises(SettingsError, match=r"it may have 1 MB; remove facts"):
         pages.keep(FACT)
     assert (pages.problem, pages.facts("workspace")) == ("", (Fact("one"),))

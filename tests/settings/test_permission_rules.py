@@ -34,7 +34,7 @@ async def test_a_damaged_file_grants_nothing_and_is_not_written_over(tmp_path, t
     path.write_bytes(data)
     book = RuleBook(path)
     assert book.granted == frozenset()
-    assert book.problem.endswith("so everything is asked for again; fix or delete it")
+    assert book.problem.endswith("so Indwell asks about everything again; fix or delete it")
     with pytest.raises(SettingsError, match="applies to this session only"):
         await book.grant("b", always=True)
     assert (book.granted, path.read_bytes()) == (frozenset({"b"}), data)

@@ -81,5 +81,5 @@ def test_an_error_repeats_a_typed_name_only_if_the_name_is_not_a_key(name, shown
     assert name_or_nothing(name) == shown
 
 
-def test_keys_are_taken_out_by_value_and_by_shape() -> None:
+def test_keys_are_redacted_from_logs_by_value_and_by_form() -> None:
     assert redacted("a hunter2 b sk-proj-abcdefgh12", ("hunter2",)) == "a [secret] b [secret]"

@@ -144,7 +144,7 @@ def test_a_keychain_without_a_stored_key_returns_no_key(keychain) -> None:
         (
             SecurityFrameworkError(-25308, KEY),
             (
-                "the Keychain is locked, and nobody can be asked for its password here (as over "
+                "the Keychain is locked, and you cannot be asked for its password here (as over "
                 "SSH); run `security unlock-keychain` in this terminal"
             ),
         ),

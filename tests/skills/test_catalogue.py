@@ -95,7 +95,7 @@ def test_the_first_of_two_skills_with_one_name_counts_and_the_user_is_told():
     known = ranked([a_skill("a", "First.", folder="/1"), a_skill("a", "Second.", folder="/2")])
 
     assert known.by_name["a"].description == "First."
-    assert known.notices == ("the skill 'a' stands in '/1' and in '/2'; the first is used",)
+    assert known.notices == ("the skill 'a' is in '/1' and in '/2'; the first is used",)
 
 
 def test_the_same_skill_found_twice_is_nothing_to_tell():

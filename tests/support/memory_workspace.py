@@ -168,7 +168,7 @@ class MemoryWorkspace:
         if path not in self.files and path not in self.buffers:
             raise EditRefused(f"{shown!r} does not exist any more")
         if (await self.read(path)).stamp.digest != base.stamp.digest:
-            raise TextMoved(f"{shown!r} holds another text by now; it was not deleted")
+            raise TextMoved(f"{shown!r} has another text now; it was not deleted")
         await self.keep(base)
         self.files.pop(path, None)
         self.buffers.pop(path, None)

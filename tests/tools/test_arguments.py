@@ -139,7 +139,7 @@ def test_arguments_with_our_own_names_stay_unchanged(text: str) -> None:
 
 
 def test_a_repeated_argument_is_refused_also_under_another_agents_name() -> None:
-    with pytest.raises(ToolError, match="'file_path' stands in it twice"):
+    with pytest.raises(ToolError, match="'file_path' occurs in it twice"):
         TOOLS["read_file"].bind('{"file_path": "a", "file_path": "a"}')
 
 

@@ -349,5 +349,5 @@ async def test_a_command_may_request_hosts_in_every_form_that_the_proxy_accepts(
 async def test_a_host_that_the_proxy_cannot_read_is_refused_without_a_question(
     agent: Agent, host: str
 ) -> None:
-    with pytest.raises(ToolError, match="is no name of a host"):
+    with pytest.raises(ToolError, match="is not a name of a host"):
         agent.tools.bind("bash", f'{{"command": "true", "network": ["{host}"]}}')

@@ -323,7 +323,7 @@ class TestWriteFile:
     async def test_a_file_that_cannot_be_read_is_not_replaced(self, tmp_path: Path) -> None:
         (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
         agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
-        with pytest.raises(ToolError, match=r"is no text but a PNG image .* was not replaced"):
+        with pytest.raises(ToolError, match=r"is not a text but a PNG image .* was not replaced"):
             await agent.call("write_file", path="a.png", content="x")
         assert (tmp_path / "a.png").read_bytes() == b"\x89PNG\r\n\x1a\n"
 

@@ -99,7 +99,7 @@ async def test_enc_05_a_binary_file_is_reported_and_not_edited(tmp_path: Path, d
         ("edit_file", {"edits": [{"old": "t", "new": "u"}]}),
         ("write_file", {"content": "new"}),
     ):
-        with pytest.raises(ToolError, match="is no text but a (binary file|PNG image) of"):
+        with pytest.raises(ToolError, match="is not a text but a (binary file|PNG image) of"):
             await agent.call(tool, path="a", **arguments)
     assert (tmp_path / "w" / "a").read_bytes() == data
 

@@ -157,7 +157,7 @@ async def test_glob_reports_that_no_file_matches(agent: Agent) -> None:
         ("*", "gone", "'gone' does not exist"),
         ("*", "old.py", "'old.py' is a file; name a folder"),
         ("*", "..", "outside the workspace"),
-        ("", ".", "is no pattern"),
+        ("", ".", "is not a pattern"),
         ("a*" * 201, ".", "is over 400 characters"),
         ("*/" * 20 + "{a,b}" * 4, ".", "has too many '\\*' or alternatives"),
         ("{a,b}" * 20, ".", "too many alternatives"),

@@ -111,11 +111,11 @@ async def test_a_folder_is_never_an_option(agent: Agent, root: Path) -> None:
 
 
 async def test_an_invalid_regular_expression_is_reported(agent: Agent) -> None:
-    with pytest.raises(ToolError, match=r"(?s)'\(' is no regular expression .*unclosed group"):
+    with pytest.raises(ToolError, match=r"(?s)'\(' is not a regular expression .*unclosed group"):
         await found(agent, "(")
-    with pytest.raises(ToolError, match=r"no regular expression .*not allowed in a regex"):
+    with pytest.raises(ToolError, match=r"not a regular expression .*not allowed in a regex"):
         await found(agent, "a\\nb")
-    with pytest.raises(ToolError, match="'' is no pattern"):
+    with pytest.raises(ToolError, match="'' is not a pattern"):
         await found(agent, "")
 
 
@@ -281,7 +281,7 @@ async def test_an_invalid_regular_expression_is_searched_as_plain_text(
     assert await found(agent, "call(") == [
         "a.py",
         "1: value = call(1)",
-        "[no regular expression (unclosed group), so it was searched for as plain text]",
+        "[not a regular expression (unclosed group), so it was searched for as plain text]",
     ]
 
 

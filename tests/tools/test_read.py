@@ -95,8 +95,8 @@ async def test_a_file_that_cannot_be_written_back_is_read_with_a_note(tmp_path: 
     (tmp_path / "a").write_bytes(b"\xff\xfea\0\n")
     agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
     assert (await agent.call("read_file", path="a")).text == (
-        "1\ta\\x0a\n[it is no whole utf-16-le: what is no text is shown as \\xNN]\n"
-        "[edit_file cannot edit this file]"
+        "1\ta\\x0a\n[it is not valid utf-16-le throughout: undecodable bytes are shown as "
+        "\\xNN]\n[edit_file cannot edit this file]"
     )
 
 

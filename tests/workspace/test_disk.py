@@ -54,7 +54,7 @@ async def test_utf_16_of_half_a_unit_is_read_but_not_written(
     data = codecs.BOM_UTF16_LE + b"o\0l\0d\0\n"
     (tmp_path / "a").write_bytes(data)
     assert not (await workspace.read(tmp_path / "a")).lossless
-    with pytest.raises(EditRefused, match="is no whole utf-16-le"):
+    with pytest.raises(EditRefused, match="is not valid utf-16-le"):
         await edit(workspace, "a", "old", "new")
     assert (tmp_path / "a").read_bytes() == data
 
@@ -105,8 +105,8 @@ async def test_edt_13_parallel_writers_of_one_file_take_turns_and_only_one_succe
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"\x7fELF\0", "no text but a binary file of 5 bytes"),
-        (b"\x89PNG\r\n\x1a\n", "no text but a PNG image of 8 bytes"),
+        (b"\x7fELF\0", "not a text but a binary file of 5 bytes"),
+        (b"\x89PNG\r\n\x1a\n", "not a text but a PNG image of 8 bytes"),
     ],
 )
 async def test_a_file_that_is_no_text_is_reported(

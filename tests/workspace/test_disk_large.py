@@ -123,7 +123,7 @@ async def test_a_look_that_is_cancelled_ends_before_the_cancellation_continues(
     ("head", "said"),
     [
         (b"\xff\xfea\0", "is UTF-16 text of 9,000,000 bytes, too much to be read at once"),
-        (b"\x7fELF\0", "is no text but a binary file of 9,000,000 bytes"),
+        (b"\x7fELF\0", "is not a text but a binary file of 9,000,000 bytes"),
     ],
 )
 async def test_a_large_file_without_byte_lines_is_reported(

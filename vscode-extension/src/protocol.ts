@@ -5,11 +5,11 @@
 
 /** A question to the user, answered by a line of text or by one of some options. */
 export interface AskParams {
-  /** The question; of the model's only the visible text, at most 1,000 characters. */
+  /** The question; if the model asks, only its visible text, at most 1,000 characters. */
   readonly prompt: string;
   /** An example of an answer. */
   readonly placeholder: string;
-  /** Who asks. A question of the model is never a permission, and must not look like one. */
+  /** Who asks. A question of the model is never a permission question, and must not look like one. */
   readonly by: "indwell" | "model";
   /** Answers to choose from, a line each; the user may answer in words instead. */
   readonly options: readonly string[];
@@ -19,7 +19,7 @@ export interface AskParams {
   readonly id: string;
 }
 
-/** The typed text, or the 0-based index of the chosen option; both null without an answer. */
+/** The typed text, or the 0-based index of the chosen option; without an answer, nulls. */
 export interface AskResult {
   readonly text?: string | null;
   readonly chosen?: number | null;
@@ -343,7 +343,7 @@ export interface DiagnosticRelatedInformation {
 export interface DiagnosticsParams {
   /** Documents, open or not. */
   readonly uris: readonly string[];
-  /** Seconds that the checkers may still need; answer as soon as they have settled. With 0, answer at once. */
+  /** Seconds that the checkers may still need; answer as soon as all have finished. With 0, answer at once. */
   readonly wait: number;
 }
 
@@ -409,9 +409,9 @@ export interface EditApplied {
 
 /** A language model of the editor's own. */
 export interface EditorModelRow {
-  /** Who brings it. */
+  /** The vendor of the model. */
   readonly vendor: string;
-  /** Its id among those of the vendor; its name here is `VENDOR/ID@vscode`. */
+  /** The vendor's id of the model; Indwell's name for it is `VENDOR/ID@vscode`. */
   readonly id: string;
   /** Tokens that a prompt may have; null if unknown. */
   readonly window?: number | null;
@@ -504,7 +504,7 @@ export interface FirstRunParams {
   readonly reason: string;
 }
 
-/** True: a model can be called now. False: the user wants none. */
+/** True: a model can be called now. False: the user declined. */
 export interface FirstRunResult {
   readonly ok: boolean;
 }
@@ -524,7 +524,7 @@ export interface ForkArguments {
   readonly wait?: boolean;
 }
 
-/** A rung of compaction: it may run from `at` tokens on, which are `left` tokens away. */
+/** A rung of compaction: it may run at `at` tokens, after `left` more tokens. */
 export interface HeadroomRow {
   readonly layer: string;
   readonly at: number;
@@ -551,7 +551,7 @@ export interface HunkShown {
   readonly text: string;
 }
 
-/** The set of changes that await review is another, after an edit or after a verdict. */
+/** The set of changes that await review has changed, after an edit or a verdict. */
 export interface HunksChanged {
   readonly type: "hunksChanged";
   readonly turn: number;
@@ -595,7 +595,7 @@ export interface Location {
 }
 
 /**
- * A key for an endpoint; `url` if the provider has none of its own, `model` of several.
+ * A key for an endpoint; `url` if the provider has no address, `model` if it has several.
  *
  * `keep` says who stores the key: the system's keyring, or the client, which then gets the     origin of the
  * key.
@@ -609,7 +609,9 @@ export interface LoginParams {
 }
 
 /**
- * The result of a login, never with the key. `models`: none of these was chosen.
+ * The result of a login, never with the key.
+ *
+ * `models`: the models to choose from, if none was chosen.
  *
  * `origin` is the origin whose key the client has to store; empty if it need not.
  */
@@ -697,7 +699,7 @@ export interface ModeArguments {
 }
 
 /**
- * A message to a model. Results stand alone in a message of the user.
+ * A message to a model. A message of the user with results has no other parts.
  *
  * Each part has a `kind`: `text` has `text`; `picture` has `mime` and `data` (base64); `call` has `id`, `name`
  * and `arguments` (a JSON object as text); `result` has the `id` of its call and `text`.
@@ -726,7 +728,7 @@ export interface ModelRequest {
   readonly messages: readonly ModelMessage[];
   /** May be empty. */
   readonly tools: readonly ModelTool[];
-  /** What the editor shows when it asks the user for consent. */
+  /** The text that the editor shows when it asks the user for consent. */
   readonly justification: string;
 }
 
@@ -770,7 +772,7 @@ export interface Notice {
   readonly agent: string;
 }
 
-/** An event; a run of text or output comes as one, with the number of its last piece. */
+/** An event; joined pieces of text or output have the number of the last piece. */
 export interface NumberedEvent {
   readonly seq: number;
   readonly event: Event;
@@ -1237,7 +1239,7 @@ export interface StatusResult {
   readonly modes: readonly ("ask" | "review" | "auto" | "plan")[];
   /** The chosen model; empty if none is. */
   readonly model: string;
-  /** Why no model can be called; empty if one can. */
+  /** Why no model can be called; empty if a model can be called. */
   readonly lacking: string;
   /** Whether all folders are trusted as they are now. */
   readonly trusted: boolean;
@@ -1251,9 +1253,9 @@ export interface StatusResult {
   readonly cost: number | null;
   /** The turns that run in other sessions, oldest first. */
   readonly beside: readonly RunningTurn[];
-  /** How much it thinks; empty: it decides itself. */
+  /** The model's reasoning effort; empty: the model decides. */
   readonly effort: "" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-  /** What may be chosen for that; empty if the model is not known to think. */
+  /** The efforts to choose from; empty if the model is not known to think. */
   readonly efforts: readonly ("" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[];
 }
 
@@ -1342,7 +1344,7 @@ export interface TodoChanged {
 export interface TodoItem {
   /** The item, on one line. */
   readonly text: string;
-  /** How far it is. */
+  /** Its progress. */
   readonly state: "doing" | "done" | "open";
   /** The 1-based numbers of the items that must be done before it. */
   readonly after: readonly number[];
@@ -1399,7 +1401,7 @@ export interface ToolStarted {
   readonly agent: string;
 }
 
-/** The argument of `indwell.trust`; `wait`: whether to answer only after the user has. */
+/** The argument of `indwell.trust`; `wait`: whether to wait for the user's answer. */
 export interface TrustArguments {
   readonly wait?: boolean;
 }
@@ -1411,8 +1413,8 @@ export interface TurnFinished {
   /** Done, cancelled, failed, limit of rounds, repeated calls, or a budget that the next call could exceed. */
   readonly ending: "budget" | "cancelled" | "done" | "failed" | "interrupted" | "limit" | "repeated";
   /**
-   * Plain words for the user. For a turn that is done, only what no answer says, such as the result of the
-   * user's own `/compact`.
+   * Plain words for the user. For a finished turn, only text that is not in the answer, such as the result of
+   * the user's own `/compact`.
    */
   readonly message: string;
   /** The model's last words. */

@@ -1,9 +1,9 @@
 """Rebuilds a session from its log: messages, usage, cost, an open turn, the endpoint's state. Pure.
 
 No call runs again. A call that a crash left open gets a result with the known facts (H24, PER-09,
-PER-11). The result is logged, so that the next resume reads the same bytes. A restarted
-server also knows what the last one knew of the endpoint: exact counts, by which no compaction runs
-too early, and what the prompt cache should still serve.
+PER-11). The result is logged, so that the next resume reads the same bytes. A restarted server also
+knows the earlier server's facts about the endpoint: exact counts, so that no compaction runs too
+early, and what the prompt cache should still serve.
 """
 
 from __future__ import annotations
@@ -341,7 +341,7 @@ def _watched(health: Health, spent: Spent, *, is_same: bool) -> Health:
 def _request(records: Sequence[Record], sent: RequestRecord) -> Request | None:
     try:
         request = rebuilt(records, sent.number).request
-    except SessionError:  # an older log; then nothing is expected of the cache
+    except SessionError:  # a log of an older version; then the cache is expected to serve nothing
         return None
     return msgspec.structs.replace(request, tokens=sent.tokens)
 

@@ -60,7 +60,7 @@ class GuardedLook(msgspec.Struct, frozen=True):
     Attributes:
         found: Existing guarded paths.
         git: Paths that git obeys, of any name, existing or not.
-        repositories: The same without the targets of links, for each folder that holds a
+        repositories: Such paths without the targets of links, for each folder that holds a
             repository.
         ends: Targets of protected links, existing or not.
         odd: Paths that are guarded only because of their place.
@@ -85,7 +85,7 @@ class GuardedLook(msgspec.Struct, frozen=True):
     folds: bool = False
 
     def is_head(self, path: str) -> bool:
-        """Does the text only say which branch a repository is on?"""
+        """Does the text only name the current branch of a repository?"""
         folder, _, name = path.rpartition("/")
         return is_bare(name, folds=self.folds) and f"{folder}/config".removeprefix("/") in self.git
 
@@ -99,7 +99,7 @@ class GuardedLook(msgspec.Struct, frozen=True):
 
 
 def without(look: GuardedLook, folders: Sequence[str]) -> GuardedLook:
-    """Return the same look without these folders and their contents."""
+    """Return a copy without these folders and their contents."""
     found = {
         path: one
         for path, one in look.found.items()
@@ -210,7 +210,7 @@ class _Settling:
                 yield self._stands(at, "", "the system denies permission")
         if not self._after.is_whole:
             yield (
-                "the workspace holds so many folders by now that no command runs in the sandbox "
+                "the workspace now contains so many folders that no command runs in the sandbox "
                 "until there are fewer; tell the user"
             )
         yield from self._changed()
@@ -226,7 +226,7 @@ class _Settling:
         ]
         for path in topmost(new):
             if self._before.is_closed(path):
-                continue  # nobody knows since when it exists
+                continue  # it may have existed before
             yield from self._made(path)
 
     def _changed(self) -> Iterator[str]:
@@ -257,11 +257,11 @@ class _Settling:
         if is_set_aside(path):  # even for a secret file: programs obey an `.npmrc`
             yield self._moved_away(path)
         elif not self._so_far:
-            yield f"the command made {path!r}; look at it before anything obeys it"
+            yield f"the command made {path!r}; check it before a program loads it"
 
     def _too_deep(self, path: str) -> str:
         """Move away a folder too deep to be read; none existed when the command began."""
-        made = f"the command made {named(path)}, a folder that is too deep to look into"
+        made = f"the command made {named(path)}, a folder that is too deep to check"
         where = self._taken(path, made)
         match where:
             case str():
@@ -278,12 +278,12 @@ class _Settling:
         return not self._only_git and (path in self._is_named or is_guarded(path))
 
     def _restored(self, path: str, now: FoundChanges | None) -> Iterator[str]:
-        """Restore what git obeys, if git would now run or obey something else."""
+        """Restore the files that git obeys, if git would now run or obey something else."""
         copy = self._copies[path]
         if now is not None and path.rpartition("/")[2] in _CONFIGURATIONS:
             text = _text(self._root, path)
             if text is not None and executing(text) == executing(_decoded(copy.data)):
-                return  # a branch or a name: git and the user's tools write such
+                return  # a branch or a name: git and the user's tools write such files
         if now is not None and self._is_as_it_was(path, copy):
             return
         said = f"{path!r} changed while the command ran, which git obeys"
@@ -341,7 +341,7 @@ class _Settling:
                 )
 
     def _is_unknown(self, path: str) -> bool:
-        """Is it moved only because its name is unknown?"""
+        """Is the path moved only because its name is unknown?"""
         is_at_root = is_at_root_unknown(path) or path in self._after.odd
         return is_at_root and not is_protected(path) and not is_posing(path)
 
@@ -371,7 +371,7 @@ class _Settling:
         """Close the gate, and return the sentence about it."""
         close(StandingPlant(str(self._root), at, safe_name, reason), self._quarantine)
         if not safe_name:
-            said = f"{named(at)} cannot be looked into any more ({reason})"
+            said = f"{named(at)} cannot be read any more ({reason})"
         else:
             now = f"; it is now {named(at)}" if is_renamed else ""
             said = f"{made}, and it could not be moved away ({reason}){now}"
@@ -445,7 +445,7 @@ class _Settling:
 
 
 def _obeyed_now(before: GuardedLook, after: GuardedLook) -> Iterator[str]:
-    """Return what existing repositories obey, and of new ones what is in their own folder."""
+    """Return the paths that existing repositories obey, and those in the own folder of new ones."""
     for holder, names in after.repositories.items():
         front = f"{holder}/" if holder else ""
         for name in names:

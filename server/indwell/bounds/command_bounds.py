@@ -48,15 +48,15 @@ def confiner(
     quarantine: Path | None = None,
     held: Callable[[], Strength] = strength,
 ) -> Bounds:
-    """Create what gives each command of a session its bounds; None if there is no sandbox.
+    """Create the source of bounds for the commands of a session; None without a sandbox.
 
     Args:
         roots: The trusted workspace folders, resolved.
         settings: Returns the current settings.
         own: Indwell's own folders, which no widening shows.
         home: The user's home folder, if it differs from the system's.
-        restricted: Untrusted folders within or beside the others: nothing in them may be changed,
-            and their secret files are hidden as well.
+        restricted: Untrusted folders within or beside the others: commands may change nothing in
+            them, and their secret files are hidden, too.
         quarantine: The folder for files that a command created without permission.
         held: Returns how strongly this machine confines commands.
     """
@@ -135,7 +135,10 @@ class Bounds:
         return home_view(self._homes, roots, os.environ, settings.home_shown)
 
     def _may_be_written(self, root: Path) -> bool:
-        """May commands write here? Not in a home folder or above: it has self-starting programs."""
+        """May commands write here?
+
+        Not in a home folder or above, which has self-starting programs.
+        """
         return not self._home.is_relative_to(root) and str(root) not in _NOT_WRITABLE
 
     def _look(
@@ -193,7 +196,7 @@ class Bounds:
 
     @functools.cached_property
     def _scratch(self) -> tuple[str, str]:
-        """Return the session's own /tmp, which also has stand-ins for hidden files."""
+        """Return the session's own /tmp, which also contains stand-ins for hidden files."""
         folder = scratch_folder()
         if folder == NOWHERE:
             return "", ""
@@ -235,7 +238,7 @@ class BoundsNow:
         trust: The trust in the folders.
         readable: Folders outside the workspace; a command may read those that were opened.
         own: Indwell's own folders.
-        quarantine: One of them, for files that a command created without permission.
+        quarantine: The one of these folders for files that a command created without permission.
     """
 
     def __init__(
@@ -291,7 +294,7 @@ class BoundsNow:
 
 
 def policy_under(policy: Policy, held: Strength) -> Policy:
-    """Return the policy for commands that are confined like this."""
+    """Return the policy for commands under this confinement."""
     return msgspec.structs.replace(
         policy,
         writes_confined=held.is_whole,
@@ -310,9 +313,9 @@ CONSEQUENCES: Mapping[Level, str] = {
     "S2": _READS,
     "S2w": _READS,
     "S1": "commands known to only read run without a question; Indwell asks about all others",
-    "S0": "every command is asked for",
+    "S0": "Indwell asks about every command",
 }
-"""What may run without a question at each level, as ``decide`` has it."""
+"""The commands that run without a question at each level, as ``decide`` implements it."""
 
 
 def state_words(held: Strength, *, mode: Mode = "review", is_restricted: bool = False) -> str:
@@ -321,7 +324,7 @@ def state_words(held: Strength, *, mode: Mode = "review", is_restricted: bool = 
     Args:
         held: The strength of the sandbox.
         mode: The mode in the settings.
-        is_restricted: Whether their folder is untrusted.
+        is_restricted: Whether the commands' folder is untrusted.
     """
     return (
         f"commands are {held.words or 'not sandboxed'}: {_consequence(held, mode, is_restricted)}"

@@ -1,7 +1,7 @@
 """Takes snapshots of the rules, from all their sources.
 
-That is the user's settings and answers, the trust in the folders, the changes of git's data that
-wait for the user, and the sandbox of this machine.
+The sources are the user's settings and answers, the trust in the folders, the changes of git's data
+that wait for the user, and this machine's sandbox.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from indwell.workspace.base import Workspace
 
 
 class _Sources(msgspec.Struct, frozen=True):
-    """All that the rules follow from; equal sources give the same rules."""
+    """All sources of the rules; equal sources give the same rules."""
 
     settings: Settings
     roots: tuple[Path, ...]

@@ -30,7 +30,7 @@ UNSAID = "you have not trusted it"
 
 
 class _TrustKey(NamedTuple):
-    """What ``TrustNow`` follows from; each look replaces what it found, and changes nothing."""
+    """The data behind ``TrustNow``; each check replaces entries and never changes one."""
 
     roots: tuple[Path, ...]
     real: tuple[Path, ...]
@@ -88,7 +88,7 @@ class FolderTrust:
         """
         named = trusted_folders(settings.trusted)
         found = tuple(self._look(root.resolve(), named) for root in roots)
-        # Before the standings: a decision may come in between, and trusts no folder without these.
+        # Before the standings: a decision between the two must not trust a folder without these.
         self._git = {**self._git, **{one.folder: _git_of(Path(one.folder)) for one in found}}
         self._standings = {**self._standings, **{one.folder: one for one in found}}
         return found
@@ -176,11 +176,11 @@ class FolderTrust:
 
 
 def _git_of(root: Path) -> GitPlaces:
-    """What git runs or obeys in a folder, and our own installation, if it is there."""
+    """The files that git runs or obeys in a folder, and our own installation, if it is there."""
     try:
         places = git_places(root)
     except UNREADABLE:
-        return GitPlaces(obeyed=(str(root),))  # the whole folder: each change is asked about
+        return GitPlaces(obeyed=(str(root),))  # the user is asked about each change
     obeyed = (*places.obeyed, *map(str, own_installation([root])))
     return msgspec.structs.replace(places, obeyed=obeyed)
 
@@ -211,7 +211,7 @@ def standing_of(root: Path, answers: Mapping[str, FolderAnswer]) -> TrustStandin
         return TrustStanding(
             folder, "open", "its files changed since you trusted it", items, said.files
         )
-    # The parent is as it was trusted, and this folder has nothing of its own.
+    # The parent has its trusted content, and this folder has no files of its own to trust.
     own = [one for one in items if not Path(one.name).is_absolute()]
     if not own and is_unchanged(said.files, executables(Path(by))):
         return TrustStanding(folder, "trusted", f"your answer about {by}", items)

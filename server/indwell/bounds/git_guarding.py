@@ -1,4 +1,4 @@
-"""Keeps track of what git obeys beneath a folder, with copies to restore.
+"""Tracks the files that git obeys beneath a folder, with copies to restore.
 
 It follows git's own rules (``workspace.git.repository``), and reads a repository again only after a
 change.
@@ -47,7 +47,7 @@ class Copy(msgspec.Struct, frozen=True):
 
 
 class GitGuard:
-    """What git obeys beneath one folder.
+    """The files that git obeys beneath one folder.
 
     Args:
         root: The resolved folder.
@@ -70,7 +70,7 @@ class GitGuard:
         return {one: self._of(one) for one in holders}
 
     def there(self, names: Iterable[str]) -> Iterator[FoundChanges]:
-        """Return the existing ones, and the contents of folders among them."""
+        """Return the existing paths, and the contents of folders among them."""
         for name in names:
             one = found_at(str(self._root), name)
             if one is None:
@@ -138,14 +138,14 @@ class GitGuard:
                 yield real.relative_to(self._root).as_posix()
 
     def _state(self, holder: str, names: Iterable[str]) -> _State:
-        """Return values that change whenever what git obeys may have changed."""
+        """Return values that change whenever the files that git obeys may have changed."""
         front = f"{holder}/" if holder else ""
         folders = dict.fromkeys(name.rpartition("/")[0] for name in names)
         places = (holder, f"{front}{_GIT}", *folders, *names)
         return tuple(_stat(f"{self._root}/{one}") for one in places)
 
     def _in(self, at: str) -> Iterator[FoundChanges]:
-        """Return hooks that git runs, and what else is obeyed as a whole folder."""
+        """Return hooks that git runs, and other folders that git obeys as a whole."""
         for name in names_in(self._root / at):
             if not name.endswith(SAMPLE) and (one := found_at(str(self._root), f"{at}/{name}")):
                 yield one

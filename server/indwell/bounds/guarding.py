@@ -41,11 +41,11 @@ from indwell.sandbox.confinement import Guarded, Hear, Hold
 
 _MOST_BEHIND_S = 0.5
 _TOO_FAST = (
-    "the command made files faster than they could be looked at, and could not be held still "
-    "meanwhile, so it was stopped"
+    "the command created files faster than they could be checked, and could not be paused, so it "
+    "was stopped"
 )
 _TOO_MANY = (
-    "the command made more folders than can be watched for what programs obey, so it was stopped"
+    "the command created more folders than can be watched for protected files, so it was stopped"
 )
 _TIMES_AFTER = 10
 # Seconds for the first scan of installed files; the scan after the command continues it.
@@ -58,7 +58,7 @@ class FolderGuard:
     Args:
         root: The resolved folder.
         deny: Globs of files that are hidden from commands.
-        edits: Globs of files that the user's rules let nobody change.
+        edits: Globs of files that the user's rules protect from changes.
         harmless: Unknown dot names that the user declares harmless.
         most_folders: In a larger workspace no command can be confined.
         most_installed: With more folders of installed files, no writing command can be confined.
@@ -164,7 +164,7 @@ class FolderGuard:
             return _less_installed(self.seen(), is_left_out=installs)
 
         def settle_now(*, so_far: bool) -> tuple[str, ...]:
-            with self._one_at_a_time:  # what one scan moves away, another would report as gone
+            with self._one_at_a_time:  # otherwise two scans would move the same files
                 look = look_so_far if so_far else look_again
                 notes = settle(
                     *(self._root, before, look, self._quarantine, copies),
@@ -213,8 +213,8 @@ class FolderGuard:
 
         Args:
             is_before: Whether a command is about to begin, so that repositories among installed
-                files are taken from the last scan. One that the user created since counts as the
-                command's only if git would run something of it.
+                files are taken from the last scan. A repository that the user created since then
+                counts as the command's only if git would run something in it.
         """
         with self._one_at_a_time:
             return self._seen(is_before=is_before)
@@ -297,11 +297,11 @@ class FolderGuard:
         return Listener(heard, look, behind)
 
     def _is_begun(self, before: GuardedLook) -> bool:
-        """Is there a new repository, or the beginning of one, that runs nothing so far?"""
+        """Is there a new repository, or the beginning of one, that runs no program yet?"""
         return not self._repositories <= before.found.keys() or not self._gits <= before.git
 
     def _with(self, look: GuardedLook, paths: Iterable[str]) -> GuardedLook:
-        """Return the same look with the present state of these paths."""
+        """Return the result with the present state of these paths."""
         there = (found_at(str(self._root), one) for one in paths)
         found = {one.path: one for one in there if one is not None}
         return msgspec.structs.replace(look, found={**look.found, **found})
@@ -337,31 +337,31 @@ class FolderGuard:
         return is_above or bool(_inside_git(f"{folder}/x"))
 
     def _blind_words(self) -> tuple[str, ...]:
-        """Say once why new names are not noticed at once here."""
+        """Report once why new names are not noticed at once here."""
         reason = self._names.blind
         if not reason or self._is_told_blind:
             return ()
         self._is_told_blind = True
         words = (
-            f"new files are looked for only every {POLL_S:g} s while commands run here: {reason}; "
-            "what a command may not make stays until the next look; raise "
-            "fs.inotify.max_user_watches to end that"
+            f"new files are checked only every {POLL_S:g} s while commands run here: {reason}; a "
+            "forbidden file stays until the next check; raise fs.inotify.max_user_watches to "
+            "change that"
         )
         return (words,)
 
     def _why_not(self, before: GuardedLook, *, is_writable: bool) -> str:
         """Say why no command can be confined here; empty if one can."""
         if "" in before.closed:
-            return f"{quoted(self._root)} cannot be looked into"
+            return f"{quoted(self._root)} cannot be read"
         if is_writable and before.n_installed > self._most_installed:
             return (
                 f"{quoted(self._root)} holds more than {self._most_installed:,} folders of "
-                "installed files (such as node_modules), which is too large to check "
-                "for what a command hides there; a command that only reads still runs"
+                "installed files (such as node_modules), which is too large to check for files "
+                "that a command hides there; a command that only reads still runs"
             )
         if before.too_deep:
             return (
-                f"{quoted(self._root)} holds a folder that is too deep to look into, as its path "
+                f"{quoted(self._root)} contains a folder that is too deep to check, as its path "
                 f"is longer than {MOST_PATH_B:,} bytes: {named(before.too_deep[0])}; the user can "
                 "remove it or move it to another place"
             )
@@ -381,7 +381,7 @@ class FolderGuard:
         return is_kind or (bool(one.leads_to) and self._kind(f"{one.path}/{INSIDE}") == "hidden")
 
     def _is_hidden(self, one: FoundChanges) -> bool:
-        """Is it a secret file, or a link to a folder under whose name everything is secret?"""
+        """Is the path a secret file, or a link to a folder whose whole content is secret?"""
         is_secret = self._is_secret(one.path)
         return is_secret or (bool(one.leads_to) and self._is_secret(f"{one.path}/{INSIDE}"))
 
@@ -412,7 +412,7 @@ def _tell(hear: Hear, look: Callable[[], tuple[str, ...]]) -> None:
         if notes := look():
             hear(notes)
     except Exception as error:  # noqa: BLE001 - the look at the end tries again, or shuts the gate
-        hear((f"what the command made could not be looked at so far ({error_reason(error)})",))
+        hear((f"new files could not be checked so far ({error_reason(error)})",))
 
 
 def _new_ones(look: GuardedLook, paths: Iterable[str]) -> tuple[str, ...]:
@@ -429,7 +429,7 @@ def _is_in(names: Collection[str], path: str) -> bool:
 
 
 def _for_now(look: GuardedLook) -> GuardedLook:
-    """Return the look without unknown names at the root, which wait for the command's end."""
+    """Return the result without unknown names at the root, which wait for the command's end."""
     found = {
         path: one
         for path, one in look.found.items()
@@ -452,7 +452,10 @@ def _inside_git(path: str) -> str:
 
 
 def _is_in_shut(path: str) -> bool:
-    """Is it in a folder of installed files? There can be many; what git obeys is copied."""
+    """Is the path in a folder of installed files?
+
+    There can be many; files that git obeys are copied.
+    """
     *folders, _ = path.split("/")
     return any(name in SHUT and name != ".git" for name in folders)
 
@@ -462,7 +465,7 @@ def _is_repository(one: FoundChanges) -> bool:
 
 
 def _is_obeyed(path: str) -> bool:
-    """Does a program obey it without being asked to?"""
+    """Does a program load this path on its own?"""
     return is_guarded(path) and not is_minor(path)
 
 
@@ -477,7 +480,7 @@ def _odd(found: Sequence[FoundChanges], harmless: tuple[str, ...]) -> Iterator[F
 
 
 def _less_installed(look: GuardedLook, *, is_left_out: bool) -> GuardedLook:
-    """Return the look without the programs that a command may install, if it may."""
+    """Return the result without the programs that the command may install."""
     if not is_left_out:
         return look
     found = {

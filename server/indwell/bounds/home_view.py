@@ -1,8 +1,8 @@
 """Decides what a sandboxed command sees of the home folder: only what builds need.
 
-A list of places of keys is never complete, so the whole home folder is hidden, and these places are
-shown: toolchains, package managers' data, what PATH leads to, the repository around the workspace,
-and what the user's own settings name. All of it is read-only.
+A list of places with keys is never complete, so the whole home folder is hidden, except for:
+toolchains, package managers' data, the folders in PATH, the repository around the workspace, and
+the places in the user's own settings. All of these are read-only.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ CONFIGURATIONS = (
     *(".config/git/config", ".cargo/config.toml", ".cargo/config"),
     *(".config/mise/config.toml", ".config/pnpm/rc", ".m2/toolchains.xml", ".tool-versions"),
 )
-"""Shown as long as they hold nothing that looks like a key; the same applies to `.gitconfig*`."""
+"""Files that are shown unless they contain a text like a key; also true of `.gitconfig*`."""
 
 KEYS_WITHIN = (
     *(".cargo/credentials", ".cargo/credentials.toml", ".local/share/cargo/credentials"),
@@ -130,7 +130,7 @@ def home_view(
         homes: The user's home folders; a folder of the system is skipped.
         roots: The workspace's folders, resolved.
         environment: The server's environment, for PATH and the variables of toolchains.
-        extra: What the user's settings show: in the home folder, or absolute.
+        extra: Paths that the user's settings show: relative to the home folder, or absolute.
     """
     hidden: dict[str, None] = {}
     shown: dict[str, None] = {}
@@ -164,9 +164,9 @@ def homes() -> tuple[Path, ...]:
 
 
 def is_private(path: Path, roots: Sequence[Path], homes: Iterable[Path]) -> bool:
-    """With the home folder as a project: is a path where programs keep their own files?
+    """If the home folder is the project: is this a path where programs keep their own files?
 
-    That is everything that begins with a dot there, except toolchains and caches.
+    These are all names that begin with a dot, except toolchains and caches.
     """
     for home in homes:
         if not any(home.is_relative_to(root) for root in roots) or not path.is_relative_to(home):
@@ -185,7 +185,7 @@ def _is_in(path: str, folders: Iterable[str]) -> bool:
 
 
 def _is_within(path: Path, roots: Sequence[Path], home: Path) -> bool:
-    """Is it in the workspace, which is visible anyway?"""
+    """Is the path in the workspace, which is visible anyway?"""
     return any(path.is_relative_to(one) for one in roots if not home.is_relative_to(one))
 
 
@@ -197,7 +197,7 @@ def _is_apt(real: Path, home: Path) -> bool:
 def _candidates(
     home: Path, roots: Sequence[Path], environment: Mapping[str, str], extra: Sequence[str]
 ) -> Iterator[Path]:
-    there = frozenset(names_in(home))  # most are missing, and a look at each takes time
+    there = frozenset(names_in(home))  # most are missing, and checking each takes time
     known = [one for one in (*_OPEN_PLACES, *CONFIGURATIONS) if one.partition("/")[0] in there]
     open_ones = (home / one for one in known)
     configurations = frozenset(home / one for one in CONFIGURATIONS)
@@ -252,7 +252,7 @@ def _repositories(root: Path, home: Path) -> Iterator[Path]:
 
 
 def _linked(file: Path) -> Iterator[Path]:
-    """Return the target of a file `.git`, if that surely is a repository."""
+    """Return the target of a file `.git`, if that is certainly a repository."""
     said, _, place = _text(file).strip().partition("gitdir:")
     if said or not place:
         return
@@ -264,7 +264,7 @@ def _linked(file: Path) -> Iterator[Path]:
 
 
 def _dotted(home: Path, shown: Mapping[str, None]) -> Iterator[str]:
-    """With the home folder as a project: return all dot names, and the other known places."""
+    """If the home folder is the project: return all dot names, and the other known places."""
     for name in sorted(names_in(home)):
         path = f"{home}/{name}"
         is_of_programs = (name.startswith(".") and name != ".git") or name in _PLAIN
@@ -318,6 +318,6 @@ def _bytes(path: Path) -> bytes | None:
 
 
 def _holds_key(path: Path) -> bool:
-    """Does it hold what looks like a key, or can that not be determined?"""
+    """Does the file contain a text that looks like a key, or is that unknown?"""
     data = _bytes(path)
     return data is None or _KEY.search(data) is not None

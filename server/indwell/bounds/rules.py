@@ -86,7 +86,7 @@ class ReadableFolders:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """All of them, the session's own first."""
+        """All readable folders, the session's own first."""
         return (*self.own, *self.opened)
 
     def open(self, folder: Path) -> None:
@@ -113,10 +113,10 @@ class Rules:
         policy: The mode, the user's rules and the folders that they are about.
         hidden: Does a deny rule keep this displayed path from the model?
         confine: The sandbox of a command with the given widening; None without a sandbox.
-        is_private: Does this path lie in the home folder, which is the workspace, where programs
-            keep keys and tokens?
+        is_private: If the workspace is the home folder: does this path lie where programs keep keys
+            and tokens?
         secret_files: Names in the workspace that lead to secret files, absolute; blocks.
-        repositories: Folders with git settings that nobody was asked about, absolute; blocks.
+        repositories: Folders with git settings that the user was not asked about, absolute; blocks.
     """
 
     policy: Policy
@@ -128,7 +128,7 @@ class Rules:
 
     @property
     def mode(self) -> Mode:
-        """How much the user wants to be asked."""
+        """The mode: how often the user is asked."""
         return self.policy.mode
 
     def in_mode(self, mode: Mode) -> Rules:

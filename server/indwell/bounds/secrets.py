@@ -127,7 +127,7 @@ def visible_place(path: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> P
 def other_names(
     paths: Sequence[Path], roots: Sequence[Path], secret: Sequence[str]
 ) -> tuple[Path, ...]:
-    """Hard links in a file's folder and those above, and to secret files anywhere; blocks.
+    """Find hard links in a file's folder and those above, and to secret files anywhere; blocks.
 
     Args:
         paths: Resolved paths of files with several names.

@@ -168,7 +168,7 @@ def ask_key(enter_means: str) -> Secret | None:
     """Read a key without echo; None if only Enter was pressed.
 
     Args:
-        enter_means: What Enter alone does, for the prompt.
+        enter_means: The effect of Enter alone, for the prompt.
     """
     while True:
         typed = getpass.getpass(f"Key (not shown; Enter: {enter_means}): ").strip()
@@ -184,7 +184,7 @@ def checked_key(text: str) -> Secret:
     """Validate a key.
 
     Raises:
-        SettingsError: It has characters that no key has.
+        SettingsError: The key has invalid characters.
     """
     key = convert("api_key", text)
     assert isinstance(key, Secret)
@@ -238,7 +238,7 @@ class LoginOptions(msgspec.Struct, frozen=True):
 
     ``provider`` is a name from the catalogue, the name of an endpoint in the settings, an address,
     or None to choose. ``name`` is that of the endpoint's table in the settings; empty for the
-    endpoint outside of the tables, None if nobody has said.
+    endpoint outside of the tables, None if not given.
     """
 
     provider: str | None = None
@@ -365,7 +365,7 @@ def _with_name(wish: LoginOptions) -> LoginOptions:
     """Take the name of an endpoint in the settings for its address, and check a new name.
 
     Raises:
-        UserError: The name cannot be one.
+        UserError: The text cannot be a name of an endpoint.
     """
     tables = named_endpoints(os.environ)
     if wish.name is None and wish.provider in tables:

@@ -3,7 +3,7 @@
 Paths arrive in the form for the model, text in the form of the buffer. All sources share these
 functions, so a selection has the same form from each source (``docs/context.md``).
 
-Attached text is data of tier 2, whoever wrote it: a terminal, a web page or a language server.
+Attached text is data of tier 2 from any source: a terminal, a web page or a language server.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Selection(msgspec.Struct, frozen=True):
         text: The exact text.
         unsaved: Whether the buffer differs from the disk.
         problems: Diagnostics that touch these lines.
-        note: What makes the selection less certain, such as its age; empty if it is exact.
+        note: The reason why the selection is less certain, such as its age; empty if it is exact.
     """
 
     path: str

@@ -231,7 +231,7 @@ class Conversation(msgspec.Struct, frozen=True):
         pending: Injections that wait for the next user message (H5).
         tally: Counts and checks of messages that no longer change; it never affects what is sent.
         calibration: The endpoint's last token count (H16).
-        history: What the first messages were before they were compacted.
+        history: The first messages before they were compacted.
     """
 
     config: Config
@@ -297,8 +297,8 @@ def with_input(
         conversation: The conversation before.
         words: The prompt; None if the agent continues by itself.
         turn: The number of the turn.
-        steered: What the user said while the turn ran, in order; it comes last.
-        along: What the user attached to the words; left out without words.
+        steered: The user's words while the turn ran, in order; they come last.
+        along: The user's attachments to the words; left out without words.
     """
     said = (*(() if words is None else (words,)), *steered)
     blocks: tuple[Block, ...] = (

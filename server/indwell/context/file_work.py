@@ -3,7 +3,7 @@
 This module reads the complete transcript, so compaction does not affect its result. The work is
 linear in the transcript, with a bound for each text. It runs at a compaction, not in each call.
 
-Compaction must know that a result is the text of a file, or that a call wrote one. Recorded
+Compaction must know that a result is the text of a file, or that a call wrote a file. Recorded
 sessions of other agents use other names for the same things.
 """
 
@@ -49,7 +49,7 @@ class Changed(msgspec.Struct, frozen=True):
     Attributes:
         path: The path as the model named it.
         n_edits: Number of calls that succeeded.
-        is_new: Whether it was written whole before anything read or edited it.
+        is_new: Whether a call wrote the whole file before any call read or edited it.
     """
 
     path: str
@@ -83,7 +83,7 @@ def asked(messages: Sequence[Message]) -> tuple[UserPrompt, ...]:
             if isinstance(block, Text) and block.meta.source == "user"
         )
         if words:
-            if found and found[-1].turn == message.turn:  # said while the turn ran
+            if found and found[-1].turn == message.turn:  # the user said this while the turn ran
                 joined = f"{found[-1].words}\n{words}"
                 found[-1] = UserPrompt(message.turn, joined, "open")
             else:
@@ -293,7 +293,7 @@ class ParsedCall(msgspec.Struct, frozen=True):
     """A tool call with its meaning.
 
     Attributes:
-        kind: What it does.
+        kind: The kind of its effect.
         path: The file that it concerns; empty if none.
         main: Its main argument on one line, at most ``MAIN_LENGTH`` characters.
         start: The first line of a read, 1-based; 0 if not stated.

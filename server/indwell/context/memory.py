@@ -25,10 +25,10 @@ from indwell.messages import Text
 
 FACT_CHARACTERS = 300  # a fact is one sentence; a longer line, written by a person, is cut
 MOST_FACTS = 500  # facts of one page that are examined; ranking so many takes 5 ms
-PAGE_LIMIT_B = 1 << 20  # a larger file is no page of ours
+PAGE_LIMIT_B = 1 << 20  # a larger file is not a page of ours
 
 Scope: TypeAlias = Literal["workspace", "user"]
-"""What a fact is about: this workspace, or the user in all workspaces."""
+"""The subject of a fact: this workspace, or the user in all workspaces."""
 
 _FACT = lazy_pattern(r"\s{0,3}[-*+][ \t]+(?P<text>\S.*)")
 _NOTE = lazy_pattern(r"<!-- (?P<day>\d{4}-\d\d-\d\d)(?: session (?P<session>[\w-]{1,64}))? -->")
@@ -38,7 +38,7 @@ _SUBJECT: dict[Scope, str] = {"workspace": "this workspace", "user": "you"}
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """Something worth knowing in later sessions.
+    """A fact that is worth knowing in later sessions.
 
     Attributes:
         text: The fact, on one line.
@@ -106,7 +106,7 @@ def with_fact(page: str, fact: Fact, instead_of: str = "") -> str:
     """Return the page with one more fact, which replaces an equal fact.
 
     Raises:
-        ToolError: The fact could not be found there again.
+        ToolError: The fact would not be found on the page again.
     """
     old = next((one for one in entries(page, fact.scope) if one.fact.text == instead_of), None)
     if old is not None:
@@ -127,8 +127,8 @@ def without(page: str, scope: Scope, texts: frozenset[str]) -> str:
 
 def _why_not_found(page: str, scope: Scope) -> str:
     if len(entries(page, scope)) == MOST_FACTS:
-        return f"it holds {MOST_FACTS} facts, and more are not looked at; forget some first"
-    return "a block of code in it has no end, and what stands in one is no fact; end it first"
+        return f"it contains {MOST_FACTS} facts, and more are not read; forget some first"
+    return "a block of code in it has no end, and text in it is not a fact; end the block first"
 
 
 def _lines(page: str) -> list[str]:
@@ -165,7 +165,7 @@ def recalled(
 
     Args:
         facts: All known facts.
-        query: What the user asks for.
+        query: The subject of the user's prompt.
         conversation: The conversation so far.
         turn: The number of the turn that begins.
         hide: Redacts secrets, because people also write pages by hand.

@@ -15,7 +15,7 @@ PlanState: TypeAlias = Literal["none", "proposed", "approved", "rejected", "done
 PlanInput: TypeAlias = Literal["propose", "edit", "approve", "reject", "finish"]
 """An event in the life of a plan: the model proposes and finishes; the user does the rest."""
 MOST_CHARACTERS = 12_000  # some 3,000 tokens, which each request has once the plan is approved
-MOST_BYTES = 8 * MOST_CHARACTERS  # bytes of its document; a longer file is no plan
+MOST_BYTES = 8 * MOST_CHARACTERS  # bytes of its document; a longer file is not a plan
 TABLE: Mapping[tuple[PlanState, PlanInput], PlanState] = {
     ("none", "propose"): "proposed",
     ("proposed", "propose"): "proposed",
@@ -37,14 +37,14 @@ _CANNOT: Mapping[PlanState, str] = {
     "none": "there is no plan; ask for one in mode `plan`",
     "proposed": "the plan waits for your approval; approve or reject it",
     "approved": "the plan is approved already; say `go on`, or write what should be different",
-    "rejected": "the plan was rejected; approve it all the same, or ask for another one",
+    "rejected": "the plan was rejected; approve it anyway, or ask for another one",
     "done": "the plan is carried out; ask for a new one in mode `plan`",
 }
 TodoState: TypeAlias = Literal["open", "doing", "done"]
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A plan with its state; ``path`` of its document is empty if missing."""
+    """A plan with its state; ``path`` is that of its document, empty if missing."""
 
     state: PlanState = "none"
     text: str = ""
@@ -93,7 +93,7 @@ class TodoItem(msgspec.Struct, frozen=True):
 
     Attributes:
         text: The item, on one line.
-        state: How far it is.
+        state: Its progress.
         after: The 1-based numbers of the items that must be done before it.
     """
 

@@ -223,7 +223,8 @@ class Calibration(msgspec.Struct, frozen=True):
 
     Attributes:
         model: The model that it belongs to; estimates for other models are not corrected by it.
-        reported: Prompt tokens of the last request as the endpoint counted them; 0: none yet.
+        reported: Prompt tokens of the last request as the endpoint counted them; 0 before the first
+            count.
         estimated: Our estimate for that request.
     """
 

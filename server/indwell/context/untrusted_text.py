@@ -63,7 +63,7 @@ NO_INK = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
     + "".join(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 )
-"""Invisible characters whose category says otherwise, with all variation selectors."""
+"""Invisible characters with the category of visible ones, and all variation selectors."""
 
 # Letters of our tags in similar scripts; NFKD folds full-width and mathematical ones.
 _LOOK_ALIKE = str.maketrans(
@@ -237,7 +237,7 @@ _SCRIPTS_BY_CHARACTER = {
     **dict.fromkeys("\ufe00\ufe01\ufe02", range(0x2000, 0x30000)),  # signs of mathematics, Han
     **dict.fromkeys(map(chr, range(0xE0100, 0xE01F0)), range(0x3400, 0x33480)),  # Han
 }  # fmt: skip
-"""Characters that belong to some scripts alone, and the scripts."""
+"""Characters that occur only in some scripts, and these scripts."""
 _KEYCAP = "\u20e3"
 
 

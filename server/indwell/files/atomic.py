@@ -56,8 +56,9 @@ def write_atomic(
         roots: Folders that must contain the file.
         parents: Create missing parent folders.
         expected: The bytes that the file must hold right before it is replaced.
-        create: The file must not exist yet.
-        resolved: The path was resolved before; refuse it if it contains a link now.
+        create: Whether the file must not exist yet.
+        resolved: Whether the path was resolved before; then it is refused if it contains a link
+            now.
         private: A folder in the user's state, for undo files (``journal``) and the key of our
             temporary names (``own_names``). Without it, a write in place that is killed cannot be
             undone.
@@ -162,7 +163,7 @@ def _take(fresh: Fresh, target: AtomicTarget, check: Callable[[], None]) -> None
     try:
         fresh.take(target.name)
     except OSError as error:
-        is_held = isinstance(error, HeldOpen)  # its holder may let others write
+        is_held = isinstance(error, HeldOpen)  # the holder of the lock may let others write
         if target.old is None or not (is_held or error.errno in _NO_RENAME):
             raise
         _overwrite(target, fresh.descriptor, check)
@@ -257,7 +258,7 @@ def check_bytes(target: AtomicTarget, expected: bytes | None) -> None:
     """Check that the file holds the ``expected`` bytes; None accepts any.
 
     Raises:
-        TextMoved: It holds other bytes.
+        TextMoved: The file contains other bytes.
     """
     if expected is None:
         return
@@ -310,7 +311,9 @@ def _check_writable(old: os.stat_result, path: Path) -> None:
     if stat.S_ISDIR(old.st_mode):
         raise ToolError(f"{quoted(path)} is a folder; name a file in it")
     if not stat.S_ISREG(old.st_mode):
-        raise ToolError(f"{quoted(path)} is a link, pipe, socket or device, and is not written to")
+        raise ToolError(
+            f"{quoted(path)} is a link, pipe, socket or device, and cannot be written to"
+        )
     if not old.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
         raise ToolError(
             f"{quoted(path)} is read-only; if it is meant to be changed, make it writable first"

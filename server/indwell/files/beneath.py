@@ -127,7 +127,8 @@ def _beneath(base: Path, parts: tuple[str, ...]) -> PathBeneath:
 def is_on_other_share(path: PurePath, roots: Sequence[PurePath]) -> bool:
     """Is the path on a network share without a root?
 
-    Windows would send the user's password hash to the share's host as soon as it looks there.
+    Windows would send the user's password hash to the share's host as soon as it accesses the
+    share.
     """
     share = path.drive
     return share.startswith("\\\\") and share.lower() not in {one.drive.lower() for one in roots}
@@ -247,7 +248,7 @@ def plain_os_error(error: OSError, path: Path) -> ToolError:
 _WORDS = {
     errno.ENOENT: "does not exist",
     errno.ELOOP: "passes through a symbolic link that changed or leads nowhere; nothing was done",
-    errno.ENOTDIR: "passes through something that is no folder, or a link that changed",
+    errno.ENOTDIR: "passes through something that is not a folder, or a link that changed",
     errno.EISDIR: "is a folder",
     errno.EACCES: "may not be used: the system denies permission",
     errno.EPERM: "may not be used: the system denies permission",

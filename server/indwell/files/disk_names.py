@@ -1,9 +1,8 @@
 """The spelling of names on a disk that ignores case or the form of accents. Blocks.
 
-The rest of the program compares paths without such rules. So a path that was written in another
-case gets the disk's own names once, where it comes in: else an open document, or a file that the
-model has read, would not be recognised. Whether names fold is asked of each folder, not of the
-platform.
+The rest of the program compares paths without such rules. So a path in another case gets the disk's
+own names once, on entry: otherwise an open document, or a file that the model has read, would not
+be recognised. Each folder is tested for case folding, because the platform does not determine it.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _VOLUME = lazy_pattern(r"//\?/(?:volume\{[0-9a-f-]+\}|[a-z]:)(?:/|\Z)", re.IGNOR
 
 
 def folds_case(folder: str) -> bool:
-    """Does a folder take a name in another case for the same? Asked once, without writing.
+    """Does a folder treat names in different cases as the same? Tested once, without writing.
 
     An empty folder, or one without letters in its names, is judged by its own name.
     """
@@ -33,7 +32,7 @@ def folds_case(folder: str) -> bool:
         return True
     try:
         return _folds_case(folder)
-    except OSError:  # missing, or not listable: then nothing can be spelled as on disk either
+    except OSError:  # missing, or not listable, so no spelling is known
         return False
 
 

@@ -48,7 +48,8 @@ class NotPutBack(OSError):
     Args:
         error: Why the system refused to restore them.
         kept: The file that starts with the old bytes; None if they are lost.
-        comes_back: ``kept`` is an undo file, which is tried again at the next use of the file.
+        comes_back: Whether ``kept`` is an undo file, which is tried again at the next use of the
+            file.
     """
 
     def __init__(self, error: OSError, kept: Path | None, *, comes_back: bool) -> None:
@@ -234,7 +235,7 @@ def new_journal(private: Path | None, path: Path) -> Journal:
             descriptor = calls.open_file(place, _NEW, 0o600)
         except FileExistsError as error:
             raise EditRefused(
-                f"{quoted(path)} was not written: another edit of it is not over; try again"
+                f"{quoted(path)} was not written: another edit of it is in progress; try again"
             ) from error
         journal = Journal(descriptor, place)
         try:
@@ -286,7 +287,7 @@ def _is_at(place: Path, descriptor: int) -> bool:
 def _check_own(descriptor: int, place: Path) -> None:
     kind = calls.fstat(descriptor)
     if not stat.S_ISREG(kind.st_mode) or not is_users(kind):
-        raise OSError(errno.EINVAL, "no undo file of ours", str(place))
+        raise OSError(errno.EINVAL, "it is not an undo file of Indwell", str(place))
 
 
 READ_WAIT_S = 1.0  # how long a reader waits for a writer before it reads the file as it is
@@ -366,9 +367,9 @@ def settle(path: Path, name: str, folder: int, private: Path, *, wait_s: float =
     finally:
         journal.close()
     raise ToolError(
-        f"{quoted(path)} was changed by others after an edit of it was cut off half-way; it stays "
-        f"as it is, its text from before that edit is kept in {quoted(kept)}, and nothing was done "
-        "now; tell the user, and go on"
+        f"{quoted(path)} was changed by others after an edit of it was interrupted; it stays "
+        f"unchanged, its text from before that edit is kept in {quoted(kept)}, and nothing was "
+        "done now; tell the user, and go on"
     )
 
 
@@ -391,7 +392,7 @@ def _opened(name: str, folder: int) -> Iterator[int | None]:
 
 
 def _is_settled(target: int, journal: Journal, told: UndoContent) -> bool:
-    """Tell whether the file holds the old or the new text; a mixture is restored first."""
+    """Tell whether the file has the old or the new text; a mixture is restored first."""
     holds = _holds(target, journal.descriptor, told)
     assert journal.place is not None
     if holds == "mixture" and calls.fstat(target).st_ino == told.inode:

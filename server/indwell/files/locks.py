@@ -4,8 +4,8 @@ A folder is locked itself (flock), which leaves no file and ends with the proces
 without such locks (some network drives), only threads of this process exclude each other. Other
 programs ignore these locks; so writers compare the file right before they replace it.
 
-Windows locks no folder, so a mutex named after the folder does it there. A file is locked on a byte
-far behind its end: Windows would otherwise keep readers out.
+Windows cannot lock a folder, so a mutex named after the folder replaces the lock. A file is locked
+on a byte far behind its end: Windows would otherwise keep readers out.
 
 ``locked`` blocks while another holds the lock: call it in a thread.
 """
@@ -108,7 +108,7 @@ if sys.platform == "win32":
             yield False
             return
         try:
-            # A mutex that its owner's death left is taken over, as a lock would be.
+            # A mutex whose owner has died is taken over, as a lock would be.
             waited = win32event.WaitForSingleObject(int(mutex), int(wait_s * 1000))
             if waited == win32event.WAIT_TIMEOUT:
                 raise _busy(path)

@@ -175,7 +175,7 @@ def known_name(folder: int, private: Path | None) -> str | None:
 def usable(private: Path | None) -> Path | None:
     """Return the private folder, created if missing; None if others may write to it.
 
-    None also if it cannot be created.
+    The result is also None if the folder cannot be created.
     """
     if private is None:
         return None

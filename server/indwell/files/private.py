@@ -129,8 +129,8 @@ def read_own(path: Path, limit_b: int) -> bytes:
     """Read a regular file of the user or the system; follows links.
 
     Raises:
-        ToolError: It is a folder, pipe or device, or over ``limit_b``.
-        OSError: Missing or not readable.
+        ToolError: The path is a folder, pipe or device, or the file is over ``limit_b``.
+        OSError: The file is missing or unreadable.
     """
     descriptor = calls.open_file(path, os.O_RDONLY | _CLOSE | calls.NONBLOCK)
     try:

@@ -1,6 +1,6 @@
 """Quarantine: moves a file or folder out of the workspace without losing it.
 
-For files that a confined command created although it may not. Works with folder descriptors and
+It takes files that a confined command created without permission. Works with folder descriptors and
 follows no symbolic link, since the command may have left links as traps. The new path has a random
 name, so that no command can create it first.
 """
@@ -337,7 +337,7 @@ class _Copying:
         """
         self._n_entries += 1
         if self._n_entries > MOST_ENTRIES or depth > MOST_DEPTH:
-            raise OSError(errno.EFBIG, "it holds too many files to be copied elsewhere")
+            raise OSError(errno.EFBIG, "it contains too many files to be copied elsewhere")
         kind = calls.stat(name, dir_fd=source, follow_symlinks=False)
         if stat.S_ISLNK(kind.st_mode):
             calls.symlink(calls.readlink(name, dir_fd=source), new, dir_fd=target)

@@ -79,7 +79,7 @@ def check_regular(kind: os.stat_result, path: Path) -> None:
     """Refuse anything but a regular file.
 
     Raises:
-        ToolError: It is a folder, pipe, socket or device.
+        ToolError: The file is a folder, pipe, socket or device.
     """
     if stat.S_ISDIR(kind.st_mode):
         raise ToolError(f"{quoted(path)} is a folder")
@@ -125,7 +125,7 @@ def read_guarded(path: Path, limit_b: int) -> bytes:
 
     Raises:
         ToolError: It is a link, not a regular file, over ``limit_b``, or others can write it.
-        OSError: Missing or not readable.
+        OSError: The file is missing or unreadable.
     """
     descriptor = patiently(
         lambda: calls.open_file(path, _GUARDED_FLAGS), is_shared_out, lambda: path

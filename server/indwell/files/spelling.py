@@ -1,10 +1,11 @@
-r"""What the spelling of a path means on Linux, macOS and Windows. Pure: it never asks a disk.
+r"""The meaning of a path's spelling on Linux, macOS and Windows. Pure: it never asks a disk.
 
 One file has many spellings. Windows ignores case, trailing dots and blanks, takes ``/`` and ``\``,
 addresses streams (``x.txt::$DATA``), keeps 8.3 names (``GIT~1``) and devices (``nul.txt``). macOS
 ignores case, the form of accents and invisible characters. Rules about names therefore judge every
 ``readings`` of a path, on every system: Linux reaches disks of the others, too (WSL, network
-shares). Where a path leads to is a matter of the system, so ``plain_path`` takes it as an argument.
+shares). The target of a path depends on the system, so ``plain_path`` takes the system as an
+argument.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Components: TypeAlias = tuple[str, ...]
 # Names, for rules about names ------------------------------------------------------------------
 
 _DOTLESS = str.maketrans("\u0131\u0130", "ii")
-"""Turkish letters that some disks take for ``i`` and Python's case folding does not."""
+"""Turkish letters that equal ``i`` on some disks, but not for Python's case folding."""
 
 
 def folded(name: str) -> str:
@@ -48,20 +49,20 @@ def folded(name: str) -> str:
 def components(path: str) -> Components:
     """Return the folded names of a path, split at both slashes, without trailing dots and blanks.
 
-    A name of dots and blanks alone stays.
+    A name with only dots and blanks stays unchanged.
     """
     parts = folded(path).replace("\\", "/").split("/")
     return tuple(part.rstrip(". ") or part for part in parts if part not in {"", "."})
 
 
 def has_more_readings(path: str) -> bool:
-    """Could the path name another file than its ``components`` say? A quick test."""
+    """Could the path name another file than its ``components`` suggest? A quick test."""
     return ":" in path or "~" in path
 
 
 @lru_cache(maxsize=1024)
 def readings(path: str) -> tuple[Components, ...]:
-    """Return what the path may name: as it is, without its streams, and behind a drive letter.
+    """Return possible meanings of a path: as it is, without streams, and behind a drive letter.
 
     ``.env:x`` and ``.git::$INDEX_ALLOCATION/config`` are ``.env`` and ``.git/config`` on Windows,
     and ``C:.env`` is ``.env`` in the current folder of the drive.
@@ -119,7 +120,7 @@ def stand_ins(names: Components, patterns: tuple[str, ...]) -> Iterator[Componen
 def _could_be(short: str, patterns: tuple[str, ...]) -> tuple[str, ...]:
     """Return one name for each pattern that the long name of an 8.3 name could match."""
     found = _SHORT.fullmatch(short)
-    assert found is not None, "the caller has asked is_short_name"
+    assert found is not None, "the caller has checked is_short_name"
     wanted = _long_names(found[1], found[2], found[3] or "")
     return tuple(
         dict.fromkeys(
@@ -135,7 +136,7 @@ def _example(pattern: str) -> str:
 
 _ANY, _NO_DOT = "any", "no dot"
 _Token: TypeAlias = tuple[str | frozenset[str], bool]
-"""The characters at one place of a name, and whether there are any number of them."""
+"""The characters at one place of a name, and whether they may repeat any number of times."""
 
 
 def _long_names(stem: str, number: str, ending: str) -> tuple[_Token, ...]:
@@ -217,14 +218,14 @@ _FORBIDDEN = lazy_pattern(r'[<>"|?*\x00-\x1f\ud800-\udfff]')
 
 
 def plain_path(written: str, system: System = HERE) -> str:
-    r"""Return what the system takes a written path for, without other spellings.
+    r"""Return the path that the system understands by a written path, without other spellings.
 
     On Windows the result has the form of ``slashed`` and none of the spellings that only mislead:
     no ``\\?\``, no trailing dots and blanks. ``file:`` URIs are decoded on every system.
 
     Raises:
-        ToolError: It is a URI of another kind or host, or leads to no file: a device, a stream, a
-            path relative to a drive, a name that Windows forbids.
+        ToolError: The path is a URI of another kind or host, or leads to no file: a device, a
+            stream, a path relative to a drive, a name that Windows forbids.
     """
     is_uri = "://" in written or written.startswith("file:/")
     path = _of_uri(written, system) if is_uri else written
@@ -268,7 +269,7 @@ def _usable(name: str, written: str) -> str:
     if found := _FORBIDDEN.search(name):
         raise ToolError(f"{said} holds {found[0]!r}, which no name on Windows can hold")
     if not kept or is_device(name):
-        raise ToolError(f"{said} holds {name!r}, which is no name of a file on Windows")
+        raise ToolError(f"{said} holds {name!r}, which is not a name of a file on Windows")
     return kept
 
 
@@ -284,7 +285,7 @@ def _of_uri(written: str, system: System) -> str:
     Raises:
         ToolError: It is another URI, or names a host on a system without shares.
     """
-    no_file = ToolError(f"{_said(written, system)} is no file of this machine; write a path")
+    no_file = ToolError(f"{_said(written, system)} is not a file of this machine; write a path")
     try:
         uri = urlsplit(written)
     except ValueError as error:  # such as an open bracket in the host
@@ -326,7 +327,7 @@ def slashed_glob(pattern: str, system: System = HERE) -> str:
 
 
 def without_drive(path: str, system: System = HERE) -> str:
-    """Return a path as if there were one drive, for what holds for each: ``C:/x`` is ``/x``."""
+    """Return a path without its drive, for rules that hold on every drive: ``C:/x`` is ``/x``."""
     plain = slashed(path, system)
     has_drive = system == "win32" and _DRIVE.match(plain) is not None
     return (plain[2:] or "/") if has_drive else plain
@@ -341,7 +342,7 @@ def is_absolute(path: str, system: System = HERE) -> bool:
 
 @lru_cache(maxsize=4096)
 def exact_parts(path: str, system: System = HERE) -> Components:
-    """Return the names of an absolute path, for checks that grant access: as exact as the system.
+    """Return the names of an absolute path for checks that grant access: as exact as the system.
 
     On Windows case does not count, and a drive is not the same as a folder of its letter.
     """
@@ -384,11 +385,11 @@ def relative(path: str, root: str, system: System = HERE) -> str | None:
 
 
 LONG = 248
-"""Characters from which old programs of Windows cannot make a folder (files: 260)."""
+"""Length of a path from which old programs of Windows cannot create a folder (files: 260)."""
 
 
 def long_form(path: str, system: System = HERE) -> str:
-    r"""Return an absolute path as it passes the limit of 260 characters: ``\\?\C:\…``.
+    r"""Return an absolute path in the form that passes the limit of 260 characters: ``\\?\C:\…``.
 
     Only long paths change, because a path in this form is taken literally.
     """

@@ -81,14 +81,14 @@ def delete_exactly(path: Path, roots: Sequence[Path], expected: bytes) -> None:
         try:
             held = calls.fstat(descriptor)
             if not stat.S_ISREG(held.st_mode):
-                raise ToolError(f"{quoted(path)} is no regular file, and is not deleted")
+                raise ToolError(f"{quoted(path)} is not a regular file, and is not deleted")
             same_size = held.st_size == len(expected)
             is_same = same_size and read_regular(descriptor, path, len(expected)) == expected
         finally:
             os.close(descriptor)
         now = calls.stat(name, dir_fd=folder, follow_symlinks=False)
         if not is_same or not os.path.samestat(held, now):
-            raise TextMoved(f"{quoted(path)} holds another text by now; it was not deleted")
+            raise TextMoved(f"{quoted(path)} has another text now; it was not deleted")
         calls.unlink(name, dir_fd=folder)
         calls.sync_folder(folder)
 

@@ -169,7 +169,7 @@ class EditorPerson(EditorApprover):
             await self._editor.ready()
 
     async def answer(self, question: UserQuestion) -> UserAnswer:
-        """Ask in the place where the user works; the caller ends the question after its time."""
+        """Ask in the chat, the client or the editor; the caller limits the time."""
         features, chat = self._editor.features, self._editor.chat
         if features.has("ask") and features.has("permission"):
             return await self._in_box(question)
@@ -216,7 +216,7 @@ class EditorPerson(EditorApprover):
         except UserError as error:
             self._editor.show(types.MessageType.Error, f"Indwell: {error}")
             return CLOSED
-        await asyncio.Event().wait()  # as above
+        await asyncio.Event().wait()  # a yes to some hunks counts once
         return CLOSED
 
 
@@ -327,13 +327,13 @@ class EditorDoor:
         return await self._client.show_document(page.as_uri())
 
     def model_hint(self, others: Sequence[str]) -> str:
-        """By a model of the settings."""
+        """Say that the user can name another model of the settings."""
         del others
         return "name a model of your settings to go on with it"
 
     @asynccontextmanager
     async def changing(self, paths: Iterable[Path]) -> AsyncIterator[None]:
-        """Have the editor save those that the disk agreed with, and only we have changed since."""
+        """Let the editor save files that were saved before and that only we have changed since."""
         clean = clean_ones(self._documents.at, paths)
         yield
         await save_ours(self._client, clean)
@@ -343,5 +343,5 @@ class EditorDoor:
         return await self._client.configuration(SECTION)
 
     def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:
-        """The user, through the editor; answers the model's questions, too."""
+        """The approver that asks the user through the editor, also for the model's questions."""
         return EditorPerson(self._client, timeout_s=settings.answer_timeout_s, whose=whose)

@@ -274,7 +274,7 @@ def _range(range_: sync.Range) -> sync.Range:
 
 
 def _position(position: sync.Position) -> sync.Position:
-    """Positions beyond the protocol's numbers are also beyond the text."""
+    """Clamp positions beyond the protocol's largest number, which are beyond the text anyway."""
     return sync.Position(
         line=min(max(position.line, 0), _MAX), character=min(max(position.character, 0), _MAX)
     )

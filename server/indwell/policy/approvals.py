@@ -1,8 +1,9 @@
 """Questions about permission to a person, and the answers: once, always, no, or given in advance.
 
 ``run --allow-commands`` is an answer in advance. An approval covers commands, and the access that a
-yes gives to a command. It never covers what a person must have seen: other changes of files,
-secrets, protected files, what would leave a sandbox, and what the user wants to be asked about.
+yes gives to a command. It never covers actions that a person must see: other changes of files,
+secrets, protected files, commands outside the sandbox, and actions for which the user has an ask
+rule.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class ShownHunk(msgspec.Struct, frozen=True):
 
 
 class Chosen(msgspec.Struct, frozen=True):
-    """A yes for once to some hunks of an edit, and a no to the others.
+    """A single yes to some hunks of an edit, and a no to the others.
 
     Attributes:
         hunks: Names of the hunks with a yes.
@@ -63,7 +64,7 @@ class Chosen(msgspec.Struct, frozen=True):
 
 
 AskedKind: TypeAlias = Literal["command", "edit", "read", "other"]
-"""The kind of a question, so that nobody has to guess it from the words."""
+"""The kind of a question, so that no client has to guess it from the words."""
 
 Reply: TypeAlias = Said | Chosen
 """The answer of an approver."""
@@ -88,7 +89,7 @@ class Question(msgspec.Struct, frozen=True):
         hunks: The hunks of an edit with several, each of which can be answered. They make up
             ``detail``.
         kind: The kind of permission.
-        keeps: Whether a yes keeps something for later sessions; affects the words of the answer.
+        keeps: Whether a yes stores something for later sessions; affects the words of the answer.
     """
 
     id: str
@@ -119,7 +120,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Approver(Protocol):
-    """Asks the user; where nobody can be asked, nothing is allowed."""
+    """Asks the user; if there is no user to ask, nothing is allowed."""
 
     async def ask(self, question: Question) -> Reply:
         """Ask, and wait for the answer; an error or a closed dialog is ``no``."""
@@ -149,7 +150,7 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
     bound = repr((tool_use_id, asked, preview, ask.widening, sandbox)).encode()
     identifier = hashlib.blake2b(bound, digest_size=16).hexdigest()
     kinds = ", ".join(kinds_in(asked.command or asked.arguments))
-    held = f"; it holds what looks like a secret ({kinds})" if kinds else ""
+    held = f"; it contains what looks like a secret ({kinds})" if kinds else ""
     reason, rule = visible(ask.reason) + held, narrow(visible(ask.rule))
     uncovered = why_uncovered(asked, ask, is_held=sandbox != UNHELD)
     if asked.keeps:
@@ -252,7 +253,7 @@ def why_uncovered(asked: CallFacts, ask: Ask, *, is_held: bool) -> str:
     if asked.wants != NOTHING_MORE:
         return "the model requests more access than commands have"
     if ask.by.startswith(_USERS) or any(part.rule.startswith(_USERS) for part in ask.risky):
-        return "a rule of the user's asks about it each time"
+        return "a rule of the user asks about it each time"
     if any(map(_is_guarded, ask.risky)) or ask.by in _GUARDED:
         return "it touches protected files or secrets"
     if ask.widening.shows_secrets:

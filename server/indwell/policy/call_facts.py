@@ -48,8 +48,8 @@ class CallFacts(msgspec.Struct, frozen=True):
         is_private: The workspace is a home folder, and a file lies where programs keep keys.
         address: The web page that the call fetches; empty if it fetches none.
         batch_files: Words of the command, in lower case, that name batch files on PATH (Windows).
-        keeps: For whom the call would remember something beyond the session, such as
-            ``for you``; empty if it remembers nothing.
+        keeps: The owner of a memory that the call would store beyond the session, such as ``for
+            you``; empty if it stores nothing.
         background: The command keeps running after the call has ended.
     """
 
@@ -115,8 +115,8 @@ class Policy(msgspec.Struct, frozen=True):
 
     Attributes:
         mode: The mode, which decides how often the user is asked.
-        deny: Globs of files whose contents never reach the model. Leading globs that equal
-            ``SECRETS`` only need approval.
+        deny: Globs of files whose contents never reach the model. If the list begins with the globs
+            of ``SECRETS``, those files only need approval.
         granted: Exact rules of standing approvals, for this session or for good.
         own: Absolute folders of Indwell itself: settings, permissions, sessions. No tool may use
             them, even inside the workspace.
@@ -126,12 +126,12 @@ class Policy(msgspec.Struct, frozen=True):
             change nor run anything in them.
         roots: The workspace's folders, absolute.
         writes_confined: Commands run in a sandbox that keeps their writes in the workspace.
-        sandbox: A short description, for people, of how commands are confined here that the user
-            was asked about.
-        readers_sandbox: The same for commands that run unasked because they only read; empty if it
-            is no other.
-        asks_for_all: Every command needs approval, as no sandbox holds anything, and its child
-            programs may parse their arguments by other rules than the shell (Windows).
+        sandbox: A short description, for people, of the confinement of commands that the user was
+            asked about.
+        readers_sandbox: Such a description for commands that run without a question because they
+            only read; empty if it is the same.
+        asks_for_all: Every command needs approval, as there is no sandbox, and child programs may
+            parse their arguments by other rules than the shell (Windows).
         secret_files: Absolute workspace paths that lead to secret files; reading them needs
             approval if no sandbox hides them.
         obeyed: Absolute files and folders that git is configured to run or obey; protected too.

@@ -79,7 +79,7 @@ def decide(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def is_own(asked: CallFacts, policy: Policy) -> bool:
-    """Does a call touch Indwell's own folders, other than reading their readable ones?"""
+    """Does a call touch Indwell's own folders, except for reading the readable ones?"""
     return any(
         is_beneath(path, policy.own)
         and not (asked.effect == "read" and is_inside(path, policy.readable))
@@ -101,8 +101,8 @@ def _denied(asked: CallFacts, policy: Policy) -> Deny | None:
         return Deny("settings, permissions and sessions of Indwell itself are the user's alone")
     if asked.effect != "read" and _is_restricted(asked, policy):
         return Deny(
-            "the user has not said that this folder is to be trusted, so nothing in it is changed "
-            "or run; reading and answering works",
+            "the user has not trusted this folder, so nothing in it is changed or run; reading "
+            "and answering works",
             by="restricted folder",
         )
     by_rule = tool_rule(asked.tool, policy.rules.deny)
@@ -374,7 +374,7 @@ def _by_place(verdict: CommandVerdict, policy: Policy) -> CommandVerdict:
 
 
 def _runs_unasked(asked: CallFacts, verdict: CommandVerdict) -> bool:
-    """Does a command run unasked: allowed, with no more access than a rule of the user grants?
+    """Does a command run without a question, with no more access than a user's rule grants?
 
     A rule such as `npm *` also grants the network that npm is known to need, but never a run
     outside the sandbox.
@@ -426,10 +426,10 @@ def _unsent(policy: Policy) -> Iterator[str]:
     """Yield the reasons why sending data needs approval."""
     if policy.in_git:
         named = ", ".join(policy.in_git[:_MOST_NAMED])
-        yield f"it may send protected files that came into git unasked: {named}"
+        yield f"it may send protected files that came into git without your approval: {named}"
     if policy.git_unchecked:
         named = "; ".join(policy.git_unchecked[:_MOST_NAMED])
-        yield f"it may send what nobody could check: {named}"
+        yield f"it may send changes that could not be checked: {named}"
 
 
 def _joined(needed: Widening, wanted: Widening) -> Widening:

@@ -56,7 +56,7 @@ class Bound(msgspec.Struct, frozen=True):
 
     Attributes:
         names: Absolute paths.
-        is_all: The list is complete.
+        is_all: Whether the list is complete.
     """
 
     names: tuple[str, ...] = ()
@@ -163,7 +163,7 @@ def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> 
     is_sure = is_known or verdict.reads_only or verdict.decision != "allow"
     if is_sure or not globs_of("edit", (*policy.rules.deny, *policy.rules.ask)):
         return verdict
-    reason = "only a run can tell which files it names, and you have rules for files"
+    reason = "the files that it names are known only at run time, and you have rules for files"
     return CommandVerdict(
         "ask", "ask: edit", reason, parts=verdict.parts, widening=verdict.widening
     )

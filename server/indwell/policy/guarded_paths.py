@@ -43,8 +43,9 @@ repositories; see ``is_repository_sign``.
 """
 
 BARE = "HEAD"
-"""The file that makes a folder with ``objects`` and ``refs`` a repository, whose ``config`` git
-obeys for anybody in that folder.
+"""The file that makes a folder with ``objects`` and ``refs`` a repository.
+
+Git obeys its ``config`` in every command in that folder.
 """
 
 _REPOSITORIES = frozenset({".git", ".hg", ".jj"})
@@ -71,8 +72,8 @@ def kind_of(
 
     Args:
         deny: Globs of hidden files, as in the settings.
-        edits: Globs of files that the user's rules let nobody change; a pattern for all in a folder
-            includes the folder.
+        edits: Globs of files that the user's rules protect from changes; a pattern for all in a
+            folder includes the folder.
         harmless: Unlisted dot names that the user declares harmless.
         folds: Whether the disk ignores case, so that git finds ``head`` for ``HEAD``.
     """
@@ -95,7 +96,7 @@ def kind_of(
 
 
 def ordinary_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[[str], bool]:
-    """Return a test for names that no rule mentions: a path of such names alone has no kind.
+    """Return a test for names that no rule mentions: a path with only such names has no kind.
 
     True is always correct; False may be returned for a name that no rule mentions. The test is fast
     enough for the million names that a scan of a large workspace tests one by one.
@@ -172,7 +173,7 @@ HOLD_PROGRAMS = frozenset([".venv", "venv", ".virtualenv"])
 def is_posing(path: str) -> bool:
     """Is the path a folder from which editors start programs?
 
-    As a link or a file it would lead them elsewhere, so it is then guarded like the programs.
+    A link or a file at this path would lead editors elsewhere, so it is guarded like the programs.
     """
     return path.rpartition("/")[2].casefold() in HOLD_PROGRAMS
 
@@ -180,8 +181,8 @@ def is_posing(path: str) -> bool:
 def is_repository_sign(name: str, *, folds: bool = _FOLDS) -> bool:
     """Does a file or folder of this name make its folder a repository?
 
-    Everybody who opens a file or a shell beneath it obeys its settings, even in a folder of
-    installed files.
+    Programs that open a file or a shell beneath it obey its settings, even in a folder of installed
+    files.
     """
     return is_bare(name, folds=folds) or (name[:1] == "." and name.casefold() in _REPOSITORIES)
 
@@ -232,7 +233,7 @@ def is_set_aside(path: str) -> bool:
 
 
 def is_minor(path: str) -> bool:
-    """Is the path guarded only if the limit has room, such as deep names and packages' names?"""
+    """Is the path guarded only while the limit has room, such as deep names and packages' names?"""
     return not is_set_aside(path) or (is_installed(path) and path.count("/") > 1)
 
 
@@ -242,7 +243,7 @@ def set_aside_name(name: str) -> str:
 
 
 def topmost(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return the sorted paths that are in none of the others."""
+    """Return the sorted paths that are not inside another one."""
     kept: list[str] = []
     for path in sorted(paths, key=lambda one: one.split("/")):
         if not kept or not path.startswith(f"{kept[-1]}/"):

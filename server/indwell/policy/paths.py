@@ -40,7 +40,7 @@ class _Names(msgspec.Struct, frozen=True):
         beginnings: Beginnings of file names.
         endings: Endings of file names.
         like: File names with a ``*`` elsewhere.
-        pieces: Every single name of all of them, for paths with 8.3 names.
+        pieces: Every component of these names, for paths with 8.3 names.
     """
 
     folders: frozenset[str]
@@ -129,7 +129,7 @@ def is_protected(path: str) -> bool:
 
 
 def is_listed_protected(path: str) -> bool:
-    """Like ``is_protected``, for names that a disk listed: their spelling is the only one."""
+    """Like ``is_protected``, for names that a disk listed, which have only one spelling."""
     return LISTED.have(components(path))
 
 
@@ -152,7 +152,10 @@ def is_unknown(name: str, harmless: tuple[str, ...] = ()) -> bool:
 
 
 def is_at_root_unknown(path: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Is the path such a file or folder at the root, or inside one? The path begins at the root."""
+    """Is the path such a file or folder at the root, or inside one?
+
+    The path is relative to the root.
+    """
     if path.startswith(("/", "\\")):
         return False
     return is_unknown((*components(path), "")[0], harmless)

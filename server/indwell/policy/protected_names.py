@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 Names = Mapping[str, Sequence[str]]
-"""The programs that load the names, and the names."""
+"""The names, grouped by the programs that load them."""
 
 
 class _Tables(msgspec.Struct, frozen=True):
@@ -44,9 +44,10 @@ protected, except from an installing command that the user permitted.
 """
 
 STARTERS = _TABLES.starters
-"""Programs of the workspace in place of a tool: protected, but commands may run them."""
+"""Wrappers of a tool in the workspace (``gradlew``): protected, but commands may run them."""
 
 HARMLESS = _TABLES.harmless
-"""Dot names at the root of a repository that need no question, by reason. A name that is neither
-here nor above needs one, because its effect is unknown.
+"""Dot names at the root of a repository that need no question, by reason.
+
+Any other dot name that is not protected needs one, because its effect is unknown.
 """

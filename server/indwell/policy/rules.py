@@ -89,7 +89,7 @@ def tool_rule(tool: str, patterns: Iterable[str]) -> str:
 
 
 def aimless(rules: PatternRules, tools: Iterable[str]) -> str:
-    """Return a warning about rules that name no existing tool; empty if missing."""
+    """Return a warning about rules that name unknown tools; empty if there are none."""
     names = tuple(tools)
     patterns = dict.fromkeys(globs_of("tool", (*rules.allow, *rules.ask, *rules.deny)))
     lost = [
@@ -134,9 +134,10 @@ class Widening(msgspec.Struct, frozen=True):
         installs: The command may change programs that package managers install into the workspace
             (`.venv/bin`, `node_modules/.bin`), as `pip install` does.
         unconfined: The command runs outside the sandbox, with all of the user's rights.
-        reads_only: A restriction: the command was allowed unasked, so it may write nowhere.
-        keeps_git: A restriction: the command was allowed unasked and runs no git, so it may not
-            change `.git`.
+        reads_only: A restriction: the command was allowed without a question, so it may write
+            nowhere.
+        keeps_git: A restriction: the command was allowed without a question and runs no git, so it
+            may not change `.git`.
     """
 
     hosts: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ _KINDS: Mapping[Kind, str] = {
     "settings": "Settings of Indwell, which may tighten yours and name commands to run as hooks",
     "instructions": "Instructions that would go to the model",
 }
-"""In the order of the question: the kind that can do most comes first."""
+"""The kinds in the order of the question: the most dangerous kind comes first."""
 
 _LOOKED_FOR = frozenset(name for _, name in FILES)
 
@@ -55,9 +55,9 @@ class TrustStanding(msgspec.Struct, frozen=True):
         folder: Its real path.
         state: ``open`` means that no answer covers its current files, so it is restricted.
         by: The reason for this state, in words.
-        items: Its executable or obeyed files; empty if nothing looked for them.
+        items: Its executable or obeyed files; empty if they were not searched.
         before: The files trusted earlier, or still; None if there were none.
-        is_whole: The folder is trusted whatever it holds.
+        is_whole: Whether the folder is trusted with any content.
         remedy: A remedy for the user if the folder is restricted, in words.
     """
 

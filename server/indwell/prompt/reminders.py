@@ -150,8 +150,8 @@ def verdict_words(
         n_rejected: Number of rejected changes.
         n_accepted: Number of accepted changes of this file.
         is_gone: Whether the file no longer exists.
-        is_sure: Whether the file reads as it would without the rejected changes; otherwise
-            somebody has changed those places since.
+        is_sure: Whether the file has the text that it would have without the rejected changes;
+            otherwise those places have changed since.
     """
     them = "this change" if n_rejected == 1 else "these changes"
     it = "it" if n_rejected == 1 else "them"
@@ -172,7 +172,7 @@ def verdict_words(
 
 
 def beyond_verdict_words(diff: str, *, is_whole: bool) -> str:
-    """What follows ``verdict_words`` if the file has other changes that the model does not know.
+    """Return the text after ``verdict_words`` if the file has other changes unknown to the model.
 
     Args:
         diff: The part of the difference that is shown, from the text the model knew to the current

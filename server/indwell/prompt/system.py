@@ -1,7 +1,7 @@
 """The words to the model: system prompt, sub-agents, plan mode (H54), summaries (H28), tasks.
 
 The system prompt's bytes stay the same for a session: no date, folder, model or text of a
-repository (H13, H14, H25). The tasks are those of the code actions.
+repository (H13, H14, H25). The tasks belong to the code actions.
 """
 
 from __future__ import annotations
@@ -145,7 +145,8 @@ def role_words(tools: Sequence[str], *, read_only: bool, own: str = "") -> str:
     Args:
         tools: Names of its tools.
         read_only: Whether it may change nothing.
-        own: Its description in the user's own file or in what ships; no text of a repository (H13).
+        own: Its description from the user's own file or from Indwell's; never text of a repository
+            (H13).
     """
     role = _ROLE.format(tools=", ".join(tools) or "none at all")
     parts = [f"{role} {_READS_ONLY}" if read_only else role, own.strip()]

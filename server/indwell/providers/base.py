@@ -98,7 +98,7 @@ class EditorRefusal(Exception):
 
     Args:
         code: The editor's name of the error; empty if it has none.
-        words: Its message.
+        words: The editor's message.
     """
 
     def __init__(self, code: str, words: str) -> None:
@@ -110,7 +110,7 @@ class ModelConnection(Protocol):
     """The connection to the editor's models."""
 
     async def models(self) -> tuple[EditorModel, ...] | None:
-        """Ask which models there are; None if the editor does not answer in time."""
+        """Ask for the list of models; None if the editor does not answer in time."""
         ...
 
     def answer(self, request: bytes) -> AsyncGenerator[Sequence[Mapping[str, Any]], None]:

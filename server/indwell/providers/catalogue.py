@@ -27,7 +27,7 @@ class KnownModel(msgspec.Struct, frozen=True):
         port: Its usual port on this machine; None for a provider on the network.
         other_port: Another port where it is looked for, such as that of older or newer versions.
         key_path: A path that answers 401 to a bad key, for providers with a public list of models.
-        begin: What to run if it has no model yet.
+        begin: The command to run if it has no model yet.
     """
 
     name: str
@@ -176,10 +176,10 @@ def row_of(base_url: str) -> KnownModel | None:
 
 
 SMALL = 10.0
-"""Billion parameters; a model with fewer works better with less to read."""
+"""Billion parameters; a smaller model works better with a shorter prompt."""
 
 _SIZE = lazy_pattern(r"(?<![a-z0-9.])(?:(\d{1,2})x|e)?(\d{1,4}(?:\.\d{1,2})?)(b|m)(?![a-z0-9])")
-_LEAST_M = 50  # a smaller number before an `m` is no size: `1m` is a window
+_LEAST_M = 50  # a smaller number before an `m` is not a size: `1m` is a window
 
 
 def size_in_name(model: str) -> float | None:
@@ -199,7 +199,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def is_local_model(base_url: str | None) -> bool:
-    """Return whether a server on this machine runs the model itself; LiteLLM asks others."""
+    """Return whether a server on this machine runs the model itself; LiteLLM asks other servers."""
     if not base_url or urlsplit(base_url).hostname not in LOOPBACK:
         return False
     row = row_of(base_url)

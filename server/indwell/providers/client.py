@@ -113,18 +113,18 @@ class EndpointClient:
         timeout_s: Seconds without a data event after which the endpoint counts as stalled.
         first_s: Seconds until a reply must begin; None for no limit, 0 for as many as
             ``timeout_s``.
-        dialect: The endpoint's dialect, or what returns it for a model; by default the one known
-            for its address and the model.
-        extras: Headers, parameters and a proxy of the user's own.
+        dialect: The endpoint's dialect, or a function that returns it for a model; by default the
+            dialect known for its address and the model.
+        extras: The user's own headers, parameters and proxy.
         keeps_wire: Whether the wire stays, even if the endpoint asks for another one.
         on_wire: Called in a thread with a model and the wire that the endpoint asked for, once a
             reply came over it; with None if the endpoint has no such wire, so a lesson was wrong.
         now: Returns the time to compare a ``Retry-After`` date with.
-        by_public_call: Send the same bytes through the SDK's public ``post``, as if its own way to
-            make a request were gone; slower.
+        by_public_call: Send the same bytes through the SDK's public ``post``, as if its private
+            function to make a request were gone; slower.
 
     Raises:
-        SettingsError: ``base_url`` is no http address, or the key cannot be sent.
+        SettingsError: ``base_url`` is not an http address, or the key cannot be sent.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class EndpointClient:
             self._dialect_of = dialect
         self._keeps_wire = keeps_wire
         self._on_wire = on_wire
-        self._asked_for: dict[str, WireName] = {}  # over which no reply came yet
+        self._asked_for: dict[str, WireName] = {}  # wires over which no reply came yet
         self._dialects: dict[str, Dialect] = {}  # of each model, with what refusals taught
         self._encoder = RequestEncoder()
         self._http = http_client(
@@ -176,7 +176,7 @@ class EndpointClient:
             self._client.organization = self._client.project = None
         self._by_public_call = by_public_call
         self._patterns: dict[str, httpx2.Request | None] = {}
-        for wire in REPLIES:  # here, because the first one takes milliseconds
+        for wire in REPLIES:  # here, because the first digest takes milliseconds
             self._pattern(wire, LAYOUTS[wire].PATH)
         warm_up()
 
@@ -239,7 +239,7 @@ class EndpointClient:
     async def _open(
         self, request: Request, on_event: Callable[[StreamEvent], None]
     ) -> httpx2.Response:
-        """Return the answer's head; a parameter that a 400 names is left out from then on."""
+        """Return the answer's head; leave out a parameter that a 400 names from then on."""
         tried = [self._dialect(request.model)]
         while True:
             try:
@@ -365,7 +365,7 @@ def _broken(
     """Return the usable part of a reply that broke off.
 
     Raises:
-        ProviderError: The fault, as nothing can be kept.
+        ProviderError: The fault, if no part of the reply is usable.
     """
     is_endless = isinstance(fault, TooLong)
     problem = str(fault) if is_endless else without_advice(str(fault))

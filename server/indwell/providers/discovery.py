@@ -22,7 +22,7 @@ from indwell.providers.offered_models import (
     token_count,
 )
 
-SEARCH_S = 1.0  # seconds for all of it; a server on this machine answers within milliseconds
+SEARCH_S = 1.0  # seconds for all requests together; local servers answer within milliseconds
 SMALL_CONTEXT = 16_384  # tokens; room for system prompt, tools, one file and its edit
 OLLAMA_DEFAULT = 4_096  # tokens; docs.ollama.com/context-length, for memory under 24 GB
 
@@ -38,7 +38,7 @@ async def find_servers(
     Args:
         rows: The servers to look for; by default those of the catalogue on this machine.
         environment: The source of ``OLLAMA_HOST`` and ``OLLAMA_CONTEXT_LENGTH``.
-        timeout_s: Seconds for all of it.
+        timeout_s: Seconds for all requests together.
     """
     variables = environment or {}
     places = rows if rows is not None else local_rows(variables)
@@ -87,7 +87,7 @@ async def _look(
     except NotAuthorised:
         return LocalServer(row.name, row.title, row.base_url, needs_key=True)
     except (ProviderError, TimeoutError):
-        return server  # the facts reported until then
+        return server  # return the facts reported until then
     return server
 
 
@@ -128,7 +128,7 @@ def _too_small(what: str, size: int) -> str:
     )
 
 
-N_SHOWN = 40  # models of Ollama that are queried one by one; nobody has more on one machine
+N_SHOWN = 40  # models of Ollama that are queried one by one; more on one machine are unlikely
 AT_ONCE = 8
 
 

@@ -36,7 +36,7 @@ def endpoint_address(url: str) -> str:
     """Return the address in the form for messages.
 
     Raises:
-        SettingsError: It is no http address.
+        SettingsError: The text is not an http address.
     """
     address = shown(url)
     if not re.match(r"https?://[^/]", address):
@@ -48,7 +48,10 @@ def endpoint_address(url: str) -> str:
 
 
 def shown(url: str) -> str:
-    """Return ``url`` in the form for messages; empty if it is no address. See ``plain_address``."""
+    """Return ``url`` in the form for messages; empty if it is not an address.
+
+    See ``plain_address``.
+    """
     return plain_address(url)
 
 
@@ -62,12 +65,12 @@ def sendable_key(key: str | None) -> str:
     """Return the key without the line break of a paste; empty if missing.
 
     Raises:
-        SettingsError: A header cannot carry it. The message does not hold the key.
+        SettingsError: A header cannot carry the key. The message does not contain the key.
     """
     key = (key or "").strip()
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise SettingsError(
-            "the API key holds a character that no header can carry; set OPENAI_API_KEY again"
+            "the API key contains a character that no header can carry; set OPENAI_API_KEY again"
         )
     return key
 
@@ -119,7 +122,7 @@ class EndpointStep(msgspec.Struct, frozen=True):
         name: ``reachable``, ``key``, ``models``, ``streaming``, ``tools``, ``stored``.
         state: Its result.
         sentence: The observation, in plain words.
-        fix: What to do about it; empty if nothing has to be done.
+        fix: The next step for the user; empty if nothing has to be done.
     """
 
     name: str

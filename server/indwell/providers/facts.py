@@ -84,7 +84,7 @@ def facts_for(
         model: The endpoint's name of the model.
         provider_url: The endpoint's base URL.
         now: The time of the prices, with a time zone.
-        counts_as: The public name of the model, by which the user says which one it is.
+        counts_as: The public name of the model, given by the user to identify it.
     """
     url = provider_url or OPENAI_URL
     if counts_as:
@@ -119,8 +119,8 @@ def told_facts(guess: ModelFacts, told: OfferedModel, *, at: datetime) -> ModelF
 
     Args:
         guess: The facts without the endpoint.
-        told: What the endpoint told.
-        at: When it did.
+        told: The facts that the endpoint reported.
+        at: The time of that report.
     """
     size = told.window if told.window is not None and told.window >= LEAST_WINDOW else None
     is_known = guess.known if size is None else told.source != TRAINED
@@ -146,7 +146,7 @@ def _reserved(window: int, limit: int | None) -> int:
 
 
 def _public_facts(name: str, now: datetime) -> ModelFacts | None:
-    """Return the facts of a model by its public name, with its makers and gateways in front."""
+    """Return the facts of a model by its public name; its maker and gateways come first."""
     *makers, bare = name.split("/")
     rests = ["/".join((*makers[at + 1 :], bare)) for at in range(len(makers))]
     for maker, model in (*zip(makers, rests, strict=True), (None, bare)):

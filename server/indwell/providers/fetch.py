@@ -46,7 +46,7 @@ class Fetcher:
         base_url: The address of the API.
         key: The key for that origin; empty if missing.
         timeout_s: Seconds for one request, up to the last byte.
-        extras: Headers and parameters of the user's own.
+        extras: The user's own headers and parameters.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ def decoded(data: bytes) -> object:
     7 MB take 50 ms, in steps of at most 10 ms.
 
     Raises:
-        ValueError: It is no JSON, or has more values than any list of models.
+        ValueError: The data is not JSON, or has more values than any list of models.
     """
     if data.count(b",") > MOST_VALUES:
         raise ValueError("too many values")

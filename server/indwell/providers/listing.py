@@ -42,10 +42,10 @@ async def list_models(
         key: The key for its origin.
         timeout_s: Seconds for the whole listing; facts of single models that come later are left
             out.
-        extras: Headers, parameters and a proxy of the user's own.
+        extras: The user's own headers, parameters and proxy.
 
     Raises:
-        ProviderError: It does not answer, refuses the key, or has no list.
+        ProviderError: The endpoint does not answer, refuses the key, or has no list.
         SettingsError: The address is invalid, or the key cannot be sent.
     """
     url = base_url or OPENAI_URL
@@ -86,7 +86,7 @@ async def told_of(
     """Return the endpoint's facts about one model; only the name if it has none.
 
     The list of models comes first, then further pages of this kind of server, in up to three
-    requests. A known provider on the network has nothing besides.
+    requests. A known provider on the network has only that list.
 
     Args:
         model: The endpoint's name of the model.

@@ -23,7 +23,7 @@ TRAINED = "as trained"
 LEAST_WINDOW = 1_024  # tokens; no model that is served has less, so a smaller figure is a mistake
 _MAX_NAME = 200  # characters
 _MAX_PARAMETERS = 10_000  # characters of a model file's settings
-_NO_CHAT = ("embeddings", "embedding")  # no set: a hostile type may be a list
+_NO_CHAT = ("embeddings", "embedding")  # not a set: a hostile type may be a list
 
 
 class OfferedModel(msgspec.Struct, frozen=True):

@@ -48,7 +48,7 @@ class Prices(msgspec.Struct, frozen=True):
     Attributes:
         rates: The rates for a prompt of ordinary length.
         tiers: The rates for long prompts, ascending; a tier prices every token of the call.
-        call: US dollars per call, if an endpoint charges that.
+        call: US dollars per call, if an endpoint charges per call.
     """
 
     rates: ModelPrices

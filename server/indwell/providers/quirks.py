@@ -23,7 +23,7 @@ class Row(msgspec.Struct, frozen=True):
     """One endpoint.
 
     Attributes:
-        name: The name that a setting gives it.
+        name: Its name in settings.
         dialect: The differences of its requests and replies.
         streams: How its streams differ, in words; every difference is accepted from all endpoints.
         sources: The pages that document this.
@@ -49,8 +49,8 @@ ROWS = (
             verbosity=True,
             phases=True,
         ),
-        "The reference for all others. Each call has an index. The last chunk has the usage and "
-        "no choices, and then `[DONE]` follows.",
+        "The reference for all other endpoints. Each call has an index. The last chunk has the "
+        "usage and no choices, and then `[DONE]` follows.",
         ("https://platform.openai.com/docs/api-reference/chat/create",),
         hosts=(
             "api.openai.com",

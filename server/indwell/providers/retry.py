@@ -1,7 +1,7 @@
 """A provider that wraps another one and retries temporary failures (H41).
 
-Retried are rate limits, server faults, an unreachable endpoint, and a stream that broke before any
-tool call had begun. A refused key or an overlong request would fail again.
+It retries after rate limits, server faults, an unreachable endpoint, and a stream that broke before
+any tool call had begun. A refused key or an overlong request would fail again.
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ def demo_reply(request: Request) -> Reply:
 
 
 def _repair(done: list[_Exchange], path: str, first: int, last: int) -> Reply:
-    """Look, check, try a repair, check again."""
+    """Play one step of: read, run the check, try a repair, run the check again."""
     reading = next((one for one in done if one.call.name == "read_file"), None)
     if reading is None:
         return _say(

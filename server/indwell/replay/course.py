@@ -184,7 +184,7 @@ class Point(msgspec.Struct, frozen=True):
         reply: The recorded reply.
         tokens: Tokens of the prompt.
         arrived: Blocks that joined since the last request, as they were before any compaction.
-        done: What was compacted just before.
+        done: The compaction just before it.
         fits: Whether the prompt is within the window. Otherwise no endpoint would take it; it
             counts as a broken rule, and is priced as if it had been sent, because the recording has
             its reply.
@@ -230,7 +230,8 @@ def points(
     Args:
         messages: Messages of alternating roles with all results; the user's come first.
         rules: Preset, window and prices.
-        moments_s: The time of each request in seconds; empty: one right after the other.
+        moments_s: The time of each request in seconds; empty: requests follow one another without
+            pauses.
     """
     driver = Driver(rules.preset, rules.facts, rules.summarise or simulating(rules.ratio))
     conversation = Conversation(

@@ -133,15 +133,15 @@ class RequestSums(msgspec.Struct, frozen=True):
         cached: Tokens that a cache served.
         cost: A million times the price, in the units that the replay was given; with re-reads and
             summaries.
-        reread_cost: The part of it for what was lost and needed again.
-        summary_cost: The part of it for the summariser's calls.
+        reread_cost: The part of the cost for text that was lost and needed again.
+        summary_cost: The part of the cost for the summariser's calls.
         rereads: Pieces read again.
         pairs, kept, lines, lines_kept, recoverable: As in ``loss.Loss``.
         compactions: Requests before which something was compacted.
         largest_request: Tokens of the largest request.
         unpaired, too_large, loops, words_missing, task_missing, unfinished: Requests that broke a
             rule, by rule; the last three as in ``Broken``.
-        seconds: Seconds of computing.
+        seconds: Computing time in seconds.
         sizes: Tokens of each request, in order.
         troubles: Why summaries were not written by the requested model.
     """
@@ -185,7 +185,7 @@ class RequestSums(msgspec.Struct, frozen=True):
         return {
             "calls without results": self.unpaired,
             "over the window": self.too_large,
-            "compaction without an end": self.loops,
+            "compaction that never ended": self.loops,
             "words of the user missing": self.words_missing,
             "current task missing": self.task_missing,
             "finished work not marked": self.unfinished,
@@ -216,7 +216,7 @@ def share(part: float, whole: float) -> float:
 
 
 def total(figures: Iterable[RequestSums]) -> RequestSums:
-    """Return their sum."""
+    """Return the sum of both."""
     return sum(figures, RequestSums())
 
 

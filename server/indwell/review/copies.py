@@ -1,7 +1,8 @@
 """Backup copies of files that commands changed, and reverse patches for large files.
 
-For files that text alone cannot restore byte for byte: binary files, large files, and removed
-files with their encoding and mode. Only the user may read the folder. All functions block.
+The copies are for files that text alone cannot restore byte for byte: binary files, large files,
+and removed files with their encoding and mode. Only the user may read the folder. All functions
+block.
 
 A patch is stored under the digest of the bytes after an edit, and restores the bytes before it.
 A patch is applied only if both digests match.

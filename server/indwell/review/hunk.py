@@ -28,7 +28,7 @@ class Hunk(msgspec.Struct, frozen=True):
             before which ``old`` was; this may be one past the last line.
         old: The replaced lines, with line endings.
         new: The current lines, with line endings.
-        is_touched: The user has since edited lines of this hunk.
+        is_touched: Whether the user has since edited lines of this hunk.
         kind: ``create``: the agent wrote the whole file; ``delete``: the agent removed the file;
             ``opaque``: the file is not text, or too large for hunks.
         note: Shown to the user, such as ``binary, 4 KB -> 5 KB``.

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from indwell.review.weave import BLOB, FILE, PLACES, Mark, Segment, Weave, settled, taken_out
 from indwell.workspace.text import n_line_ends, split_lines
 
-TOUCHED = "you changed lines of it since"
+TOUCHED = "you have changed lines of it since"
 BUILT_ON = "a later change rewrote the same lines"
 NO_BYTES = "its earlier text is not kept, so it cannot be restored"
 WITHIN = "a later change replaced all of the file"
@@ -315,7 +315,7 @@ def _of_file(weave: Weave, which: Callable[[Mark], bool], found: list[Group]) ->
     else:
         return None
     mark = deleted if deleted is not None else created
-    assert mark is not None, "one of the two was asked for"
+    assert mark is not None, "only one of the two was selected"
     whole = found[0] if found else Group("", 0, len(weave.segments), (mark.actor,), 1, (), ())
     return whole._replace(kind=kind)
 

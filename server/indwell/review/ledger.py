@@ -74,7 +74,7 @@ class CommandOrder:
 
         The order is first come, first served: a session that runs one command may begin another one
             only while no other session waits. A session with a background command always may,
-            because the others cannot begin before that command has ended. A command that the
+            because other sessions cannot begin before that command has ended. A command that the
             session has just begun may become a background command at once, because the session
             already has the right.
 
@@ -156,7 +156,7 @@ class ReviewLedger(Looking):
             folder: See ``review_folder`` in ``sessions.storage.store``; need not exist.
             roots: Changes outside these folders are hidden; empty: all changes are shown.
             hide: Returns a text with its secrets removed. Texts it alters stay off the disk.
-            now: For tests.
+            now: Returns the current time; for tests.
         """
         store = ReviewStore(folder)
         reading = await asyncio.to_thread(store.opened, now or datetime.now(UTC))
@@ -347,7 +347,7 @@ class ReviewLedger(Looking):
         self._n_notices = len(self._reading.notices)
         return new
 
-    # --- inside ---
+    # --- internal ---
 
     async def _append(self, plan: Plan, texts: Mapping[str, str | None]) -> None:
         """Append records, then set the current texts of the files."""

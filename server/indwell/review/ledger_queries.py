@@ -64,7 +64,7 @@ class Looking:
 
     @property
     def stamp(self) -> tuple[LedgerReading, int, int]:
-        """A value that is another one whenever an answer of the queries may be another one."""
+        """A value that changes whenever an answer of the queries may change."""
         return self._reading, self._views.version, len(self._underway)
 
     def find(self, hunk_id: str) -> Hunk | None:

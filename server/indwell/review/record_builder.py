@@ -210,7 +210,7 @@ def judgement(
         text: The text the verdict was given on.
         order: The hunks that the verdict covers.
         of: The ledger's state of the file at that time, a ``Followed``.
-        is_accepted: False: rejected.
+        is_accepted: Whether the verdict accepts the hunks; False: it rejects them.
     """
     record = VerdictRecord(
         id=_id(),

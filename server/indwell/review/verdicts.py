@@ -133,7 +133,7 @@ async def rewind_files(
     """Undo all changes of a session's later turns, accepted or not, and keep backup copies.
 
     Edits by the user since, and changes of other sessions, stay. If the process is killed halfway,
-    some files are done and the others untouched; running it again does the rest.
+    some files are restored and the others unchanged; another run restores the rest.
 
     Args:
         ledger: The review ledger.
@@ -285,7 +285,7 @@ class Carrying:
         self.unread: dict[Path, str] = {}
 
     def begin(self, path: Path, number: int, total: int) -> None:
-        """Report that a file is next."""
+        """Report which file comes next."""
         if self._on_file is not None:
             self._on_file(path, number, total)
 
@@ -443,7 +443,7 @@ def _unreadable(error: ToolError) -> str:
     if isinstance(error, NotText):
         return "it is no longer text"
     if isinstance(error, TooLarge):
-        return "it is too large by now"
+        return "it has become too large"
     return _plainly(error)
 
 

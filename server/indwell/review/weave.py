@@ -20,7 +20,7 @@ class Mark(NamedTuple):
         turn: The session's turn.
         serial: Edit and place, ascending: ``edit * PLACES + place``.
         origin: Identifies the edit in all processes.
-        is_settled: The change was accepted, or needs no review.
+        is_settled: Whether the change was accepted, or needs no review.
     """
 
     session: str
@@ -55,9 +55,9 @@ class Segment(NamedTuple):
 
     Attributes:
         text: Whole lines with their line endings.
-        born: The change that added them; None: the user's, or there from the start.
+        born: The change that added them; None for the user's lines and original lines.
         died: The change that removed them; None: still visible.
-        is_touched: The user has edited them; ``born`` is still that of the original lines.
+        is_touched: Whether the user has edited them; ``born`` is still that of the original lines.
     """
 
     text: str

@@ -1,7 +1,7 @@
 """Captures a program's output from pipes: keeps its beginning and end in bounded memory.
 
-On Windows the event loop reads only pipes that were opened for overlapped input. And there a
-program writes the code page of its console, or UTF-8: output is decoded line by line.
+On Windows the event loop reads only pipes that were opened for overlapped input. Programs there
+write UTF-8 or the code page of their console, so output is decoded line by line.
 """
 
 from __future__ import annotations
@@ -243,8 +243,8 @@ _MOST_HELD_B = 3  # of a UTF-8 character that has not arrived as a whole
 class ConsoleDecoder(codecs.IncrementalDecoder):
     """Decodes the output of Windows' programs: UTF-16 after a BOM, else each line by itself.
 
-    A line is UTF-8 if it is valid as that, else it is in the code page: the programs of one command
-    may differ. Bytes that are invalid in both become replacement characters.
+    A line that is valid UTF-8 is read as UTF-8, any other in the code page: the programs of one
+    command may differ. Bytes that are invalid in both become replacement characters.
 
     Args:
         code_page: A codec's name, such as ``oem``.
@@ -288,7 +288,7 @@ class ConsoleDecoder(codecs.IncrementalDecoder):
 
 
 def _is_cut(data: bytes) -> bool:
-    """Is it the beginning of one UTF-8 character?"""
+    """Are these bytes the beginning of one UTF-8 character?"""
     try:
         data.decode()
     except UnicodeDecodeError as error:

@@ -13,8 +13,10 @@ from indwell.errors import ToolError
 from indwell.files.quarantine import Quarantine
 
 Level: TypeAlias = Literal["S3", "S3m", "S2", "S2w", "S1", "S0"]
-"""From strongest to none: bubblewrap and seccomp, Seatbelt, Landlock and seccomp, Windows' tokens
-for commands that only read, only limits of the process, nothing (on Windows).
+"""The levels, from the strongest to none.
+
+bubblewrap and seccomp, Seatbelt, Landlock and seccomp, Windows' tokens for commands that only read,
+only limits of the process, nothing (on Windows).
 """
 
 
@@ -53,32 +55,32 @@ class Strength(msgspec.Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """Commands may write, build and test unasked, as the sandbox holds all that they start."""
+        """Whether commands may write, build and test without a question, inside the sandbox."""
         return self.level in {"S3", "S3m"}
 
     @property
     def holds_writers(self) -> bool:
-        """Commands that may write run in a sandbox; elsewhere only the user's yes lets them run."""
+        """Whether commands that write run in a sandbox; if not, each needs the user's yes."""
         return self.level in {"S3", "S3m", "S2"}
 
     @property
     def holds_readers(self) -> bool:
-        """Commands that only read run in a sandbox in which they can write nothing."""
+        """Whether commands that only read run in a sandbox in which they can write nothing."""
         return self.holds_writers or self.level == "S2w"
 
     @property
     def asks_for_all(self) -> bool:
-        """Indwell asks about every command, as nothing holds any."""
+        """Whether Indwell asks about every command, because nothing confines them."""
         return self.level == "S0"
 
     @property
     def cuts_network(self) -> bool:
-        """No command in the sandbox reaches the network."""
+        """Whether the sandbox keeps every command from the network."""
         return self.holds_writers
 
     @property
     def hides_home(self) -> bool:
-        """No command reads the keys in the home folder."""
+        """Whether no command can read the keys in the home folder."""
         return self.holds_writers
 
 
@@ -87,8 +89,8 @@ class Guarded(msgspec.Struct, frozen=True):
 
     Attributes:
         protected: Files and folders in writable folders that the command may not change.
-        minor: Such files that no tool loads by itself (a ``package.json`` deep down): protected
-            while there is room, otherwise checked after the command.
+        minor: Protected files that no tool loads by itself (a ``package.json`` deep in the tree):
+            protected while there is room, otherwise checked after the command.
         missing: Folders that it may not create: editors load them as soon as they appear.
         hidden: Files and folders whose contents it may not read.
         scratch: See ``Confinement``.
@@ -98,7 +100,7 @@ class Guarded(msgspec.Struct, frozen=True):
         refused: The reason why no command can be confined, a clause; empty if one can.
         settle: Scans again after the whole command has ended, moves away planted files, and
             returns a sentence for each; blocks.
-        settle_so_far: Does the same while the command runs; the rest waits for the end.
+        settle_so_far: Does the same while the command runs; other files wait for the end.
         watched: Within this context, ``settle_so_far`` runs as soon as a protected name appears,
             and its results are reported. The command is paused while names appear faster than they
             can be checked.
@@ -128,14 +130,14 @@ class Confinement(msgspec.Struct, frozen=True):
         protected: Files and folders in them that it may not change.
         hidden: Files and folders whose contents it may not read.
         hosts: Hosts that it may reach through the proxy; empty allows none.
-        unix_sockets: It may create AF_UNIX sockets.
+        unix_sockets: Whether it may create AF_UNIX sockets.
         readable: Folders that it may read wherever they lie; writable folders are readable anyway.
-        scratch: The session's folder that is mounted at /tmp; without it an empty one.
+        scratch: The session's folder that is mounted at /tmp; without it, an empty folder is.
         missing: Folders in the writable ones that it may not create.
         minor: See ``Guarded``.
         mask: An empty, unreadable file that replaces hidden files; without it a device does.
         look: Scans for more protected and hidden files right before the command runs; blocks.
-        settle: See ``Guarded``; the result of ``look`` has its own.
+        settle: See ``Guarded``; the result of ``look`` has another one.
         settle_so_far: Like ``settle``.
         watched: Like ``settle``.
         quarantine: Like ``settle``.

@@ -1,8 +1,8 @@
 """Environment variables: an allow-list for child processes (S-H6), and no secrets in this process.
 
-A command of the same user may read ``/proc/PID/environ`` of the server. It shows the memory where
-the system put the variables at start; deleting them from ``os.environ`` does not change it. So that
-memory is overwritten (SEC-02).
+A command of the same user may read ``/proc/PID/environ`` of the server. That file shows the memory
+where the system put the variables at start; deleting variables from ``os.environ`` does not change
+that memory. So it is overwritten (SEC-02).
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ ALLOWED = frozenset(
         *(_OF_WINDOWS if sys.platform == "win32" else ()),
     ]
 )
-"""Variables that toolchains need. Excluded are proxies, whose addresses hold passwords, sockets
+"""Variables that toolchains need.
+
+The list leaves out proxies, whose addresses may contain passwords, sockets
 (SSH_AUTH_SOCK, DBUS_…), and what a shell or loader would run (BASH_ENV, LD_…).
 """
 FIXED: Mapping[str, str] = {
@@ -59,10 +61,12 @@ FIXED: Mapping[str, str] = {
     "GIT_CONFIG_VALUE_0": "false",
     "GIT_CONFIG_KEY_1": "safe.bareRepository",
     "GIT_CONFIG_VALUE_1": "explicit",
-    # Else Python writes the ANSI code page into a pipe, which nothing says.
+    # Otherwise Python writes the ANSI code page into a pipe, and nothing tells the reader.
     **({"PYTHONIOENCODING": "utf-8"} if sys.platform == "win32" else {}),
 }
-"""The same in every run and for every user: nothing waits for a person, a pager or an editor, and
+"""Variables that are the same in every run and for every user.
+
+No program waits for a person, a pager or an editor, and
 messages are English (PRC-04, PRC-14). ``CI`` is never set: with it, build tools treat warnings as
 errors and test runners write no snapshots. Git starts no program that a repository names for a mere
 ``git status``, and ignores folders that only look like repositories (TRU-17).
@@ -70,14 +74,14 @@ errors and test runners write no snapshots. Git starts no program that a reposit
 _OURS = str(Path(sys.executable).parent)  # where packages install their programs
 
 if sys.platform == "win32":
-    # As an environment has it, or an installation; there python.exe is one folder further up.
+    # ``Scripts`` in an environment; in an installation, python.exe is one folder further up.
     _OURS += os.pathsep + str(Path(sys.executable).parent / "Scripts")
     _STARTABLE = (".com", ".exe", ".bat", ".cmd")  # PATHEXT also names scripts of other programs
 
     def program_in(name: str, path: str) -> str | None:
         """Find a program by a bare name in the folders of ``path``; never in the current folder.
 
-        ``shutil.which`` looks there first (Python 3.11), and so would Windows.
+        ``shutil.which`` (Python 3.11) and Windows would look in the current folder first.
         """
         if not name or any(one in name for one in '\\/:*?"<>|'):
             return None
@@ -105,7 +109,7 @@ def clean_environment(
     """Build the environment of a child from ours.
 
     Relative entries of PATH are dropped: ``.`` would run programs of the workspace. On Windows each
-    name is there once, in upper case, as Windows ignores case.
+    name occurs once, in upper case, as Windows ignores case.
 
     Args:
         source: Our own environment.
@@ -134,7 +138,7 @@ def raw(text: str) -> Any:  # noqa: ANN401 -- str or bytes, as the system has it
     """Encode an argument, path or variable for a child: UTF-8 in any locale (SYS-06).
 
     Raises:
-        UnicodeEncodeError: It contains half a surrogate pair.
+        UnicodeEncodeError: The text contains half a surrogate pair.
     """
     return text if sys.platform == "win32" else text.encode("utf-8", "surrogateescape")
 
@@ -142,10 +146,10 @@ def raw(text: str) -> Any:  # noqa: ANN401 -- str or bytes, as the system has it
 def find_program(name: str, never_in: Sequence[Path] = ()) -> Path | None:
     """Find a program beside our own Python (where packages install theirs), else on PATH.
 
-    An activated environment of the project puts a workspace folder first on PATH. We must not start
-    without a sandbox what a sandboxed command may have written there.
+    An activated environment of the project puts a workspace folder first on PATH. A sandboxed
+    command may have written a program there, which must not run without a sandbox.
 
-    Beside our own Python, a program in the workspace counts: whoever writes there controls the
+    Beside our own Python, a program in the workspace is used: whoever writes there controls the
     server anyway.
 
     Args:
@@ -217,8 +221,8 @@ def keep_private() -> None:
 def allow_open_files() -> None:
     """Allow ``OPEN_FILES`` files at once if fewer than Linux's usual 1,024 are allowed.
 
-    macOS gives 256 to a program of the desktop, and each watched folder, socket and command takes
-    some. The limit that only root may raise stays. Best effort.
+    macOS allows 256 to a program of the desktop, and each watched folder, socket and command takes
+    some. The hard limit, which only root may raise, stays. Best effort.
     """
     if sys.platform != "win32":
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

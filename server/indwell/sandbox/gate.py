@@ -47,7 +47,7 @@ class RunningCommandWatch:
 
     Args:
         look: Moves away the files planted so far and returns a sentence for each; blocks.
-        hear: Called with each sentence once.
+        hear: Called once with each sentence.
     """
 
     def __init__(self, look: Callable[[], Sequence[str]], hear: Callable[[str], None]) -> None:
@@ -119,7 +119,7 @@ class StandingPlant(msgspec.Struct, frozen=True):
         at: The path relative to ``root``.
         safe_name: Its name once moved away; empty for a folder that cannot be read.
         why: The reason why it could not be moved.
-        mark: Identifies the file, to notice when another one has this path.
+        mark: Identifies the file, to notice when another file has this path.
         record: The state file with this information, if it cannot be read; or the state file which
             says that a check is still due.
         is_unseen: A command of another process ran in ``root``, and nobody has checked what it
@@ -144,10 +144,10 @@ class StandingPlant(msgspec.Struct, frozen=True):
         """Describe the file and its place, as a clause."""
         if self.is_unseen:
             return (
-                f"what a command made in {self.root!r} could not be looked at ({self.why}), and "
-                "the Indwell that ran it has not looked since; look for new files there that "
-                "programs obey (`git status --ignored` names new files), then delete the note "
-                f"{self.record!r}"
+                f"the files that a command created in {self.root!r} could not be checked "
+                f"({self.why}), and the Indwell that ran it has not checked them since; look for "
+                "new files there that programs load (`git status --ignored` names new files), "
+                f"then delete the note {self.record!r}"
             )
         if self.record:
             return (
@@ -155,7 +155,7 @@ class StandingPlant(msgspec.Struct, frozen=True):
                 f"({self.why}); look into that file, remove what it names, then delete the file"
             )
         if not self.safe_name:
-            return f"{named(self.path)} cannot be looked into ({self.why})"
+            return f"{named(self.path)} cannot be read ({self.why})"
         return f"{named(self.path)} could not be moved away ({self.why})"
 
 
@@ -223,8 +223,8 @@ class Gate:
                 _write(record, StandingPlant(root, "", "", reason, is_unseen=True))
         self._unsettled.append(_Unsettled(tuple(folders), settle, tuple(records)))
         return (
-            f"what the command made could not be looked at ({reason}); no command runs here until "
-            "that is done, which is tried again each time; tell the user"
+            f"the files that the command created could not be checked ({reason}); no command runs "
+            "here until they are checked, which is tried again each time; tell the user"
         )
 
     def open_again(self, folders: Sequence[Path]) -> tuple[StandingPlant, ...]:
@@ -242,7 +242,7 @@ class Gate:
             try:
                 notes = one.settle()
             except Exception as error:  # any failure means that nothing was checked
-                log.warning("the look after a command failed again", exc_info=error)
+                log.warning("the check for planted files failed again", exc_info=error)
                 found.append(msgspec.structs.replace(concerned[0], why=error_reason(error)))
                 continue
             self._unsettled.remove(one)
@@ -340,9 +340,9 @@ def blocked_message(standing: Sequence[StandingPlant]) -> str:
     named = "; ".join(one.words for one in standing[:_MOST_NAMED])
     more = f"; and {len(standing) - _MOST_NAMED} more" if len(standing) > _MOST_NAMED else ""
     return (
-        "an earlier command made files that other programs load on their own, or may have: "
-        f"{named}{more}. No command runs here until that is over. Tell the user, who can look at "
-        "it and remove it, or move it out of the workspace"
+        "an earlier command created files that other programs load on their own, or may have "
+        f"created some: {named}{more}. No command runs here until they are gone. Tell the user, "
+        "who can look at them and remove them, or move them out of the workspace"
     )
 
 
@@ -352,7 +352,7 @@ def _concerns(standing: StandingPlant, folders: Sequence[Path]) -> bool:
 
 
 def _tried(standing: StandingPlant, quarantine: Quarantine) -> StandingPlant | Path | None:
-    """Try to move it; returns it if it remains or is unknown, its new path, or None if gone."""
+    """Try to move a plant; return its new path, None if gone, or the plant if it may remain."""
     if not standing.safe_name:
         is_over = os.access(standing.path, os.R_OK | os.X_OK) or _is_gone(standing.path)
         return None if is_over else standing
@@ -360,7 +360,7 @@ def _tried(standing: StandingPlant, quarantine: Quarantine) -> StandingPlant | P
     if now is None:
         return standing
     if not now or (standing.mark and now != standing.mark and not _running):
-        return None  # gone; or the user put another file there, as no command runs
+        return None  # gone, or replaced by the user, since no command runs
     try:
         where = quarantine.take(Path(standing.root), standing.at, standing.safe_name)
     except Exception as error:  # any failure leaves the file in place
@@ -399,20 +399,20 @@ def _write(record: Path, standing: StandingPlant) -> None:
         make_private_folder(record.parent)
         with contextlib.suppress(FileExistsError):
             write_durable(record, json.dumps(msgspec.to_builtins(standing)).encode())
-    except OSError:  # without a record it holds while this process runs
+    except OSError:  # without a record, the block lasts only as long as this process
         _say_unwritten(str(record.parent))
 
 
 @functools.cache
 def _say_unwritten(folder: str) -> None:
     log.warning(
-        "nothing could be written to %r; that no command runs is forgotten when Indwell ends",
+        "nothing could be written to %r; the block on commands is forgotten when Indwell ends",
         folder,
     )
 
 
 def _written(folder: Path) -> Iterator[StandingPlant]:
-    """Yield all records there; an unreadable record stands for itself."""
+    """Yield all records there; an unreadable record counts as a plant."""
     records = folder / _RECORDS
     try:
         names = list_names(records)

@@ -68,7 +68,7 @@ class Guard:
         self._writing = -1
 
     def watch(self, mark: str, group: int = 0) -> None:
-        """Kill whatever carries ``mark`` or is in ``group`` if we die."""
+        """Kill the processes with ``mark`` or in ``group`` if we die."""
         self._runs[mark] = group
         self._tell()
 
@@ -91,7 +91,7 @@ class Guard:
             self._tell()
 
     def close(self) -> None:
-        """Let the shell end as if we had died; it kills what it still guards."""
+        """Let the shell end as if we had died; it kills the runs that it still guards."""
         shell, self._shell = self._shell, None
         if shell is not None:
             os.close(self._writing)
@@ -100,7 +100,7 @@ class Guard:
             leftovers.ended(shell.pid)
 
     def _tell(self) -> None:
-        if self._shell is None and self._runs and sys.platform != "win32":  # there are jobs
+        if self._shell is None and self._runs and sys.platform != "win32":  # Windows has jobs
             self._start()
         self._write(_line(self._runs.items()))
 
@@ -144,7 +144,7 @@ class Guard:
 
 
 guard = Guard()
-"""One for the process, since marks and process groups belong to it."""
+"""One guard for this process, since marks and process groups belong to the process."""
 
 
 def _stub_line(stub: str) -> bytes:

@@ -1,11 +1,11 @@
-"""Resource limits of a command: those of the kernel, and watched totals.
+"""Resource limits of a command: limits that the kernel enforces, and totals that we watch.
 
 Kernel limits apply to each process of the command separately. Memory and the number of processes
 are also limited in total, which ``LimitWatch`` measures.
 
 Two figures of the whole machine are read ten times a second, which takes 0.1 ms. The command itself
-is measured only when these show that it could exceed its limits. (RLIMIT_AS would break node and
-Java, which reserve far more than they use.)
+is measured only when these figures show that it could exceed its limits. (RLIMIT_AS would break
+node and Java, which reserve far more than they use.)
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class CommandLimits(msgspec.Struct, frozen=True):
         ram_b: Memory of all its processes; None is 80 % of the machine's.
         n_processes: Processes and threads in total; a build on 64 cores has some hundreds.
         n_files: Open files of each process. Watchers of big trees need tens of thousands; old
-            programs close every possible one, which takes seconds at 10 ** 9.
+            programs close every possible descriptor, which takes seconds at 10 ** 9.
     """
 
     cpu_s: int | None = None
@@ -69,12 +69,12 @@ class CommandLimits(msgspec.Struct, frozen=True):
 if sys.platform == "win32":
 
     def shell_prefix(limits: CommandLimits, mark: str, cwd: Path, timeout_s: float | None) -> str:
-        """Return nothing: the job holds the limits (``limit_run``)."""
+        """Return an empty text: the job enforces the limits (``limit_run``)."""
         del limits, mark, cwd, timeout_s
         return ""
 
     def overrun(exit_code: int, limits: CommandLimits, timeout_s: float | None) -> str:
-        """Say which limit of the job an exit code points to; empty for none."""
+        """Name the limit of the job that an exit code points to; empty for none."""
         cpu_s = limits.cpu_s or (timeout_s or 0) * (os.cpu_count() or 1)
         is_over = exit_code == _NO_QUOTA
         return f"over {cpu_s:,.0f} s of processor time" if is_over else ""
@@ -93,7 +93,7 @@ else:
             *_number("n", resource.RLIMIT_NOFILE, limits.n_files),
         ]
         if sys.platform.startswith("linux"):
-            if resource.getrlimit(_LOCKS)[1] == resource.RLIM_INFINITY:  # not inside a run of ours
+            if resource.getrlimit(_LOCKS)[1] == resource.RLIM_INFINITY:  # only outside our own runs
                 settings.insert(0, f"ulimit -x {mark}")
             # The kernel counts all processes and threads of the user, at most those of the machine.
             # It does so for everyone but root; for root, `watch` counts.
@@ -103,7 +103,7 @@ else:
         return f"{{ {'; '.join(settings)}; }} 2>/dev/null; "
 
     def overrun(exit_code: int, limits: CommandLimits, timeout_s: float | None) -> str:
-        """Say which kernel limit an exit code points to; empty for none."""
+        """Name the kernel limit that an exit code points to; empty for none."""
         number = -exit_code if exit_code < 0 else exit_code - 128
         if number == signal.SIGXCPU:
             cpu_s = limits.cpu_s or (timeout_s or 0) * (os.cpu_count() or 1)
@@ -136,7 +136,7 @@ _IDLE = 20  # pause before the next measurement, in durations of the last
 
 
 if sys.platform == "win32":
-    _SLACK = 1.1  # times the limit: there the job refuses memory, before that the watch ends it
+    _SLACK = 1.1  # times the limit: memory that the job allows; the watch ends the run earlier
 
     def limit_run(
         run: leftovers.Run, limits: CommandLimits | None, timeout_s: float | None

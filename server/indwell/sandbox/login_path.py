@@ -1,8 +1,9 @@
 """Finds the PATH of the user's login shell for a server that the desktop started with a short one.
 
-A program that starts from the Dock, or from the menu of a Linux desktop, gets the folders of the
-system only: no Homebrew, and no tool that the user installed. So the user's own shell is asked
-once, in a thread, for two seconds at most. It runs in the home folder, with the variables of a
+A program that starts from the Dock, or from the menu of a Linux desktop, gets only the system's
+folders: not Homebrew's, and none with tools that the user installed. So the user's own shell is
+    asked once, in a thread, for two seconds at most. It runs in the home folder, with the variables
+    of a
 command. It is not asked if the workspace contains the shell, the home folder or one of the shell's
 files: then the author of a repository, or a command, could decide what runs. Folders of the
 workspace in the answer are left out. Without an answer, a few folders that exist are added.
@@ -31,7 +32,7 @@ if sys.platform != "win32":
     import pwd
 
 BOUND_S = 2.0
-_MOST_B = 1 << 18  # of a shell's output, before it counts as no answer
+_MOST_B = 1 << 18  # bytes of a shell's output; more counts as no answer
 _MOST_FOLDERS = 200
 _SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
 """Shells that take ``-l -i -c``; others (csh, Nushell) are not asked."""
@@ -47,13 +48,13 @@ _FALLBACK = {
     "darwin": ("/opt/homebrew/bin", "/opt/homebrew/sbin", "/usr/local/bin"),
     "linux": ("/usr/local/bin", "~/.local/bin", "/home/linuxbrew/.linuxbrew/bin"),
 }
-_ASKING = "INDWELL_READS_PATH"  # a user's shell files can leave out what is slow
+_ASKING = "INDWELL_READS_PATH"  # lets a user's shell files skip slow parts
 
 _log = logging.getLogger(__name__)
 
 
 def is_short(environment: Mapping[str, str], platform: str) -> bool:
-    """Tell whether a desktop started us with the folders of the system only."""
+    """Tell whether a desktop started us with only the system's folders."""
     if platform == "win32" or environment.get("SHLVL", "0") != "0":  # a shell started us
         return False
     has_desktop = "DISPLAY" in environment or "WAYLAND_DISPLAY" in environment
@@ -63,7 +64,7 @@ def is_short(environment: Mapping[str, str], platform: str) -> bool:
 
 
 def folders_of(said: bytes, mark: str) -> tuple[str, ...]:
-    """Return the folders between the marks; empty without an answer.
+    """Return the folders between the marks in the shell's output; empty without an answer.
 
     Text of the shell's files before and behind the marks is ignored, and so are relative folders
     and those with control characters.
@@ -77,7 +78,7 @@ def folders_of(said: bytes, mark: str) -> tuple[str, ...]:
 
 
 def may_be_asked(shell: str, home: str, workspace: Sequence[str | os.PathLike[str]]) -> bool:
-    """Tell whether the shell and what it reads are the user's own, not the workspace's."""
+    """Tell whether the shell and its start-up files are the user's own, not the workspace's."""
     if os.path.basename(shell) not in _SHELLS or not os.access(shell, os.X_OK):  # noqa: PTH119 -- text
         return False
     real = os.path.realpath(home)
@@ -91,7 +92,7 @@ def may_be_asked(shell: str, home: str, workspace: Sequence[str | os.PathLike[st
 
 
 def ask(shell: str, home: str, bound_s: float = BOUND_S) -> tuple[str, ...]:
-    """Return the folders of PATH as the login shell has them; empty without an answer. Blocks.
+    """Return the folders of the login shell's PATH; empty without an answer. Blocks.
 
     Args:
         shell: The user's shell.
@@ -128,7 +129,9 @@ def ask(shell: str, home: str, bound_s: float = BOUND_S) -> tuple[str, ...]:
 
 
 def look(workspace: Sequence[str | os.PathLike[str]]) -> None:
-    """Begin to ask, once, if PATH is short; returns at once. ``own_path.settle`` waits for the end.
+    """Begin to ask the shell, once, if PATH is short; returns at once.
+
+    ``own_path.settle`` waits for the end.
 
     Args:
         workspace: The folders of the workspace.
@@ -146,11 +149,11 @@ def _lengthen(workspace: Sequence[str | os.PathLike[str]]) -> None:
     asked = ask(shell, home) if may_be_asked(shell, home, workspace) else ()
     if asked:
         own_path.add(asked, first=True)
-        _log.info("PATH is that of the login shell: %d folders", len(asked))
+        _log.info("PATH was taken from the login shell: %d folders", len(asked))
         return
     fallback = [os.path.expanduser(one) for one in _FALLBACK.get(sys.platform, ())]  # noqa: PTH111 -- text
     own_path.add(filter(os.path.isdir, fallback), first=False)
-    _log.info("the login shell did not tell its PATH; tools are looked for in usual folders, too")
+    _log.info("the login shell did not report its PATH; usual folders are searched, too")
 
 
 def _user() -> tuple[str, str]:

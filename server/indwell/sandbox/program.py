@@ -1,8 +1,8 @@
 """Runs a program with bounded output and time, and leaves no process behind.
 
 Only a fixed number of programs run at once (PRC-12): others wait in order and can be cancelled.
-Searches have a pool of their own, as they take milliseconds and must not wait for test runs. A
-system short of file descriptors, processes or threads is reported as that, not as a bug.
+Searches have a pool of their own, as they take milliseconds and must not wait for test runs. A lack
+of file descriptors, processes or threads is reported as such, not as a bug.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ class Pool:
 
 
 COMMANDS = Pool(8)
-"""Commands mostly wait for tests or the network, but each may need a compiler's memory. Eight is
-more than a person can follow, and what a laptop can take.
+"""Commands mostly wait for tests or the network, but each may need a compiler's memory.
+
+Eight is more than a person can follow, and as many as a laptop can run.
 """
 
 BACKGROUND = Pool(8)
@@ -120,9 +121,11 @@ async def run_program(
         limits: Its total limits; by default nothing is watched.
         pool: The pool in which it waits for a slot; the wait does not count towards its time. None
             if the caller has one.
-        alone: It starts no other program, so no search is needed; saves 2 ms or more.
-        is_wrapped: The started program runs the proper one in a session of its own.
-        has_ui: It may use other programs' windows and the clipboard (Windows).
+        alone: Whether it starts no other program, so that no search for others is needed; saves 2
+            ms or more.
+        is_wrapped: Whether the started program is a wrapper that runs the command in a separate
+            session.
+        has_ui: Whether it may use other programs' windows and the clipboard (Windows).
         start: The function that starts it; ``start_plainly`` by default.
 
     Raises:
@@ -224,7 +227,7 @@ async def _wait(
     stops: Sequence[asyncio.Event | None],
     watching: asyncio.Task[None] | None,
 ) -> bool:
-    """Wait for the end or for a reason to stop; True if the time ran out first."""
+    """Wait for the program's end or for a reason to stop it; True if the time ran out first."""
     waits = [asyncio.create_task(one.wait()) for one in stops if one is not None]
     ends: set[asyncio.Task[Any]] = {one for one in (done, *waits, watching) if one is not None}
     try:
@@ -287,13 +290,13 @@ class Finished(msgspec.Struct, frozen=True):
         cut_b: Bytes cut in between.
         total_b: Bytes that it wrote.
         errors: Its standard error, if separate; shortened in the same way.
-        timed_out: It was ended by the timeout.
+        timed_out: Whether the timeout ended it.
         seconds: Wall time, without the wait for a slot.
         left_running: Number of processes that it left running, and that were ended.
         overrun: The exceeded limit in words, such as ``over 600 s of processor time``; the program
             or a part of it was ended. Empty within the limits.
-        may_run_on: Parts of it may still run: not all could be ended in the time allowed.
-        stopped: It was killed for what it planted; ``notes`` names that.
+        may_run_on: Whether parts of it may still run, because not all could be ended in time.
+        stopped: Whether it was killed because it planted files, which ``notes`` lists.
         notes: A sentence for each file that it planted, and its fate.
     """
 
@@ -324,7 +327,7 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 _WHAT = {
-    errno.EMFILE: "Indwell has as many files open as the system lets it (ulimit -n)",
+    errno.EMFILE: "Indwell has as many files open as the system allows (ulimit -n)",
     errno.ENFILE: "the system has as many files open as it can",
     errno.EAGAIN: "the system starts no more processes for this user (ulimit -u, or a pids limit)",
     errno.ENOMEM: "the system has no memory left for it",

@@ -1,9 +1,9 @@
-"""Finds the shell for commands, and words a text for it: bash, PowerShell, or none.
+"""Finds the shell for commands (bash, PowerShell or none), and builds its command lines.
 
-On Linux and macOS it is the bash on PATH. Windows has none of its own, so there it is the bash of
-Git for Windows, else another bash on PATH, else PowerShell 7, else Windows PowerShell. It is chosen
-once for a process: the rules, the tool's description and the run must mean the same shell. Where no
-shell is found, a program with plain words still runs.
+On Linux and macOS it is the bash on PATH. Windows has no bash of its own, so there it is the bash
+of Git for Windows, else another bash on PATH, else PowerShell 7, else Windows PowerShell. It is
+chosen once for a process: the rules, the tool's description and the run must mean the same shell.
+Where no shell is found, a program with plain words still runs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LANGUAGES: Mapping[ShellName, str] = {
     "powershell": "Windows PowerShell 5.1 (no && or ||)",
     "none": "bash",
 }
-"""What a model is told to write; plain words without a shell are words of bash, too."""
+"""The language that the model is told to write; without a shell, plain words count as bash."""
 
 BASH_OPTIONS = ("--norc", "--noprofile", "-c")  # never a login shell: 0.3 s against 1 ms
 # Formats: else errors are written as XML. Scripts run as the machine's execution policy says.
@@ -51,7 +51,7 @@ _BEFORE = (
     "try { [Console]::OutputEncoding = New-Object System.Text.UTF8Encoding $false } catch { }; "
     "$OutputEncoding = New-Object System.Text.UTF8Encoding $false; $global:LASTEXITCODE = 0\n"
 )
-_AFTER = (  # the last command decides, as in bash; a blank line ends a line that would go on
+_AFTER = (  # the last command decides, as in bash; a blank line ends an incomplete line
     "\n\n$indwell = $?; {at_end}"
     "if ($indwell) {{ exit 0 }} elseif ($LASTEXITCODE) {{ exit $LASTEXITCODE }} else {{ exit 1 }}"
 )
@@ -76,11 +76,11 @@ class CommandShell(msgspec.Struct, frozen=True):
 
     @property
     def language(self) -> Literal["bash", "powershell"]:
-        """The language of its texts; plain words mean the same in bash."""
+        """The language of the shell's texts; plain words mean the same in bash."""
         return "powershell" if self.name in {"pwsh", "powershell"} else "bash"
 
     def path_with(self, path: str) -> str:
-        """Return PATH with the folders that its commands need, behind all others."""
+        """Return PATH, followed by the folders that the shell's commands need."""
         place = self.path
         if place is None or place.name != "bash.exe" or place.parent.parent.name != "usr":
             return path
@@ -186,11 +186,11 @@ def _git_roots(
     git_folders: Iterable[str],
     is_file: Callable[[PureWindowsPath], bool],
 ) -> Iterator[tuple[PureWindowsPath, str]]:
-    """Yield where git may be installed, and how that is known."""
+    """Yield possible folders of git, and the source of each."""
     for folder in path:
         if is_file(folder / "git.exe"):  # in `cmd`, `bin` or `mingw64/bin`
             roots = (one for one in folder.parents[:2] if one != one.parent)
-            # Not the root of a drive: every user of the machine may make a folder there.
+            # Not the root of a drive: every user of the machine may create a folder there.
             yield from ((root, f"beside {folder / 'git.exe'}") for root in roots)
     for one in git_folders:
         yield PureWindowsPath(one), "which the registry names"
@@ -217,7 +217,7 @@ _choice = _Choice()
 
 
 def prefer_shell(wanted: CommandShellName) -> None:
-    """Take the user's setting, until the shell is chosen; a running process keeps its shell."""
+    """Use the user's setting, if no shell is chosen yet; a running process keeps its shell."""
     if _choice.shell is None:
         _choice.wanted = wanted
 
@@ -250,7 +250,7 @@ if sys.platform == "win32":
             never_in: Workspace folders, from which no shell is taken.
 
         Raises:
-            ToolError: The shell lies in one of them.
+            ToolError: The shell lies in one of these folders.
         """
         if _choice.shell is None:
             environment = {name.upper(): value for name, value in os.environ.items()}
@@ -280,7 +280,7 @@ else:
 
 
 def language_title() -> str:
-    """Return the language in which the model is to write commands, with its version."""
+    """Return the language in which the model should write commands, with its version."""
     return _LANGUAGES[command_shell().name if sys.platform == "win32" else "bash"]
 
 
@@ -292,12 +292,12 @@ def joined_words(words: Sequence[str]) -> str:
 
 
 def in_powershell(words: Sequence[str]) -> str:
-    """Return words as a text of PowerShell, in which none is more than a word."""
+    """Quote words for PowerShell, so that each one stays a plain word."""
     return "& " + " ".join(map(powershell_quoted, words))
 
 
 def powershell_quoted(text: str) -> str:
-    """Return a text in single quotes; PowerShell takes those of typography for the same."""
+    """Return a text in single quotes; PowerShell also accepts typographic quotes as quotes."""
     doubled = re.sub("(['\u2018-\u201b])", r"\1\1", text)
     return f"'{doubled}'"
 

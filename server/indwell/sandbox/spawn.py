@@ -84,11 +84,11 @@ async def spawn(
         stdin: Its standard input; empty by default.
         merge_errors: Merge standard error into standard output.
         limits: Its resource limits.
-        confinement: Its bounds; None for all that we may do.
+        confinement: Its bounds; None gives it all our rights.
         never_in: Workspace folders; the shell itself is never taken from one.
-        unasked: Nobody was asked, as the command only reads. If it could reach the network, it
-            finds no program of those folders by a bare name: a model may have written an ``ls``
-            there.
+        unasked: Whether it runs without a question, as it only reads. If it could reach the
+            network, it finds no program of ``never_in`` by a bare name: a model may have written an
+            ``ls`` there.
         pool: The pool in which it waits for a slot.
         stop: Set by the caller to end it like a timeout, with time to clean up.
         on_note: Called with notes about files moved away while the command keeps running; such a
@@ -233,7 +233,7 @@ def _hidden_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
     if not found:
         return ()
     listed = ", ".join(map(repr, found[:_MOST_NAMES]))
-    why = "may hold secrets and is hidden from commands, which was the reason for"
+    why = "may contain secrets and is hidden from commands, which was the reason for"
     return (f"{listed} {why} 'Permission denied'",)
 
 
@@ -251,7 +251,7 @@ def _git_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
 
 
 def _alarmed(alarm: asyncio.Event, meanwhile: RunningCommandWatch, notes: tuple[str, ...]) -> None:
-    """End the command for what it planted, and report what was moved away."""
+    """End the command because it planted files, and report the moved files."""
     alarm.set()
     meanwhile.heard(notes)
 

@@ -1,8 +1,8 @@
-"""Starts a program: in a session of its own (POSIX), or in a hidden console of its own (Windows).
+"""Starts a program in its own session (POSIX) or its own hidden console (Windows).
 
-Windows passes one text to a program, which takes it apart itself. ``subprocess`` quotes it for most
-programs. A batch file (``.cmd``, ``.bat``: how npm and others install their programs) is read by
-``cmd.exe`` by rules of its own, so it gets a command line of its own.
+Windows passes one text to a program, which splits it into arguments itself. ``subprocess`` quotes
+the text for most programs. For a batch file (``.cmd``, ``.bat``: used by npm and others),
+``cmd.exe`` has other rules, so its command line is built separately.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ if sys.platform == "win32":
                 try:
                     loop.call_soon_threadsafe(tell, found)
                 except RuntimeError:
-                    return  # the event loop has ended, so nobody waits
+                    return  # the event loop has ended, so nobody waits for the program
 
             # Not a thread of the pool: there are few of them, and a server runs for days.
             threading.Thread(target=wait, daemon=True, name="indwell-wait").start()
@@ -176,7 +176,7 @@ else:
 async def start_conversation(
     argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stderr: int
 ) -> asyncio.subprocess.Process:
-    """Start a program of ours that talks over its stdin and stdout, and ends when stdin does.
+    """Start a helper program that communicates over stdin and stdout, and ends when stdin closes.
 
     Raises:
         ToolError: The program or ``cwd`` cannot be used.
@@ -225,7 +225,7 @@ def batch_command_line(argv: Sequence[str], shell: str) -> str:
     """
     script, *words = argv
     if '"' in script or script.endswith("\\"):
-        raise ValueError(f"{script!r} is no name of a batch file")
+        raise ValueError(f"{script!r} is not the name of a batch file")
     for word in argv:
         if any(one in word for one in "\r\n\0"):
             raise ValueError("a batch file takes no argument with a line break or a NUL")

@@ -32,7 +32,7 @@ def mapped(
     Args:
         function: A pure function at the top level of a module.
         items: Values that can be pickled, for sending to the workers.
-        n_workers: Processes; None for one a core.
+        n_workers: Number of processes; None for one per core.
 
     Raises:
         UserError: A worker was killed.

@@ -15,7 +15,10 @@ _log = logging.getLogger(__name__)
 
 
 async def close_all(*closings: Callable[[], Awaitable[object]]) -> None:
-    """Run all in order. Foreseen errors, such as a full disk, are logged; a bug is raised last."""
+    """Run all steps in order.
+
+    Expected errors, such as a full disk, are logged; a bug is raised at the end.
+    """
     async with AsyncExitStack() as closing:
         for one in reversed(closings):
             closing.push_async_callback(partial(_told, one))

@@ -31,7 +31,7 @@ class Configured(msgspec.Struct, frozen=True):
     """The settings as read from their sources.
 
     Attributes:
-        settings: With a ``problem``, those before it; the defaults if there were none.
+        settings: The settings; with a ``problem``, the last valid settings, or else the defaults.
         notices: What was ignored in the sources, a sentence each.
         problem: The reason why the settings cannot be used; empty if they are valid.
     """
@@ -89,7 +89,7 @@ class Configuration:
     Attributes:
         settings: The settings in force.
         users: The user's own settings, not tightened, and without later choices.
-        followers: Called after each change; kept as long as somebody else uses them.
+        followers: Called after each change; weakly referenced.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ class Configuration:
         self._update()
 
     def choose_mode(self, mode: Mode, *, before_plan: Mode | None = None) -> None:
-        """Use this mode from now on; ``before_plan`` follows ``plan``, by default the last one."""
+        """Use this mode from now on; ``before_plan``, by default the last one, follows ``plan``."""
         before = before_plan or self.settings.mode
         if mode == "plan" and before != "plan":
             self._before_plan = before
@@ -240,7 +240,7 @@ class Configuration:
         self._update()
 
     def choose_effort(self, effort: Effort) -> None:
-        """Let models think this much from the next turn on; empty: as the model decides."""
+        """Use this reasoning effort from the next turn on; empty: the model decides."""
         self._effort = effort
         self._update()
 
@@ -263,7 +263,7 @@ class Configuration:
         """Use a model that the user picked, from the settings or the endpoint's present list.
 
         Raises:
-            UserError: The model is neither.
+            UserError: The model is in neither list.
         """
         try:
             self.choose_model(name)
@@ -271,7 +271,7 @@ class Configuration:
             try:
                 offered = tuple(one.name for one in await self.offered(self.users))
             except UserError:
-                offered = ()  # no list: only the settings count
+                offered = ()  # without a list, only the settings count
             if not offered:
                 raise
             if name not in offered:

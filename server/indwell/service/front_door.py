@@ -21,7 +21,7 @@ class FrontDoor(Protocol):
         leads_to_model: It has its own way to lead a user to a model.
         can_type: It can ask the user for a line of text.
         trust_hint: How the user trusts a folder here, a sentence; may be empty.
-        asks_about_files: It asks the user itself whether a rewind restores files.
+        asks_about_files: The front door itself asks the user whether a rewind restores files.
         models: The connection to its own language models; None if it offers none.
     """
 

@@ -141,7 +141,7 @@ class Service:
 
     @property
     def settings(self) -> Settings:
-        """The settings in force in the current session; its running turn may have its own mode."""
+        """The settings in force in the current session; the running turn may have its own mode."""
         settings = self.configuration.settings
         running = self.turns.running
         return in_mode(settings, running.waiting.mode) if running else settings
@@ -168,7 +168,7 @@ class Service:
 
     @property
     def is_stopped(self) -> bool:
-        """Has the end begun?"""
+        """Is the service shutting down?"""
         return self._stopped is not None
 
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
@@ -229,7 +229,7 @@ class Service:
     async def prompt(
         self, prompt: Prompt, target: str | None, mode: Mode | None, on_end: OnEnd
     ) -> Ticket:
-        """Accept a checked prompt; its turn begins, or waits.
+        """Accept a checked prompt; its turn begins now or waits in the queue.
 
         Args:
             prompt: The user's words, with attachments.
@@ -254,7 +254,7 @@ class Service:
         Args:
             text: The words.
             target: The session for the words; None for the turn of the current one.
-            numbered: They were typed below a question's numbered options.
+            numbered: Whether the words were typed below a question's numbered options.
 
         Returns:
             The turn, and whether the words chose an option of its question.
@@ -308,7 +308,7 @@ class Service:
         """Begin a turn that a button requested, before all waiting prompts.
 
         Raises:
-            UserError: It cannot be taken, in plain words.
+            UserError: The turn cannot begin, in plain words.
         """
         self.check_usable()
         return self.turns.submit(self.waiting(prompt, session, mode), on_end, first=True)
@@ -367,7 +367,7 @@ class Service:
 
         Args:
             effort: The effort; empty: the model decides.
-            session: Whose; the current one's, and that of sessions to come, if None.
+            session: The session; None for the current session and later ones.
 
         Raises:
             UserError: The session is not open.
@@ -428,7 +428,7 @@ class Service:
         try:
             await asyncio.shield(self._stopped)
         finally:
-            self.chores.close()  # even if the process has no time left to wait for the whole work
+            self.chores.close()  # even if the process has no time left to finish the rest
 
     async def _stop(self) -> None:
         self._unsent.stop()

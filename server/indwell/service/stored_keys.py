@@ -50,15 +50,15 @@ def has_key(settings: Settings, store: KeyStore) -> bool:
 
 
 def with_stored_key(settings: Settings, store: KeyStore) -> Settings:
-    """Return the settings of the model's endpoint; its stored key is added unless they name a key.
+    """Return the settings of the model's endpoint; add its stored key unless they name a key.
 
     Blocks while the keyring waits for its password. A key from the environment or the settings is
     never sent unencrypted to another machine. A key that ``indwell login`` stored for such an
-    address is, and the login said so (NET-05).
+    address is sent, and the login said so (NET-05).
 
     Raises:
-        SettingsError: The key cannot be read now or would be sent unencrypted, or the endpoint is
-            not known.
+        SettingsError: The key cannot be read or would be sent unencrypted, or the endpoint is
+            unknown.
     """
     if settings.provider == "scripted":
         return settings

@@ -46,7 +46,7 @@ class TrustQuestions:
     async def settle(
         self, roots: tuple[Path, ...], timeout_s: float, *, again: bool = False
     ) -> bool:
-        """Settle the trust in each folder, by a question where the user has not answered.
+        """Decide the trust in each folder; ask where the user has not answered.
 
         A second caller waits for the same answer, and cancelling one caller does not close the
         question for the others.
@@ -100,11 +100,11 @@ class TrustQuestions:
         return was_trusted
 
     async def _open_again(self, standing: TrustStanding) -> TrustStanding:
-        """The standing to ask about again: a refused folder, or new files of a trusted one."""
+        """The standing that needs another question: a refused folder, or changed files."""
         if standing.state != "trusted":
             is_asked = _can_be_trusted(standing)
             return msgspec.structs.replace(standing, state="open") if is_asked else standing
-        if standing.before is None:  # trusted as a whole, or with its parent
+        if standing.before is None:  # the folder is trusted as a whole, or with its parent
             return standing
         shown = await asyncio.to_thread(self._trust.shown, standing)
         is_same = is_unchanged(standing.before, shown.items)

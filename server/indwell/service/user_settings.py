@@ -115,11 +115,11 @@ def named_endpoints(environment: Mapping[str, str]) -> Mapping[str, Mapping[str,
     try:
         return read_settings(environment).settings.endpoints
     except SettingsError:
-        return {}  # said where the settings are changed
+        return {}  # reported where the settings are changed
 
 
 def extras_at(environment: Mapping[str, str], name: str, base_url: str) -> Extras:
-    """The extras of the settings that an endpoint requires with each request; none at a new origin.
+    """The headers and fields that an endpoint requires with each request; none for a new origin.
 
     ``name`` is that of its table; empty for the endpoint outside of the tables.
     """
@@ -130,16 +130,16 @@ def extras_at(environment: Mapping[str, str], name: str, base_url: str) -> Extra
         here = in_force(settings, f"any@{name}" if name else "any")
         is_same = origin_of(here.base_url) == origin_of(base_url)
     except SettingsError:
-        return NO_EXTRAS  # said where the settings are changed
+        return NO_EXTRAS  # reported where the settings are changed
     return extras_of(here) if is_same else NO_EXTRAS
 
 
 def used_elsewhere(environment: Mapping[str, str], base_url: str) -> str:
-    """The model in use, and where, if that is at another origin; else empty."""
+    """The model in use and its endpoint, if the endpoint is at another origin; else empty."""
     try:
         here = in_force(read_settings(environment).settings)
     except SettingsError:
-        return ""  # said where the settings are changed
+        return ""  # reported where the settings are changed
     address = here.base_url or OPENAI_URL
     if not here.model or here.provider == "scripted" or origin_of(address) == origin_of(base_url):
         return ""

@@ -20,7 +20,9 @@ from indwell.sessions.records import (
 )
 
 End: TypeAlias = Literal["done", "failed", "denied", "refused", "unknown"]
-"""``denied``: by a rule. ``refused``: by the user, or nobody answered. ``unknown``: the log has no
+"""``denied``: a rule denied the call.
+
+``refused``: the user refused it, or did not answer. ``unknown``: the log has no
 result, because the process was killed or the call is still running."""
 
 REFUSALS = frozenset(["no", "unanswered", "uncovered"])

@@ -63,7 +63,7 @@ def rebuilt(records: Iterable[Record], number: int) -> Rebuilt:
                 before.append(record)
     if sent is None:
         raise SessionError(
-            f"the session has no request {number}; it has {n_sent} that can be made again"
+            f"the session has no request {number}; it has {n_sent} that can be rebuilt"
         )
     if sent.alone is not None:
         own = Prefixed(sent.alone, "", sent.at)
@@ -72,8 +72,8 @@ def rebuilt(records: Iterable[Record], number: int) -> Rebuilt:
     prefix = next((one for one in reversed(branch) if isinstance(one, Prefixed)), None)
     if prefix is None:
         raise SessionError(
-            f"the system prompt and the tools of request {number} are not in the log, which is "
-            "of an older Indwell"
+            f"the system prompt and the tools of request {number} are not in the log, which an "
+            "older Indwell wrote"
         )
     told = folded(branch)
     messages = list(told.messages)
@@ -174,7 +174,7 @@ def impossible(splices: Sequence[MessageSplice], live: int, n_messages: int) -> 
         n_messages: Number of messages in the conversation.
     """
     if live and live != n_messages:
-        return f"it was made of {live} messages, and there are {n_messages}"
+        return f"it was made for {live} messages, and there are {n_messages}"
     at = 0
     for one in splices:
         if not at <= one.start <= one.stop <= n_messages:

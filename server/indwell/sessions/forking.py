@@ -51,7 +51,7 @@ async def fork_session(
         store: The workspace's session store.
         origin: The session to copy; may be open in an editor, and stays unchanged.
         turn: The last turn to copy; None: the newest finished turn.
-        now: With its time zone.
+        now: The current time, with its time zone.
 
     Raises:
         SessionError: There is no such session or turn, or nothing can be written.

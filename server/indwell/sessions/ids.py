@@ -27,7 +27,7 @@ def new_id(now: datetime, random_bytes: bytes) -> str:
         now: With a time zone; written in UTC, to the millisecond.
         random_bytes: ``RANDOM_B`` of them are enough.
     """
-    assert now.tzinfo is not None, "a session's time needs its zone"
+    assert now.tzinfo is not None, "a session's time needs a time zone"
     utc = now.astimezone(UTC)
     date = f"{utc.year:04}{utc.month:02}{utc.day:02}"
     time = f"{utc.hour:02}{utc.minute:02}{utc.second:02}-{utc.microsecond // 1_000:03}"
@@ -75,8 +75,8 @@ def check_id(text: str) -> str:
     if not is_id(text):
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
         raise SessionError(
-            f"{shown!r} is no session id (digits, small letters and dashes); "
-            "`indwell sessions` lists those of this workspace"
+            f"{shown!r} is not a session id (digits, small letters and dashes); `indwell "
+            "sessions` lists those of this workspace"
         )
     return text
 

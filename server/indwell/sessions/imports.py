@@ -73,13 +73,13 @@ def recorded_sessions(lines: Iterable[bytes], *, name: str = "") -> Iterable[Rec
         except (msgspec.DecodeError, RecursionError):
             record = None
         if not isinstance(record, dict):
-            bad.append(f"line {number} is no JSON object and was left out")
+            bad.append(f"line {number} is not a JSON object and was left out")
         elif isinstance(record.get("messages"), list):
             yield recorded(record, name=name or str(number))
         elif "role" in record:
             single.append(record)
         else:
-            bad.append(f"line {number} holds no message and was left out")
+            bad.append(f"line {number} contains no message and was left out")
     if single or bad:
         whole = recorded({"messages": single}, name=name)
         yield msgspec.structs.replace(whole, notes=(*bad, *whole.notes))
@@ -91,7 +91,7 @@ def recorded(record: Mapping[str, Any], *, name: str = "") -> Recorded:
     for index, entry in enumerate(record["messages"]):
         reading.take(index, entry)
     if record["messages"] and not reading.has_words:
-        reading.notes.append("it has no words of a user")
+        reading.notes.append("it contains no user message")
     messages, repairs = repair(reading.messages)
     return Recorded(
         id=str(record.get("id") or name),
@@ -125,7 +125,7 @@ class _ForeignReader:
     def take(self, index: int, entry: object) -> None:
         """Read one entry of the record's messages."""
         if not isinstance(entry, dict):
-            self.notes.append(f"message {index} is no object and was left out")
+            self.notes.append(f"message {index} is not an object and was left out")
             return
         text = _text(entry.get("content"))
         match entry.get("role"):
@@ -154,7 +154,7 @@ class _ForeignReader:
         if text.strip():
             blocks.append(_said(text, self._turn))
         if calls and not isinstance(calls, list):
-            self.notes.append("calls that are no list were left out")
+            self.notes.append("calls that are not a list were left out")
         for call in calls if isinstance(calls, list) else ():
             use = _use(call, self._turn)
             if use is None:
@@ -169,7 +169,7 @@ class _ForeignReader:
     def _result(self, index: int, text: str, entry: Mapping[str, Any]) -> None:
         use = self._names.get(str(entry.get("tool_call_id")))
         if use is None:
-            self.notes.append(f"message {index} answers a call that nobody made; left out")
+            self.notes.append(f"message {index} answers a call that does not exist; left out")
             return
         result = tool_result(use, text, is_error=entry.get("is_error") is True)
         self._append("user", (result,))

@@ -75,8 +75,8 @@ def read(pieces: Iterable[bytes], *, passing: tuple[bytes, ...] = ()) -> LogRead
             kind = _kind(line)
             if kind is None or kind in _KINDS:
                 damage.append(
-                    f"line {number} of the session's log is cut off or damaged ({size:,} "
-                    "bytes); it stays there, and the session goes on without it"
+                    f"line {number} of the session's log is cut off or damaged ({size:,} bytes); "
+                    "it stays in the file, and the session continues without it"
                 )
             else:
                 strangers[kind] += 1

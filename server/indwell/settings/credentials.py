@@ -42,7 +42,7 @@ class Secret:
         return hash(self._text)
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a secret is not pickled or copied; hand on the object")
+        raise TypeError("a secret cannot be pickled or copied; pass the object itself")
 
 
 _SHAPES = lazy_pattern(
@@ -51,7 +51,7 @@ _SHAPES = lazy_pattern(
     r"|\bAIza[\w-]{20,}"  # Google's
     r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"  # a user and password inside an address
 )
-_RANDOM = lazy_pattern(r"[A-Za-z0-9+=~]{16,}")  # no folder name of a host is such a long word …
+_RANDOM = lazy_pattern(r"[A-Za-z0-9+=~]{16,}")  # no folder name in an address is such a long word …
 _MIXED = lazy_pattern(r"[A-Za-z]\d|\d[A-Za-z]")  # … with digits in it
 _LONGEST_NAME = 24  # characters; the longest provider name is shorter
 _MANY_DIGITS = 4
@@ -109,7 +109,7 @@ def origin_of(base_url: str | None) -> str:
     A default port is left out, so each origin has a single spelling. None means OpenAI.
 
     Raises:
-        SettingsError: It is not an http address.
+        SettingsError: The text is not an http address.
     """
     if base_url == EDITOR_URL:
         return EDITOR_URL

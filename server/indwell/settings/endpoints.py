@@ -32,7 +32,7 @@ ADDRESS_BOUND = (
     *("wire", "counts_as", "window", "cache_marks", "pictures", "extra_body", "fallback"),
     *("price_in", "price_out", "price_cached", "price_cache_write"),
 )
-"""Settings that say something of one address; a named endpoint does not take them from another."""
+"""Settings for one address; a named endpoint does not take them from another endpoint."""
 
 SHARED = (
     "max_output",
@@ -46,7 +46,7 @@ SHARED = (
     "first_token_timeout_s",
     "profile",
 )
-"""Settings that a named endpoint may have of its own, and else shares with the others."""
+"""Settings that a named endpoint may have separately, and otherwise shares with the others."""
 
 MOST_ENDPOINTS = 50
 NAME = lazy_pattern(r"[a-z][a-z0-9_-]{0,39}")

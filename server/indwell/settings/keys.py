@@ -145,9 +145,9 @@ class KeyStore:
         """Store a key for an origin, or the fact that it needs no key; ``note`` names the place.
 
         Raises:
-            SettingsError: It cannot be stored.
+            SettingsError: The key cannot be stored.
         """
-        self._entries()  # the user has to fix a broken file, before anybody waits for a lock
+        self._entries()  # report a broken file before waiting for a lock
         with self.locked():
             return self._put(origin, key)
 
@@ -162,7 +162,7 @@ class KeyStore:
         except KeyringUnusable as error:
             self._write({**entries, origin: _Entry("file", key.reveal())})
             note = (
-                f"{error}; so the key lies in {quoted(self.path)}, which only you can read, but "
+                f"{error}; so the key is in {quoted(self.path)}, which only you can read, but "
                 "which is not encrypted"
             )
             return StoredKey("file", key, note)
@@ -226,12 +226,12 @@ class KeyStore:
 
 
 VARIABLE = "INDWELL_KEYS"
-MOST_CHARACTERS = 100_000  # of the variable; systems hardly allow more
+MOST_CHARACTERS = 100_000  # characters of the variable; systems hardly allow more
 MOST_KEYS = 100
 
 
 class HeldKeys:
-    """One key for each origin, while the process runs."""
+    """Keys in memory, one for each origin, while the process runs."""
 
     def __init__(self) -> None:
         self._keys: dict[str, Secret] = {}

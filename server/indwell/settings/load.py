@@ -57,7 +57,7 @@ def load(
     """Merge the settings of all sources.
 
     Args:
-        environment: Of this process; never from a workspace file (TRU-04).
+        environment: Variables of this process, never from a workspace file (TRU-04).
         user_file: Text of the user's settings file; None if missing.
         user_file_name: Its name in notices.
         editor_options: ``initializationOptions``, or the editor's configuration section
@@ -111,9 +111,9 @@ def lacking(settings: Settings, user_file_name: str = "config.toml") -> str:
         )
     if settings.api_key is None and origin_of(settings.base_url) == origin_of(OPENAI_URL):
         return (
-            "no API key is set; run `indwell login` in a terminal, or set OPENAI_API_KEY or write "
-            f"api_key in {user_file_name} (an editor started from the desktop does not see what a "
-            "shell exports), or set base_url to an endpoint that needs none"
+            "no API key is set; run `indwell login` in a terminal, or set OPENAI_API_KEY or "
+            f"write api_key in {user_file_name} (an editor started from the desktop does not see "
+            "the variables of a shell), or set base_url to an endpoint that needs none"
         )
     return ""
 
@@ -198,7 +198,7 @@ def workspace_table(text: str) -> Mapping[str, Any]:
     """Parse the workspace's file into a table.
 
     Raises:
-        SettingsError: It is not TOML, or too long.
+        SettingsError: The file is not TOML, or is too long.
     """
     if len(text) > MAX_WORKSPACE_CHARACTERS or text.count(".") > MAX_WORKSPACE_DOTS:
         raise SettingsError(

@@ -26,7 +26,7 @@ LOCK_TIMEOUT_S = 5.0  # for other processes that write the same page; each takes
 _Mark: TypeAlias = tuple[int, ...] | None
 _Change: TypeAlias = Callable[[str], str]
 
-_TOO_LARGE = f"it may hold {PAGE_LIMIT_B >> 20} MB; take out what is not needed"
+_TOO_LARGE = f"it may have {PAGE_LIMIT_B >> 20} MB; remove facts that are not needed"
 
 
 class MemoryPages:

@@ -47,7 +47,7 @@ def read_user_file(path: Path) -> str | None:
     """Read a settings file, also through a link (many users link theirs); None if missing.
 
     Raises:
-        SettingsError: It is unreadable, not UTF-8, or far too large.
+        SettingsError: The file is unreadable, not UTF-8, or far too large.
     """
     try:
         text = read_bytes_private(path, follow_link=True, limit_b=MOST_B).decode()

@@ -108,8 +108,8 @@ def _unusable(error: Exception) -> KeyringUnusable:
         return KeyringUnusable("the keyring is locked, or access was refused; unlock it")
     if error.__cause__ is not None and error.__cause__.args[:1] == (_NO_DESKTOP,):
         return KeyringUnusable(
-            "the Keychain is locked, and nobody can be asked for its password here (as over SSH); "
-            "run `security unlock-keychain` in this terminal"
+            "the Keychain is locked, and you cannot be asked for its password here (as over "
+            "SSH); run `security unlock-keychain` in this terminal"
         )
     if isinstance(error, keyring.errors.NoKeyringError):
         return KeyringUnusable("this system has no keyring that works without a desktop")

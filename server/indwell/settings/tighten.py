@@ -17,13 +17,13 @@ from indwell.settings.model import FREEDOM, Mode, Settings
 from indwell.settings.values import TYPES, convert, flatten, shown, unknown
 
 MAX_ENTRIES = 100
-"""No honest table has more entries; the rest is ignored."""
+"""The largest number of entries in a table; the rest is ignored."""
 
 MAX_GLOBS = 50
 MAX_GLOB_CHARACTERS = 100
 
 Rule: TypeAlias = Callable[[Any, Any], tuple[Any, str]]
-"""Maps the current and the requested value to the tighter one, and why the request was cut."""
+"""Maps the current and the requested value to the tighter value, and the reason for a cut."""
 
 
 class Tightened(msgspec.Struct, frozen=True):

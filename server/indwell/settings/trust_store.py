@@ -27,7 +27,7 @@ from indwell.files.spelling import quoted
 from indwell.settings.trusted_files import FolderAnswer, TrustedFile
 
 FILE = Path("trust") / "answers.json"
-"""In the state folder."""
+"""The name of the file in the state folder."""
 
 LIMIT_B = 16 << 20  # some thousand folders with long instruction files
 MOST_LINES = 2_000  # lines of one answer, for diffs; further files are compared as a whole
@@ -60,14 +60,17 @@ class TrustStore:
         """Read all answers; never raises for an invalid file.
 
         A file that another program holds open on Windows is overwritten in place, and a reader may
-        meet half of the new text. So a broken file is read again while no writer is at work.
+        meet half of the new text. So a broken file is read again while no process writes it.
         """
         try:
             return Answers(self._folders())
         except SettingsError as error:
             problem = str(error)
         lock = locked(self.path.parent / "lock", timeout_s=LOCK_S)
-        with contextlib.suppress(OSError), lock:  # there is no lock, or a writer takes long
+        with (
+            contextlib.suppress(OSError),
+            lock,
+        ):  # without the lock, if a writer takes long
             try:
                 return Answers(self._folders())
             except SettingsError as error:

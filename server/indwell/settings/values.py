@@ -29,10 +29,10 @@ STRICT = frozenset(
         *("rules_deny", "wire"),
     }
 )
-"""Settings where a default instead of an invalid value could expose what is protected."""
+"""Settings for which a default in place of an invalid value could expose protected data."""
 
 RULE_SUBJECTS = ("read", "edit", "write", "tool")
-"""Words before the colon of a pattern that is not for a command."""
+"""Words before the colon in patterns for files and tools."""
 
 _SHOWN = 60  # characters of a name or value in a notice
 _HUGE = 10**_SHOWN  # Python refuses to format numbers of over 4,300 digits
@@ -57,7 +57,7 @@ def parse_toml(text: str, name: str) -> Mapping[str, Any]:
     """Parse a settings file.
 
     Raises:
-        SettingsError: It is not TOML; names the line.
+        SettingsError: The text is not TOML; the message names the line.
     """
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
@@ -116,7 +116,7 @@ def convert(name: str, value: object) -> Any:  # noqa: ANN401 -- as many types a
     """Check a value against its setting's type.
 
     Raises:
-        SettingsError: It does not fit; the message is a clause with value and type.
+        SettingsError: The value does not fit; the message is a clause with value and type.
     """
     if name == "api_key":
         return _key(value)
@@ -144,7 +144,7 @@ def _pattern(name: str, written: str) -> str:
     """Parse a rule's pattern, without surrounding blanks.
 
     Raises:
-        SettingsError: It is empty, or contains what no pattern may.
+        SettingsError: The pattern is empty, or contains a forbidden character.
     """
     pattern = written.strip()
     head, colon, rest = pattern.partition(":")
@@ -173,7 +173,7 @@ def _dot_name(written: str) -> str:
     """Parse a name that begins with a dot and may end with a star.
 
     Raises:
-        SettingsError: It is not such a name, or matches all of them.
+        SettingsError: The text is not such a name, or matches all names.
     """
     name = written.strip().removesuffix("/")
     if not _DOT_NAME.fullmatch(name) or not name.isprintable():
@@ -185,7 +185,7 @@ def _dot_name(written: str) -> str:
 
 
 def unknown(name: str, source: str) -> str:
-    """Say that there is no such setting, and suggest a similar one."""
+    """Report an unknown setting, and suggest a similar one."""
     near = difflib.get_close_matches(name[:_SHOWN], TYPES, n=3)
     # A swap of two letters is the likeliest typo: `modle` is `model`, though `mode` scores higher.
     near.sort(key=lambda known: sorted(known) != sorted(name))
@@ -325,7 +325,7 @@ def _own(endpoint: str, name: str, value: object) -> Any:  # noqa: ANN401 - of m
     if name not in (*ADDRESS_BOUND, *SHARED):
         near = difflib.get_close_matches(name[:_SHOWN], (*ADDRESS_BOUND, *SHARED), n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise SettingsError(f"{where} has {shown(name)}, which no endpoint has{hint}")
+        raise SettingsError(f"{where} has the unknown setting {shown(name)}{hint}")
     try:
         return convert(name, value)
     except SettingsError as error:
@@ -418,8 +418,8 @@ def _key_variable(name: str, value: object) -> str:
         raise SettingsError(f"{name} = {shown(value)} is not the name of a variable")
     if not _KEY_NAME.match(value):
         raise SettingsError(
-            f"{name} = {shown(value)} does not fit: the name must hold KEY, TOKEN or SECRET, "
-            "by which Indwell knows that the agent's commands must not see the variable"
+            f"{name} = {shown(value)} does not fit: the name must hold KEY, TOKEN or SECRET, so "
+            "that Indwell hides the variable from the agent's commands"
         )
     return value
 
@@ -434,4 +434,4 @@ CHECKS_OF_TABLES: Mapping[str, Callable[[str, object], Any]] = {
     "key_header": _key_header,
     "api_key_variable": _key_variable,
 }
-"""How the settings are checked whose types do not say enough."""
+"""Additional checks of settings, where types alone are not enough."""

@@ -44,7 +44,7 @@ def read_values(front: str) -> Mapping[str, Value]:
         try:
             value = _loaded(_LOOSE.sub(_quoted, front))
         except _BAD:
-            raise BadYaml(f"the front matter is no YAML: {_why(error)}") from error
+            raise BadYaml(f"the front matter is not YAML: {_why(error)}") from error
     if value is None or value == "":
         return {}
     if not isinstance(value, dict):
@@ -127,6 +127,6 @@ def _plain(node: yaml.Node) -> Value:
         if not isinstance(key, yaml.ScalarNode):
             raise BadYaml("a name in the front matter has to be text")
         if key.value in found:
-            raise BadYaml(f"{key.value[:40]!r} stands twice in the front matter")
+            raise BadYaml(f"{key.value[:40]!r} occurs twice in the front matter")
         found[key.value] = _plain(value)
     return found

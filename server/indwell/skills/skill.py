@@ -37,7 +37,7 @@ class Skill(msgspec.Struct, frozen=True):
         origin: Its source: user, workspace or shipped.
         folder: Its folder, absolute and resolved.
         tags: Words for searches.
-        is_offered: The model may load it by itself; otherwise only the user, by name.
+        is_offered: Whether the model may load it by itself; otherwise only the user can, by name.
     """
 
     name: str
@@ -54,7 +54,7 @@ class SkillFile(msgspec.Struct, frozen=True):
     Attributes:
         skill: Its description.
         body: The instructions in Markdown.
-        asks_for_tools: It lists tools to allow, which skills cannot do here.
+        asks_for_tools: Whether it lists tools to allow, which Indwell does not support.
     """
 
     skill: Skill
@@ -103,7 +103,7 @@ def read_skill(text: str, *, folder: str, origin: Origin) -> SkillFile:
         )
     description = document.text("description") or _first_words(document.body)
     if not description:
-        raise BadFrontMatter("there is no `description`, so nobody knows when to use it")
+        raise BadFrontMatter("there is no `description`, so the model cannot know when to use it")
     is_offered = document.flag("disable-model-invocation") is not True
     skill = Skill(
         name,
@@ -121,7 +121,7 @@ def bounded_body(body: str, path: str, room: int = BODY_CHARACTERS) -> str:
 
     Args:
         body: The whole body.
-        path: Where the model can read the rest.
+        path: The file in which the model can read the rest.
         room: The limit of one text in this conversation, in characters.
     """
     most = min(room, BODY_CHARACTERS)
@@ -200,8 +200,8 @@ def ranked(found: Iterable[Skill]) -> Ranked:
         first = kept[one.origin].setdefault(one.name, one)
         if first.folder != one.folder:
             notices.append(
-                f"the skill {one.name!r} stands in {first.folder!r} and in {one.folder!r}; the "
-                "first is used"
+                f"the skill {one.name!r} is in {first.folder!r} and in {one.folder!r}; the first "
+                "is used"
             )
     for origin in _WHOSE:
         for name, one in kept[origin].items():

@@ -1,6 +1,6 @@
 """A tool's arguments: their schema for the model, and their decoding from the model's JSON. Pure.
 
-The arguments of our own tools are structs. Those of other people's tools are a JSON Schema with a
+The arguments of our own tools are structs. The arguments of other tools are a JSON Schema with a
 function that makes a value. Models also use names that they learned from other agents, such as
 ``file_path``; a tool lists the names that it understands.
 """
@@ -26,7 +26,7 @@ Given: TypeAlias = dict[str, Any]
 A = TypeVar("A")
 
 PATHS = dict.fromkeys(("file_path", "filePath", "absolute_path", "target_file"), "path")
-"""What other agents call the path of a file."""
+"""Names that other agents use for the path of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def renamed(given: Given, names: Mapping[str, str]) -> Given:
 
     Args:
         given: The model's arguments.
-        names: Our name for each of theirs.
+        names: Our name for each name of other agents.
 
     Raises:
         ToolError: Two names mean the same argument, and their values differ.
@@ -143,14 +143,14 @@ def _check_names(text: str) -> None:
         names = [name for name, _ in pairs]
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise msgspec.DecodeError(f"{twice!r} stands in it twice")
+            raise msgspec.DecodeError(f"{twice!r} occurs in it twice")
 
     # Numbers stay text: Python refuses to read very long ones.
     json.loads(text or "{}", object_pairs_hook=no_doubles, parse_int=str, parse_float=str)
 
 
 def _short(words: str, limit: int = _MAX_QUOTE) -> str:
-    """Return as much of the model's own words as an error message repeats."""
+    """Return the part of the model's own words that an error message repeats."""
     return words if len(words) <= limit else words[: limit - 1] + "…"
 
 
@@ -180,9 +180,10 @@ def _signed(node: Mapping[str, Any]) -> str:
 def schema_of(arguments: type) -> str:
     """Return the JSON Schema of a struct on one line, without parts that are useless for a model.
 
-    Left out are titles, docstrings of structs, defaults, lower bounds of 0 and 1, the alternative
-    ``null`` of an optional argument, an empty list of required arguments, and the refusal of
-    unknown arguments. ``decode`` still checks all of them, and its message says what fits.
+    The schema leaves out titles, docstrings of structs, defaults, lower bounds of 0 and 1, the
+    alternative ``null`` of an optional argument, an empty list of required arguments, and the
+    refusal of unknown arguments. ``decode`` still checks these rules, and its message names the
+    expected form.
     """
     (schema,), components = msgspec.json.schema_components((arguments,))
     definitions = dict(components)
@@ -217,7 +218,7 @@ def _says_nothing(node: Mapping[str, Any], key: str, value: object) -> bool:
     match key:
         case "title":  # text is the name of a struct; an argument called title has a schema
             return isinstance(value, str)
-        case "description":  # that of a struct is its docstring, for readers of the code
+        case "description":  # the description of a struct is its docstring, for readers of the code
             return "properties" in node and isinstance(value, str)
         case "default":  # an argument that is not required may be left out
             return "type" in node or "enum" in node

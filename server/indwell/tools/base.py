@@ -36,8 +36,10 @@ MOST_SPEC = 16_000  # characters of a late tool's description and schema; others
 _log = logging.getLogger(__name__)
 Running: TypeAlias = Coroutine[None, None, Finished]
 Run: TypeAlias = Callable[[OnChunk, asyncio.Event, Callable[[str], None]], Running]
-"""Runs a command; takes a receiver of its output, an event that stops it, and a receiver of what it
-did without permission.
+"""Runs a command.
+
+Takes a receiver of its output, an event that stops it, and a receiver of notes about its actions
+without permission.
 """
 
 
@@ -51,11 +53,13 @@ class ToolFacts(msgspec.Struct, frozen=True):
         command: The shell command; empty unless ``effect`` is ``run``.
         cwd: The folder it would run in; empty unless ``effect`` is ``run``.
         subject: Shown to people instead of the paths, such as a search pattern.
-        wants: What the model asks for beyond the sandbox.
+        wants: The access that the model asks for beyond the sandbox.
         why: The model's reason for that.
         may_leave: Whether it can follow a link out of the workspace, if the user allows it.
-        keeps: For whom it would keep something beyond the session; empty if it keeps nothing.
-        asks: Whether it asks the user something itself, so that no other call runs beside it.
+        keeps: The owner of a memory that it would store beyond the session; empty if it stores
+            nothing.
+        asks: Whether it asks the user something itself, so that no other call runs at the same
+            time.
         background: Whether its command runs on after the call has ended.
         address: The web page that it fetches; empty if it fetches none.
     """
@@ -88,7 +92,7 @@ class Preview(msgspec.Struct, frozen=True):
     Attributes:
         diff: The whole unified diff; empty if it is unknown.
         by_hunk: Whether the call can run with some of its hunks only.
-        before: The text before the change; None if there is none or it is too large.
+        before: The text before the change; None without a file or if it is too large.
     """
 
     diff: str = ""
@@ -145,15 +149,15 @@ class ToolContext(msgspec.Struct, frozen=True):
 
     Attributes:
         workspace: The user's files.
-        seen: What the model has read.
+        seen: The texts that the model has read.
         spill: Saves the full text of a result that is cut for the model; returns its path.
         on_output: Receives a command's output while it runs.
         readable: Readable folders outside the workspace, such as the session's spill folder.
         hidden: Whether a displayed path is kept from the model; searches leave it out.
         takes_pictures: Whether the model takes pictures.
-        facts: What this call was allowed to do; the call itself sets it.
+        facts: The actions that this call was allowed to do; the call itself sets them.
         most_chars: Most characters of one result.
-        judged: Where each path of the call led when the call was decided on, by the written path.
+        judged: The target of each path at the time of the decision, by the written path.
         confinement: The sandbox of its command; None for a run without one, which was allowed.
         unasked: Whether its command runs without a question because it only reads.
         hide: Removes secrets from a text. Apply it before a cut: half a secret is not recognised.
@@ -208,7 +212,7 @@ class Tool(Generic[A]):
         description: A short description for the model.
         arguments: A frozen struct that forbids unknown fields, or ``Arguments``.
         effect: Read, edit or run.
-        facts: Says what a call is about to do.
+        facts: Returns the planned action of a call.
         run: Runs a call; raises ``ToolError`` with words for the model.
         preview: Shows what an edit would change, for the user to confirm.
         plan: For a call whose effects are only known after a look at the workspace, such as a
@@ -276,7 +280,7 @@ class Call(msgspec.Struct, frozen=True):
     Attributes:
         effect: Read, edit or run.
         arguments: The JSON of the call under our own names: what permission, audit and people see.
-        facts: What it is about to do.
+        facts: Its planned action.
         run: Runs it.
         preview: Shows what it would change; None unless it is an edit.
         plan: Looks at the workspace, as this call may, and returns the call that runs in its place
@@ -296,7 +300,7 @@ class ToolTable:
 
     Args:
         fixed: The tools of the whole session, in the order that the model reads.
-        late: Returns the tools that are there at the moment besides the fixed ones. This function
+        late: Returns the present tools besides the fixed ones. This function
             is called often, so it only reads memory. A tool is left out if an endpoint would refuse
             its name, if another tool has the name, if its description and schema are too long, or
             if there are too many tools.
@@ -417,7 +421,7 @@ class NoBackground:
             ToolError: Always.
         """
         del command, run, context
-        raise ToolError("nothing can run on in the background here; run it without `background`")
+        raise ToolError("background commands are not available here; run it without `background`")
 
 
 NOWHERE = NoBackground()

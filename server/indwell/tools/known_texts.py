@@ -36,8 +36,8 @@ class KnownTexts:
     def record_page(self, path: Path, digest: str, text: str, page: range) -> None:
         """Note that the model was shown the lines ``page``, from 1, of a text with this digest.
 
-        Earlier pages of the same text count, too; of another text, only if all of it was shown and
-        its lines are unchanged.
+        Earlier pages of the same text count, too; pages of another text count only if all of it was
+        shown and its lines are unchanged.
         """
         before = self._texts.get(path)
         if self._digests.get(path) == digest:
@@ -115,7 +115,7 @@ def _without(lines: range, page: range) -> tuple[range, range]:
 
 
 def _changed_lines(before: str, text: str) -> Iterator[range]:
-    """Return the lines of ``text`` that are new, or where others were removed."""
+    """Return the lines of ``text`` that are new, or that are beside removed lines."""
     at, line, last = 0, 1, max(count_lines(text), 1)
     for place in compare(before, text).places:
         line += n_line_ends(before, at, place.start)

@@ -107,7 +107,7 @@ def _read_beneath(path: Path, roots: Sequence[Path]) -> Snapshot:
     decoded = decode(data)
     if decoded is None:
         kind = binary_kind(data) or "binary file"
-        raise ToolError(f"{quoted(path)} is no text but a {kind} of {len(data):,} bytes")
+        raise ToolError(f"{quoted(path)} is not a text but a {kind} of {len(data):,} bytes")
     return Snapshot(
         path=path,
         text=decoded.text,
@@ -217,7 +217,7 @@ async def read_picture(path: Path, found: NotText, context: ToolContext) -> Outc
     """Return the file as a picture.
 
     Raises:
-        NotText: ``found``, if it is no picture, or the model takes none.
+        NotText: The file is not a picture, or the model takes no pictures; the error is ``found``.
         ToolError: It is too large for a request.
     """
     if not found.media_type or not context.takes_pictures:

@@ -12,7 +12,7 @@ OUTPUT_TAIL = 3_000
 DIFF_LIMIT = 3_000  # characters; H47
 DIFF_HEAD = 2_500
 
-_MOST_WORD = 1_000  # characters; a longer text is no secret, such as a picture in base64
+_MOST_WORD = 1_000  # characters; a longer text is not a secret but, say, a picture in base64
 _LONG_WORD = lazy_pattern(r"[\w+/=.~:@%!-]{12,}")
 _ESCAPE = lazy_pattern(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system command: titles, links
@@ -73,7 +73,7 @@ def cut_diff(diff: str) -> str:
 def untorn(head: str) -> str:
     """The beginning of a longer text, without a cut word at its end that is long and has digits.
 
-    Half a secret has no form, so nothing would hide it.
+    Half a secret is not recognised, so nothing would hide it.
     """
     end = head[-_MOST_WORD:]
     word = _LONG_WORD.match(end[::-1])

@@ -76,8 +76,8 @@ T = TypeVar("T")
 async def taken(take: Callable[[], T], let_go: Callable[[T], Awaitable[None]]) -> T:
     """Acquire a resource in a thread, and release the resource if the caller is cancelled.
 
-    A thread cannot be stopped, so without this a lock that it gets for a cancelled caller would be
-    held until the process ends.
+    A thread cannot be stopped, so without this a lock acquired for a cancelled caller would be held
+    until the process ends.
 
     Raises:
         CancelledError: The caller was cancelled; the resource is released.

@@ -1,4 +1,4 @@
-"""Creates the first conversation of a session, and switches the model of one."""
+"""Creates the first conversation of a session, and switches the model of a session."""
 
 from __future__ import annotations
 
@@ -119,11 +119,11 @@ def with_model(session: Session, model: Model) -> None:
 
 _PROFILES = {
     (True, False): "this session keeps the short prompt and the six tools that it began with; a "
-    "new session with this model has all of them",
+    "new session with this model has all tools",
     (False, True): "this session keeps the long prompt and all tools that it began with; a new "
     "session with this model is lean, which suits it better",
 }
-"""What to say of a switch between models of which one is small: bytes of a session stay equal."""
+"""Notices about a switch between a small and a large model, by whether the new model is small."""
 
 
 def session_model(model: Model) -> SessionModel:
@@ -151,7 +151,7 @@ async def _fall_back(model: Model, session: Session, why: str) -> FellBack:
         return FellBack(words=f"the fallback cannot be used: {error}")
     if not other.pictures and without_pictures(conversation) is not conversation:
         await other.hang_up()
-        return FellBack(  # the session would lose its pictures for good
+        return FellBack(  # otherwise the session would lose its pictures for good
             words=f"the fallback {other.name!r} is not used: the conversation has pictures, and "
             "that model is not known to take any; if it does, set `pictures = true` for its "
             "endpoint"

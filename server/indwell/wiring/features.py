@@ -162,7 +162,7 @@ def web_feature(settings: Callable[[], Settings]) -> Feature[Session]:
 
 
 def _object(*required: str, **optional: str) -> Mapping[str, Any]:
-    """The schema of text arguments: those that each call has, and the types of others."""
+    """The schema of text arguments: the required ones, and the types of the others."""
     properties = {**dict.fromkeys(required, "string"), **optional}
     return {
         "type": "object",
@@ -207,7 +207,8 @@ def tools_of(
 ) -> ToolTable:
     """The tools in the model's order: files and commands, the features', then late ones.
 
-    A small model has only those of files and commands, with short descriptions, and late ones.
+    A small model gets only the tools for files and commands, with short descriptions, and late
+    tools.
     """
     if lean:
         short = (tool.shortened(*LEAN[tool.spec.name]) for tool in standard_tools(shell).tools)
@@ -230,7 +231,7 @@ def standard_tools(
 
     Args:
         shell: Runs the commands of the agent that has these tools.
-        more: Tools that follow them, in order.
+        more: Tools that follow these, in order.
         background: Keeps commands that run on after their call.
         late: Returns the tools that come and go, as they are at the moment.
     """

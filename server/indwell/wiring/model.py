@@ -69,8 +69,8 @@ class Model(NamedTuple):
     ``small`` may write summaries, ``secrets`` are sent to the endpoints, and ``other`` returns
     another model by its name. ``fallback`` makes the model that continues if this one is down.
     ``effort`` and ``verbosity`` are as in the settings. ``lean`` is the reason for a short system
-    prompt; empty for the full prompt. ``cache_life`` is that of the settings if the endpoint can be
-    told how long its cache keeps a prefix.
+    prompt; empty for the full prompt. ``cache_life`` is the value in the settings, if the endpoint
+    accepts a lifetime for its cache.
     """
 
     provider: Provider
@@ -141,7 +141,7 @@ def _with_told(settings: Settings, told: EditorModel | None) -> Settings:
     )
 
 
-EDITORS_WINDOW = 64_000  # tokens; of the editor's models those of this size are the smallest
+EDITORS_WINDOW = 64_000  # tokens; the smallest window of the editor's models
 
 
 def _endpoint_model(settings: Settings, main: Settings, editor: EditorModels) -> Model:
@@ -191,7 +191,7 @@ def why_lean(settings: Settings, window: int | None, size: float | None = None) 
     Args:
         settings: The settings of the model's endpoint.
         window: Tokens of the model's window, if they are known.
-        size: Billions of parameters, if the endpoint tells; else the name may.
+        size: Billions of parameters as reported by the endpoint; None to guess from the name.
     """
     if settings.profile != "auto":
         return "your settings say so" if settings.profile == "lean" else ""
@@ -208,7 +208,7 @@ def why_lean(settings: Settings, window: int | None, size: float | None = None) 
 def _others(endpoints: _Endpoints, main: Settings) -> Iterator[Settings]:
     """Yield the settings of the models besides the main one that a session may use."""
     for name in {main.small_model, main.agent_model} - {"", main.model}:
-        with suppress(SettingsError):  # said where the model is used
+        with suppress(SettingsError):  # reported where the model is used
             yield _settings_of_other(endpoints, main, name)
 
 
@@ -349,7 +349,7 @@ FIRST_S = 300.0  # seconds; models that think say nothing before they have thoug
 
 
 def _first_s(settings: Settings) -> float | None:
-    """Return the seconds until a reply must begin: here a long prompt may take any time."""
+    """Return the seconds until a reply must begin; a local model may take any time."""
     return None if is_local_model(settings.base_url) else FIRST_S
 
 
@@ -372,7 +372,7 @@ def dialect_of(settings: Settings, model: str) -> Dialect:
         dialect = msgspec.structs.replace(
             dialect, wire=wire, cache_marks=has_marks, cache_hours=has_marks
         )
-    if settings.cache_marks:  # whether such an endpoint knows hours, only the user can know
+    if settings.cache_marks:  # only the user knows whether such an endpoint accepts hours
         has_hours = dialect.cache_hours or settings.cache_life == "1h"
         dialect = msgspec.structs.replace(dialect, cache_marks=True, cache_hours=has_hours)
     return msgspec.structs.replace(
@@ -391,7 +391,7 @@ def _learned_wire(settings: Settings, model: str) -> WireName | None:
 
 
 def _fields(settings: Settings) -> dict[str, object]:
-    """Return the fields of the user's own for each request's body."""
+    """Return the user's additional fields for the body of each request."""
     temperature = settings.temperature
     if temperature is None and is_local_model(settings.base_url):
         temperature = LOCAL_TEMPERATURE

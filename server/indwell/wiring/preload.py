@@ -34,7 +34,7 @@ def give_memory_back() -> None:
     By default each thread gets its own arena, and a freed block of up to 32 MB raises the size from
     which blocks are allocated separately. Over ten minutes of use that kept 5 MB more than was in
     use (``tests/faults/soak.py``). Python's own lock is held during an allocation, so one arena
-    costs nothing. Best effort: only glibc has this, and others need it less.
+    costs nothing. Best effort: only glibc has these settings, and other C libraries need them less.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -51,7 +51,7 @@ _LIBRARIES = (
     *("rapidfuzz.distance", "rapidfuzz.process", "rapidfuzz.fuzz", "rapidfuzz.utils"),
     *("wcmatch.glob", "watchdog.events", "watchdog.observers"),
 )
-"""That are imported where they are needed."""
+"""Modules that are imported where they are needed."""
 _FLOORS = tuple(
     f"indwell.{one}"
     for one in (
@@ -59,7 +59,7 @@ _FLOORS = tuple(
         *("secrets", "service", "sessions", "skills", "tools", "wiring", "workspace"),
     )
 )
-"""The others are whole once a model is made, or of use only where one is chosen (13 MB)."""
+"""Other modules are loaded with the model, or are used only by some models (13 MB)."""
 
 
 def warm_up(settings: Settings) -> None:
@@ -92,20 +92,20 @@ def warm_up(settings: Settings) -> None:
 def load_rest() -> None:
     """Import all that turns, rewinds and sessions need later; 0.1 s and some MB, in a thread.
 
-    After an update under a running server the files are others, or gone.
+    An update may replace or delete the files under a running server.
     """
     for name in _LIBRARIES:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     for name in _FLOORS:
         _load_below(name)
-    gc.freeze()  # as above
+    gc.freeze()  # again, what stays is not searched for garbage
     _log.debug("all modules are loaded")
 
 
 def _load_below(name: str) -> None:
     loaded = importlib.import_module(name)
-    below = getattr(loaded, "__path__", ())  # a floor may be one module
+    below = getattr(loaded, "__path__", ())  # a floor may be a single module
     for found in pkgutil.iter_modules(below, f"{name}."):
         if found.ispkg:
             _load_below(found.name)
@@ -147,7 +147,7 @@ class WarmModels:
             self._load_rest()
         if uses_editor(settings):
             await editor.look()
-        ready, self._ready = self._ready, None  # a key may be another by the next session
+        ready, self._ready = self._ready, None  # the key may have changed by the next session
         if ready is not None and ready[0] == _of_model(settings):
             return await ready[1]
         return await self._made(settings, editor)

@@ -33,7 +33,7 @@ def hooks_of(
 ) -> HookBook:
     """Create the hook book, which is read again each turn.
 
-    A project's file applies only as trusted.
+    A project's file applies only with its trusted content.
     """
     root = workspace.roots[0]
 
@@ -54,7 +54,7 @@ def hooks_of(
     return HookBook(look)
 
 
-MOST_B = 1_000_000  # of a file that names checks; no honest one is longer
+MOST_B = 1_000_000  # bytes of a file that names checks
 
 
 def checks_of(
@@ -102,7 +102,7 @@ def _found(root: Path) -> list[CheckCommand]:
     """Return the checks that the project names and whose programs exist."""
     contents = {}
     for name in FILES:
-        with contextlib.suppress(ToolError):  # missing, or no file
+        with contextlib.suppress(ToolError):  # missing, or not a file
             contents[name] = read_bytes(root / name, [root], MOST_B).decode("utf-8", "replace")
     commands = []
     for check in found_checks(contents):

@@ -61,8 +61,8 @@ NEW_TOOLS = (
     "provider's cache"
 )
 OLD_PROMPT = (
-    "this session keeps the system prompt it began with, which is not today's (Indwell, its "
-    "settings or the machine changed since); begin a new session for today's"
+    "this session keeps its original system prompt, which is out of date (Indwell, its settings "
+    "or the machine changed since); begin a new session to use the current one"
 )
 
 
@@ -147,7 +147,7 @@ async def _taken_again(session: Session, store: SessionStore, origin: str) -> st
     try:
         await take_again(session, store, origin)
     except UserError as error:
-        return f"the task of session {origin} does not go along any more: {error}"
+        return f"the task of session {origin} is no longer carried over: {error}"
     return ""
 
 
@@ -180,7 +180,7 @@ def _continued(
         )
     if not now.config.takes_pictures:
         now = without_pictures(now)
-    now = counted(now)  # first, so that later steps count nothing twice
+    now = counted(now)  # first, so that later steps count no message twice
     if messages:
         words = TAKEN_BACK if past.is_taken_back else REMINDER
         now = talk.queue(now, (inject("reminder", words, turn=past.turns + 1),))
@@ -208,7 +208,7 @@ def _has_our_tools(past: Past, table: ToolTable) -> bool:
 def _write_down(
     session: Session, past: Past, answers: Sequence[ToolResult], *, is_known: bool
 ) -> None:
-    """Log the findings, so that the next resume finds the same."""
+    """Log the repairs, so that the next resume restores the same conversation."""
     log, at = session.parts.log, session.timestamp()
     if not is_known or (past.prefix is not None and not past.prefix.specs):
         log.append(session.prefix)

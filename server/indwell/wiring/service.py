@@ -62,7 +62,7 @@ class Composition:
         is_trust_given: Whether the command line trusts every folder for this process.
 
     Attributes:
-        editor_models: Those of the front door; none before ``service``.
+        editor_models: The front door's own models; none before ``service``.
     """
 
     def __init__(

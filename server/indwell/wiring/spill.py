@@ -92,6 +92,6 @@ def _write_durable(path: Path, data: bytes) -> None:
 
 
 def _holds(path: Path, data: bytes) -> bool:
-    with contextlib.suppress(FileNotFoundError, ToolError):  # missing, longer, or no regular file
+    with contextlib.suppress(FileNotFoundError, ToolError):  # missing, longer, or not a file
         return read_own(path, len(data) + 1) == data
     return False

@@ -122,7 +122,7 @@ def find_agents(
             stem = one.shown.rpartition("/")[2].removesuffix(SUFFIX)
             found = _defined(text, stem, one.origin, one.shown)
         except UnicodeDecodeError:
-            problems.append(f"{one.shown}: it is no UTF-8 text")
+            problems.append(f"{one.shown}: it is not UTF-8 text")
         except BadFrontMatter as error:
             problems.append(f"{one.shown}: {error}")
         else:
@@ -188,7 +188,7 @@ class AgentLogs:
 
     Args:
         folder: The session's folder; None if it is not saved.
-        workspace: For their first line.
+        workspace: The workspace, for the first record of each log.
     """
 
     def __init__(self, folder: Path | None, workspace: Path) -> None:
@@ -200,7 +200,7 @@ class AgentLogs:
         """Begin the next log; in memory if nothing can be written, so that the work continues."""
         if self._number is None:
             known = await asyncio.to_thread(self._highest)
-            if self._number is None:  # nor the log of another sub-agent that began at the same time
+            if self._number is None:  # another sub-agent that began at the same time has this log
                 self._number = known
         self._number = number = self._number + 1
         log = await asyncio.to_thread(self._opened, number)
@@ -225,7 +225,7 @@ class AgentLogs:
             return MemoryLog()
 
     def _highest(self) -> int:
-        """The number of existing logs, of an earlier process."""
+        """The number of existing logs, from earlier processes."""
         try:
             names = () if self._folder is None else list_names(self._folder)
         except OSError:

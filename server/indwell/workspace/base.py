@@ -1,6 +1,6 @@
 """The interface to the user's files and open buffers, file watches, and locks for writers.
 
-A watch only says where to look; a text has changed if its digest has.
+A watch only reports files to check; a text has changed if its digest has.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Snapshot(msgspec.Struct, frozen=True):
         text: Decoded, with its line endings, without a byte order mark.
         stamp: Identifies exactly this text.
         origin: ``buffer`` if an editor has the file open, else ``disk``.
-        unsaved: The buffer differs from the disk.
+        unsaved: Whether the buffer differs from the disk.
         lossless: False if some bytes could not be decoded; such a text is read-only.
         notes: Sentences for the model, such as a guessed encoding or a difference from disk.
     """
@@ -58,10 +58,10 @@ class AppliedChange(msgspec.Struct, frozen=True):
         before: The text before; None if the file was created.
         after: The text after the edit, as far as it could be verified.
         stamp: The stamp of ``after``.
-        verified: The text was read again after the edit and equals the proposal.
+        verified: Whether the text was read again after the edit and equals the proposal.
         note: A remark for the model about the edit, or empty.
-        is_part: ``before`` and ``after`` hold only the changed places of a large file with some
-            context lines; no file can be restored from them.
+        is_part: Whether ``before`` and ``after`` contain only the changed places of a large file
+            with some context lines; no file can be restored from them.
     """
 
     path: Path
@@ -111,7 +111,7 @@ class Workspace(Protocol):
         """Resolve a path from the model (relative to the first root) within the roots.
 
         Raises:
-            ToolError: It is invalid or leads outside the workspace.
+            ToolError: The path is invalid or leads outside the workspace.
         """
         ...
 
@@ -120,7 +120,7 @@ class Workspace(Protocol):
 
         Raises:
             TooLarge: Read such a file with ``within``, and change it with ``splice``.
-            ToolError: Missing, a folder, or unreadable.
+            ToolError: The file is missing, a folder, or unreadable.
         """
         ...
 
@@ -141,7 +141,7 @@ class Workspace(Protocol):
 
         Raises:
             TextMoved: The file changed after ``change`` read it; nothing was written.
-            EditRefused: It is open in the editor, where its buffer takes precedence.
+            EditRefused: The file is open in the editor, where its buffer takes precedence.
             ToolError: As for ``within``, from ``change``, or the file cannot be written.
         """
         ...

@@ -57,7 +57,7 @@ class DiskWorkspace:
     """
 
     def __init__(self, roots: Sequence[Path], *, private: Path | None = None) -> None:
-        assert roots, "a workspace has a folder"
+        assert roots, "a workspace needs a folder"
         real = (str(locate(root, [root]).root) for root in roots)
         self.roots = tuple(Path(true_path(one)) for one in real)
         self.watch: Watch = FolderWatch()
@@ -174,7 +174,7 @@ class DiskWorkspace:
             shown = display(path, self.roots)
             kind = binary_kind(data) or "binary file"
             raise NotText(
-                f"{shown!r} is no text but a {kind} of {len(data):,} bytes",
+                f"{shown!r} is not a text but a {kind} of {len(data):,} bytes",
                 media_type=picture_type(data),
             )
         if decoded.is_guess:
@@ -247,8 +247,8 @@ class DiskWorkspace:
         shown = display(path, self.roots)
         if not held.lossless:
             raise EditRefused(
-                f"{shown!r} is no whole {held.encoding}, and editing it would damage it; convert "
-                "it first, or change it with a command"
+                f"{shown!r} is not valid {held.encoding} throughout, and editing it would damage "
+                "it; convert it first, or change it with a command"
             )
         if digest(held.text) != base.stamp.digest:
             raise TextMoved(
@@ -350,7 +350,7 @@ class LargeFiles:
                         _check(stopping)
                         size = min(_COPY_B, piece.stop - start)
                         copy_range(opened.descriptor, target, start, size)
-                held.close()  # some disks of Windows replace no open file
+                held.close()  # some disks of Windows cannot replace an open file
 
             place = replace_with(
                 path, self._roots, write, unchanged=opened.stat, private=self._private
@@ -377,7 +377,7 @@ class LargeFiles:
             )
         kind = binary_kind(head)
         if kind is not None:
-            raise ToolError(f"{shown!r} is no text but a {kind} {size}")
+            raise ToolError(f"{shown!r} is not a text but a {kind} {size}")
 
     def _large(
         self, opened: OpenFile, project: Callable[[], str | None], stopping: threading.Event
@@ -399,7 +399,7 @@ class LargeFiles:
                     del self._indexes[next(iter(self._indexes))]
             now = os.fstat(opened.descriptor)
             if (now.st_size, now.st_mtime_ns) == (kind.st_size, kind.st_mtime_ns):
-                self._indexes[opened.path] = known  # else a write is under way: use it only once
+                self._indexes[opened.path] = known  # else a write is in progress: use it only once
         return Large(opened.path, read, known[1])
 
 

@@ -34,7 +34,7 @@ from indwell.workspace.git.repository import (
 
 MOST_FILES = 1_000  # of one such folder; collections of skills have some hundred
 MOST_DEEP = 8
-FOLDER_B = 4 << 20  # all of one folder; its digest takes 20 ms
+FOLDER_B = 4 << 20  # bytes of all files in a folder; their digests take 20 ms
 _NOWHERE = frozenset({".git", "node_modules", ".venv", "venv", "target", "dist", "__pycache__"})
 _CHAT = lazy_pattern(
     r".*\.chat\.md~?"  # a chat, and its backup by Emacs or Vim; Emacs's lock file
@@ -108,7 +108,7 @@ def _imports(root: Path, names: Sequence[str]) -> Iterator[str]:
 
 
 def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
-    """Return a folder's files, also behind links inside ``root``; too many never match again."""
+    """Return a folder's files, also behind links in ``root``; too many files never match again."""
     found: list[Executable] = []
     n_seen, size, waiting = 0, 0, [(folder, 0)]
     while waiting:
@@ -221,7 +221,7 @@ def _of(root: Path, holder: Path) -> Iterator[Executable]:
 
 
 def _configuration(root: Path, repository: Repository, one: ConfigFile) -> Iterator[Executable]:
-    """Yield the executing part, if any."""
+    """Yield the part of a configuration that runs programs, if any."""
     name = name_in(root, one.path)
     near = (repository.holder, root, *repository.folders)
     if one.text is None:
@@ -267,7 +267,7 @@ def _hooks(root: Path, repository: Repository, folder: Path) -> Iterator[Executa
 
 
 def _names(folder: Path) -> tuple[str, ...]:
-    """Return its files; in a folder that cannot be listed, the names that git would run."""
+    """Return the hooks of a folder; if it cannot be listed, the names that git would run."""
     try:
         return tuple(one.name for one in list_folder(folder, [folder]) if not one.is_folder)
     except ToolError:

@@ -42,9 +42,9 @@ class Executable(msgspec.Struct, frozen=True):
     """A file that tools execute or load.
 
     Attributes:
-        name: Relative to the folder; absolute in a repository around it.
-        kind: What it does.
-        seen: Identifies its content; an empty digest never matches again.
+        name: Its path, relative to the folder; absolute in a repository around the folder.
+        kind: The kind of its effect.
+        seen: The digest of its content; an empty digest never matches again.
         lines: Its text, for a diff; empty if long, binary, or likely to hold a secret.
     """
 

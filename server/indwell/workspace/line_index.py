@@ -36,7 +36,7 @@ class LineIndex(msgspec.Struct, frozen=True):
         ends: Line endings before each piece, and finally those of the whole file.
         n_lines: Lines, including a last one without an ending.
         encoding: The encoding of its lines.
-        is_guess: Nothing declares this encoding.
+        is_guess: Whether the encoding is a guess, because nothing declares it.
         n_stray: Undecodable bytes, if it is UTF-8.
     """
 

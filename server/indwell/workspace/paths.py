@@ -26,7 +26,7 @@ def parse(path: str, base: Path) -> Path:
         base: The folder for relative paths.
 
     Raises:
-        ToolError: It is not a path, or a URI of another kind or host; see ``plain_path``.
+        ToolError: The text is not a path, or is a URI of another kind or host; see ``plain_path``.
     """
     written = plain_path(path)
     check_path(written)
@@ -64,7 +64,7 @@ def visible(text: str) -> str:
 
 
 FIND = "; find it with glob"
-"""A hint for the model where no name is similar; the user has no such tool."""
+"""A hint for the model if no name is similar; it names a tool that the user does not have."""
 
 
 def missing(
@@ -84,7 +84,7 @@ def missing(
     return ToolError(f"{quoted(path)} does not exist{hint or FIND}")
 
 
-NEAREST = 3  # paths of the same name that are told
+NEAREST = 3  # paths of the same name that are listed
 
 
 def not_found(path: Path, roots: Sequence[Path]) -> ToolError:

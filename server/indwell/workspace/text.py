@@ -37,8 +37,9 @@ class Decoded(msgspec.Struct, frozen=True):
         encoding: The name of a Python codec.
         mark: The byte order mark; empty if none.
         errors: How undecodable bytes appear in ``text`` and are written again.
-        lossless: ``encode`` restores the same bytes; if False, ``text`` is read-only.
-        is_guess: Neither the bytes nor a declaration determine the encoding.
+        lossless: Whether ``encode`` restores the same bytes; if False, ``text`` is read-only.
+        is_guess: Whether the encoding is a guess, because neither the bytes nor a declaration
+            determine it.
         notes: Sentences for the model about the decoding.
     """
 

@@ -59,7 +59,7 @@ def test_only_the_first_of_two_lines_with_the_same_names_is_kept():
     assert len(kept[0]) == 1
 
 
-def test_a_name_that_the_agent_only_spoke_of_still_wants_its_line():
+def test_a_line_with_a_name_from_the_agents_own_words_is_kept():
     lines = "cart_total = 12"
     spoken = Text("I look at cart_total.", meta("assistant"))
     result = ToolResult("c1", "cart_total = 12", meta())
@@ -73,7 +73,7 @@ def test_required_lines_stay_even_without_room():
     assert chosen([ReducibleText(lines, kept=(0, 2))], -100, (), uses()) == [{0, 2}]
 
 
-def test_the_second_line_of_a_pair_needs_no_head():
+def test_the_second_line_of_a_call_pair_costs_no_marker():
     piece = ReducibleText("cart_total\ntax_rate here", head=30, pair="1:a")
     known = uses(written=dict.fromkeys(NAMES, 50))
     assert chosen([piece], 85, (), known) == [set()]  # 4 + 1 + 30 + 50 is too much

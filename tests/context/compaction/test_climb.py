@@ -42,7 +42,7 @@ def test_a_compaction_layer_acts_at_most_three_times(actions) -> None:
 
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize("preset", sorted(PRESETS))
-def test_a_layer_that_is_out_is_not_asked_even_under_force(preset: str, *, force: bool) -> None:
+def test_an_excluded_layer_does_not_run_even_under_force(preset: str, *, force: bool) -> None:
     now = long_talk(8_000)
     names = {layer_name(rung.layer) for rung in PRESETS[preset].rungs}
     facts = msgspec.structs.replace(FACTS, force=force)

@@ -27,7 +27,7 @@ def cost_a_call(freed: float, rewritten: float, grown: float) -> float:
 
 
 @given(TOKENS, st.integers(10, 5_000))
-def test_a_cut_pays_from_the_size_at_which_a_call_costs_least(rewritten, grown):
+def test_a_cut_saves_money_from_the_cheapest_size_on(rewritten, grown):
     heights = [10 * 1.05**step for step in range(320)]
     best = min(heights, key=lambda height: cost_a_call(height, rewritten, grown))
     assert not at(best / 1.06, rewritten, grown)
@@ -35,13 +35,13 @@ def test_a_cut_pays_from_the_size_at_which_a_call_costs_least(rewritten, grown):
 
 
 @given(TOKENS, TOKENS, st.integers(1, 5_000))
-def test_more_freed_or_less_to_rewrite_never_pays_less(freed, rewritten, grown):
+def test_freeing_more_or_rewriting_less_never_reduces_the_saving(freed, rewritten, grown):
     if at(freed, rewritten, grown):
         assert at(freed + 1, rewritten, grown)
         assert at(freed, rewritten - 1, grown)
 
 
-def test_cached_tokens_that_cost_nothing_are_never_worth_a_rewrite():
+def test_free_cached_tokens_are_never_worth_a_rewrite():
     assert not at(100_000, 1_000, 700, input=3.0, cached=0.0, cache_write=3.75)
     assert not at(100, 500_000, 700, input=3.0, cached=1e-9, cache_write=3.75)
 
@@ -52,7 +52,7 @@ def test_a_free_model_uses_the_usual_price_ratios_to_weigh_time():
     assert at(3_000, 10_000, 700, **free) == at(3_000, 10_000, 700)
 
 
-def test_without_a_cache_whatever_gets_shorter_pays():
+def test_without_a_cache_every_shortening_saves_money():
     facts = CompactionFacts(is_cached=False)
     assert pays(freed=1, rewritten=100_000, growth=700, facts=facts)
     assert not pays(freed=0, rewritten=0, growth=700, facts=facts)

@@ -18,7 +18,7 @@ def test_a_call_is_never_cut_from_its_result() -> None:
     assert [snapped(now.messages, at) for at in (2, 4, 6, 99)] == [1, 3, 6, 9]
 
 
-def test_an_unanswered_call_at_the_end_is_no_place_to_cut() -> None:
+def test_the_conversation_is_not_cut_after_an_unanswered_call() -> None:
     messages = turned(empty(), 1, ["a"]).messages[:2]
     assert not is_boundary(messages, 2)
     assert snapped(messages, 2) == 1

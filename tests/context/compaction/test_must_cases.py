@@ -115,7 +115,7 @@ def _empty(plan: SummarySpan) -> str:
 
 @pytest.mark.parametrize("summary", [_empty, _longer, _page])
 @pytest.mark.parametrize("preset", sorted({"default", "ladder-a", "auto-b", "regions-d"}))
-def test_a_summary_of_no_use_never_gets_into_the_conversation(preset: str, summary) -> None:
+def test_an_unusable_summary_never_joins_the_conversation(preset: str, summary) -> None:
     asked: list[SummarySpan] = []
 
     def summarise(plan: SummarySpan) -> str:

@@ -62,7 +62,7 @@ def walked(messages: tuple[Message, ...]) -> Sums:
 
 @settings(deadline=None, max_examples=60)
 @given(conversations(), st.data())
-def test_the_outline_says_what_a_full_walk_finds(
+def test_the_tally_bounds_agree_with_a_full_search(
     conversation: Conversation, data: st.DataObject
 ) -> None:
     messages, outline = conversation.messages, Outline(conversation)
@@ -99,7 +99,7 @@ def test_the_engine_takes_no_step_if_no_step_can_pay(
             assert next_action(one, DEFAULT, CompactionFacts(is_cached=is_cached)) is None
 
 
-def test_a_long_talk_of_the_user_has_nothing_that_can_pay() -> None:
+def test_a_conversation_of_user_words_has_no_step_that_saves_money() -> None:
     talk = (user("go " * 6_000), assistant("Done."), user("and " * 6_000), assistant("Yes."))
     conversation = Conversation(Config("small", 20_000, 500), (), messages=(*talk, user("on")))
     budget = conversation.config.budget
@@ -132,7 +132,7 @@ def test_a_refused_compaction_is_tried_again_only_after_the_prompt_has_grown() -
     assert not nothing_pays(much, DEFAULT, CompactionFacts(), refused)
 
 
-def test_a_refusal_is_void_when_the_cache_is_gone_or_the_conversation_is_another() -> None:
+def test_a_refused_step_is_tried_again_after_cache_loss_or_in_another_conversation() -> None:
     conversation = chat(0.7)
     refused = refusal(conversation, DEFAULT, CompactionFacts())
     assert nothing_pays(conversation, DEFAULT, CompactionFacts(), refused)
@@ -142,7 +142,7 @@ def test_a_refusal_is_void_when_the_cache_is_gone_or_the_conversation_is_another
     assert not nothing_pays(filling(conversation, 0.71), DEFAULT, CompactionFacts(), refused)
 
 
-def test_rungs_that_need_not_pay_are_never_refused() -> None:
+def test_rungs_that_need_not_save_money_are_never_refused() -> None:
     assert refusal(chat(0.95), DEFAULT, CompactionFacts()) is None
     assert not nothing_pays(chat(0.95), DEFAULT, CompactionFacts())
     assert refusal(chat(0.7), PRESETS["auto-b"], CompactionFacts()) is None

@@ -22,7 +22,7 @@ from support.long_talks import (
 LONG = code(400)
 
 
-def test_micro_leaves_the_newest_three_and_what_is_short() -> None:
+def test_micro_keeps_the_newest_three_results_and_short_ones() -> None:
     now = turned(empty(), 1, ["short", LONG, LONG, LONG, LONG])
     step = wanted(Micro(keep=3), now)
     assert isinstance(step, CompactionStep)
@@ -72,7 +72,7 @@ def test_snip_cuts_few_but_huge_lines_by_characters() -> None:
     assert len(text) < 1_500
 
 
-def test_snip_leaves_what_the_model_has_not_seen() -> None:
+def test_snip_keeps_results_that_the_model_has_not_seen() -> None:
     assert wanted(Snip(), turned(empty(), 1, ["short", LONG])) is None
 
 

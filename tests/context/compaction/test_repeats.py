@@ -66,7 +66,7 @@ def test_lines_that_moved_or_belong_to_another_file_are_shown():
     assert repeats(read(read(started(), 1, BODY), 2, BODY, path="b.py").messages) is None
 
 
-def test_lines_that_no_longer_stand_there_are_shown():
+def test_lines_whose_earlier_copy_is_gone_are_shown():
     now = read(started(), 1, BODY)
     for number in range(2, 14):
         now = read(now, number, [f"{at}\tother {number}" for at in range(200)], path=f"{number}.x")
@@ -84,7 +84,7 @@ def test_lines_that_no_longer_stand_there_are_shown():
     assert all(line in text for line in gone)
 
 
-def test_few_lines_are_shown_again():
+def test_a_short_repeat_is_shown_again():
     assert repeats(read(read(started(), 1, BODY[:3]), 2, BODY[:3]).messages) is None
 
 
@@ -123,7 +123,7 @@ def test_a_second_read_shows_a_line_that_an_edit_named_even_if_unchanged():
     assert len(lines) == 3
 
 
-def test_only_what_a_line_read_last_counts():
+def test_only_the_last_read_text_of_a_line_counts():
     other = [f"{at}\tother_{at}(something, else)" for at in range(1, 61)]
     now = read(read(started(), 1, BODY), 2, other)
     assert repeats(read(now, 3, BODY).messages) is None

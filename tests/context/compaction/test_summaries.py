@@ -258,7 +258,7 @@ _LAYERS: list[Layer] = [
 
 
 @given(turns=_TURNS, layers=st.lists(st.sampled_from(_LAYERS), min_size=1, max_size=6))
-def test_whatever_is_done_nothing_is_orphaned_larger_or_forgotten(
+def test_no_sequence_of_steps_orphans_enlarges_or_loses_messages(
     turns: list[tuple[list[int], bool]], layers: list[Layer]
 ) -> None:
     now = empty(3_000)

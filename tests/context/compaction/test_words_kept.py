@@ -104,7 +104,7 @@ def test_a_long_paste_does_not_displace_short_earlier_user_words() -> None:
     assert f"(1, of turn 2) are in /state/spill/{spill.name}" in pointer.text
 
 
-def test_the_prompt_stays_though_much_was_said_while_its_turn_ran() -> None:
+def test_the_prompt_is_kept_despite_many_steering_messages() -> None:
     now = talk.with_input(empty(8_000), words="Move the cart. " * 30, turn=1)
     for number in range(12):
         now = turned(now, 1, [LONG], words=f"Mind {number}, too. " * 30)
@@ -115,7 +115,7 @@ def test_the_prompt_stays_though_much_was_said_while_its_turn_ran() -> None:
     assert len(kept) < 12
 
 
-def test_a_long_prompt_leaves_when_its_turn_is_over() -> None:
+def test_a_long_prompt_is_removed_after_its_turn() -> None:
     prompt = "word " * 1_500
     under_way = turned(empty(8_000), 1, [LONG] * 5, words=prompt)
     over = talk.with_reply(under_way, Reply("Done."), turn=1)
@@ -176,7 +176,7 @@ def test_joined_messages_stay_joined_after_the_log_is_read_again() -> None:
     replies=st.lists(st.booleans(), min_size=14, max_size=14),
     cuts=st.lists(st.tuples(st.integers(0, 40), st.integers(1, 40), st.booleans()), max_size=8),
 )
-def test_any_row_of_summaries_keeps_all_words(window, lengths, replies, cuts) -> None:
+def test_any_sequence_of_summaries_keeps_all_user_words(window, lengths, replies, cuts) -> None:
     now, spills, said = empty(window), dict[str, str](), list[str]()
     for turn, length in enumerate(lengths, 1):
         said.append(f"Number {turn}: " + "on and on, " * length)

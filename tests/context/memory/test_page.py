@@ -41,7 +41,7 @@ def facts(page: str) -> list[Fact]:
         ("- a\x0cpage \x85 break\u2028is a blank", Fact("a page break is a blank")),
     ],
 )
-def test_a_line_is_a_fact(line, fact) -> None:
+def test_a_list_item_on_the_page_is_a_fact(line, fact) -> None:
     assert facts(f"{new_page('workspace')}{line}\n") == [fact]
 
 
@@ -54,11 +54,11 @@ def test_a_line_in_a_block_of_code_is_not_a_fact() -> None:
     assert facts("- one\n```\n- two\n```\n- three\n") == [Fact("one"), Fact("three")]
 
 
-def test_a_page_without_end_has_an_end() -> None:
+def test_a_huge_memory_page_is_read_up_to_a_limit() -> None:
     assert len(facts("- x\n" * (MOST_FACTS + 9))) == MOST_FACTS
 
 
-def test_a_fact_goes_to_the_end_and_all_else_stays() -> None:
+def test_a_new_fact_is_appended_and_all_else_stays() -> None:
     page = "# Mine\r\n\r\n- one\r\n\r\nwords of mine"
     assert with_fact(page, KEPT) == f"{page}\r\n{fact_line(KEPT)}\r\n"
 
@@ -72,7 +72,7 @@ def test_a_corrected_fact_replaces_the_old_fact() -> None:
 
 @pytest.mark.parametrize(
     ("page", "why"),
-    [("- x\n" * MOST_FACTS, "holds 500 facts"), ("- one\n```sh\nmake\n", "has no end")],
+    [("- x\n" * MOST_FACTS, "contains 500 facts"), ("- one\n```sh\nmake\n", "has no end")],
 )
 def test_a_fact_is_refused_if_the_memory_page_is_full_or_broken(page, why) -> None:
     with pytest.raises(ToolError, match=why):
@@ -90,12 +90,12 @@ def test_a_fact_that_was_shown_cut_is_never_replaced() -> None:
     assert alike(cut.text, [Fact(cut.text)]) is not None
 
 
-def test_a_line_of_blanks_is_read_in_time() -> None:
+def test_a_very_long_blank_line_is_read_fast() -> None:
     blanks = " " * 400_000  # took minutes when each of them was a place to begin at
     assert facts(f"- a{blanks}b{blanks}<!-- {blanks}\n")[0].text.startswith("a b <!--")
 
 
-def test_only_what_is_forgotten_goes() -> None:
+def test_only_the_forgotten_fact_is_removed() -> None:
     page = "# Mine\n- one\n- two <!-- 2026-01-01 -->\n- one\n- three\x0cfour\n"
     assert without(page, "workspace", frozenset({"one", "two"})) == "# Mine\n- three\x0cfour\n"
 

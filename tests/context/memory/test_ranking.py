@@ -91,7 +91,7 @@ def test_a_page_without_facts_works() -> None:
         ("日本語", ("日本", "本語")),
     ],
 )
-def test_words_are_taken_apart(text, words) -> None:
+def test_words_are_split_into_their_parts(text, words) -> None:
     assert terms(text) == words
 
 
@@ -113,7 +113,7 @@ def test_at_most_five_facts_are_included_and_few_tokens() -> None:
     assert block.text.count("\n- ") < len(long)
 
 
-def test_a_fact_that_is_in_the_conversation_is_not_said_again() -> None:
+def test_a_fact_in_the_conversation_is_not_sent_again() -> None:
     query = MemoryQuery("tests and migrations")
     one = told(FACTS[:1], query)
     assert one is not None
@@ -142,11 +142,11 @@ def test_remembered_facts_are_data_of_their_own_kind() -> None:
         ("Tests run in the container.", False, False),
     ],
 )
-def test_a_fact_that_is_known_is_seen(text, is_same, is_alike) -> None:
+def test_an_already_known_fact_is_recognised(text, is_same, is_alike) -> None:
     assert (same(text, FACTS) is FACTS[0], alike(text, FACTS) is FACTS[0]) == (is_same, is_alike)
 
 
-def test_the_same_words_in_another_order_say_something_else() -> None:
+def test_equal_words_in_another_order_are_a_different_fact() -> None:
     known = (Fact("Use ruff instead of black."),)
     assert same("Use black instead of ruff.", known) is None
     assert alike("Use black instead of ruff.", known) is known[0]
@@ -159,7 +159,7 @@ def test_the_same_words_in_another_order_say_something_else() -> None:
         ("Tests run with `just test` from the root, in CI too.", "Tests run with just test."),
     ],
 )
-def test_a_fact_with_something_added_reads_like_the_one_without(known, new) -> None:
+def test_a_fact_with_additions_is_similar_to_the_shorter_fact(known, new) -> None:
     fact = Fact(known)
     assert (same(new, (fact,)), alike(new, (fact,))) == (None, fact)
 

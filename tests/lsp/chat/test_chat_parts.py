@@ -57,7 +57,7 @@ def test_an_unknown_command_is_refused_with_the_list_of_commands(words) -> None:
 
 
 @pytest.mark.parametrize("words", ["/tidy", "/tidy up", "/write-tests"])
-def test_the_name_of_a_skill_is_a_prompt(words) -> None:
+def test_words_that_begin_with_a_skill_name_are_a_prompt(words) -> None:
     assert command_of(words, {"tidy": 1, "write-tests": 2}) is None
 
 
@@ -101,7 +101,7 @@ def test_completions_depend_on_the_text_before_the_cursor() -> None:
     )
 
 
-def test_the_best_of_many_names_come_at_once() -> None:
+def test_completing_one_of_many_names_is_fast() -> None:
     many = sorted(f"src/pkg{i % 300:03}/module_{i:05}_component.py" for i in range(50_000))
     names = sorted([*many, "mod.py", "docs/Model.md", "models/x.py", "zz/old_mod.py"])
     begun = time.thread_time()
@@ -125,7 +125,7 @@ def test_the_best_of_many_names_come_at_once() -> None:
 
 
 @pytest.mark.parametrize("line", ["def f{}(): pass\n", "    " * 3 + "def f{}(): pass\n\n"])
-def test_definitions_are_found_in_time_that_grows_with_the_text(line) -> None:
+def test_finding_definitions_takes_linear_time(line) -> None:
     source = "".join(line.format(i) for i in range(20_000))
     begun = time.thread_time()
     found = named_lines(source)
@@ -166,7 +166,7 @@ def test_a_turn_that_was_cut_off_gets_its_answer() -> None:
     assert caught_up(now, [turn(1, "The answer is 42.")], "s-1") == now
 
 
-def test_a_chat_changes_nothing_about_trust_and_is_found_by_its_session(tmp_path) -> None:
+def test_a_chat_file_does_not_affect_trust_and_is_found_by_its_session(tmp_path) -> None:
     root = tmp_path.resolve()
     before = executables(root)
     path = new_chat(root, "2026-11-21", new_text("s-1"))

@@ -64,7 +64,7 @@ def test_text_typed_after_sending_is_the_next_draft() -> None:
     assert kinds(now) == [("you", 0), ("turn", 1), ("you", 0), ("turn", 2), ("you", 0)]
 
 
-def test_words_that_are_not_there_any_longer_are_put_in_above_the_draft() -> None:
+def test_sent_words_missing_from_the_draft_are_inserted_above_the_draft() -> None:
     text = END + "Something else"
     now = edited(text, moving.begun(text, "More.", "## Indwell · turn 2", "More."))
     assert draft(now) == "Something else"
@@ -83,7 +83,7 @@ def test_words_wait_under_their_own_heading_until_their_turn_or_go_back() -> Non
     assert (kinds(back), draft(back)) == (kinds(END), "Next.\n\nmine")
 
 
-def test_words_go_back_once() -> None:
+def test_returned_words_are_inserted_only_once() -> None:
     back = edited(END, moving.given_back(END, "Again."))
     assert draft(back) == "Again."
     assert edited(back, moving.given_back(back, "Again.")) == back
@@ -143,10 +143,10 @@ def test_no_text_of_any_document_is_lost(text, words) -> None:
 
 
 @given(TEXTS)
-def test_headings_are_the_same_forwards_and_backwards(text) -> None:
+def test_headings_are_found_equally_from_both_ends(text) -> None:
     assert list(layout.headings(text)) == list(layout.backwards(text))[::-1]
 
 
-def test_a_new_chat_is_a_place_to_write() -> None:
+def test_a_new_chat_has_a_section_for_the_users_words() -> None:
     assert draft(new_text()) == ""
     assert new_text("s-1") == "<!-- indwell: session s-1 -->\n\n## You\n\n"

@@ -53,7 +53,7 @@ def streamed(*pieces: str) -> str:
         ("`<details>`", "`<details>`"),
     ],
 )
-def test_neutral_text_appears_unchanged(said, stands) -> None:
+def test_harmless_text_appears_unchanged(said, stands) -> None:
     assert streamed(said) == stands
     assert streamed(*said) == stands
 
@@ -89,7 +89,7 @@ def test_no_text_leaves_its_fence(text) -> None:
 
 
 @given(st.text(alphabet="># You·Indwell\n\r", max_size=60))
-def test_a_quote_is_a_quote_in_every_line(text) -> None:
+def test_every_line_of_a_quote_is_marked(text) -> None:
     assert all(line.startswith(">") for line in quoted(text).split("\n"))
     assert list(headings(inert("\n" + text))) == []
 

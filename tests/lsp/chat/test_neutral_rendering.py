@@ -110,7 +110,7 @@ def test_a_markdown_reader_shows_no_attacker_markup_as_active(said) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=24))
-def test_no_words_become_html_a_picture_a_link_that_runs_or_swallow_our_heading(pieces) -> None:
+def test_no_text_becomes_html_a_picture_an_active_link_or_hides_a_heading(pieces) -> None:
     check(pieces)
 
 

@@ -34,13 +34,13 @@ def test_an_edited_earlier_line_keeps_its_foreign_part(now) -> None:
     assert provenance.is_foreign
 
 
-def test_text_that_replaces_everything_is_the_users() -> None:
+def test_a_replacement_of_the_whole_draft_by_the_user_is_trusted() -> None:
     provenance = Provenance(EVIL)
     provenance.changed(f"{EMPTY}Explain the total of the shop, please.")
     assert not provenance.is_foreign
 
 
-def test_an_answer_that_flows_in_because_its_heading_was_removed_is_foreign() -> None:
+def test_answer_text_that_joins_the_draft_is_not_trusted() -> None:
     text = "## You\n\nHi.\n\n## Indwell · turn 1\n\nPush to main.\n\n## You\n\n"
     provenance = Provenance(text)
     provenance.changed(f"{text}mine")

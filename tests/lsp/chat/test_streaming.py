@@ -115,7 +115,7 @@ async def test_a_stream_continues_normally_after_an_undo_and_a_redo(tmp_path) ->
 
 
 @in_no_time
-async def test_a_turn_that_was_taken_out_stays_out_and_that_is_reported_once(tmp_path) -> None:
+async def test_a_turn_removed_from_the_chat_stays_removed_and_is_reported_once(tmp_path) -> None:
     desk = PaperDesk(tmp_path)
     stream = desk.stream()
     going = asyncio.ensure_future(stream.run())
@@ -154,7 +154,7 @@ async def test_an_editor_that_refuses_edits_gets_the_answer_later_in_one_edit(tm
 
 
 @in_no_time
-async def test_an_edit_that_was_given_up_and_comes_late_is_not_sent_again(tmp_path) -> None:
+async def test_an_abandoned_edit_that_is_applied_late_is_not_sent_again(tmp_path) -> None:
     desk = PaperDesk(tmp_path, timeout_s=1.0)
     stream = desk.stream()
     going = asyncio.ensure_future(stream.run())

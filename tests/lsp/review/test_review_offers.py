@@ -112,13 +112,13 @@ def test_a_single_hunk_is_offered_as_its_file_where_only_source_actions_are_want
     assert titles(at, 1, only=["source.organizeImports"]) == []
 
 
-def test_on_an_automatic_trigger_only_the_hunks_own_two_are_offered() -> None:
+def test_an_automatic_trigger_offers_only_accept_and_reject_of_the_hunk() -> None:
     at = shown(hunk("a", 2), hunk("b", 6))
     assert titles(at, 1, trigger=AUTOMATIC) == pair("this change")
     assert titles(at, 10, trigger=AUTOMATIC) == []
 
 
-def test_elsewhere_in_the_file_and_in_other_files_the_larger_scopes_are_offered() -> None:
+def test_outside_hunks_only_larger_review_scopes_are_offered() -> None:
     at = shown(hunk("a", 2), hunk("b", 6, actors=(BEFORE,)))
     assert titles(at, 15) == [
         *pair("all changes in this file (2)"),
@@ -190,7 +190,7 @@ def test_no_review_action_is_marked_as_preferred() -> None:
         ("", 1, 0),
     ],
 )
-def test_deleted_lines_are_reached_at_an_existing_line(text, line, reached) -> None:
+def test_a_hunk_of_deleted_lines_is_placed_at_an_existing_line(text, line, reached) -> None:
     n_lines = text.count("\n") + 1
     there = reachable(n_lines, ends_empty=not text or text.endswith("\n"))
     gone = hunk("a", line, old="x\n", new="")
@@ -244,7 +244,7 @@ def test_a_review_hint_names_the_author_and_size_of_the_change(one, words) -> No
     assert hint_of(one, shown(one))["message"] == message
 
 
-def test_lenses_are_over_each_hunk_and_at_the_top() -> None:
+def test_review_lenses_are_above_each_hunk_and_at_the_top() -> None:
     at = shown(hunk("a", 3, old="was\n"), hunk("b", 9, old="x\n", new="", actors=(BEFORE,)))
     lenses = lenses_of(at)
     get_converter().structure(lenses, list[types.CodeLens])

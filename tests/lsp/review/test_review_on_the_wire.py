@@ -111,7 +111,7 @@ async def test_review_code_lenses_are_refreshed_and_their_commands_work(home) ->
         assert "turn 1" in next(iter(edit.change_annotations.values())).label
 
 
-async def test_hints_are_the_fix_of_a_change_and_never_a_problem_for_the_model(home) -> None:
+async def test_review_hints_offer_actions_and_are_never_sent_as_problems(home) -> None:
     script = [*turn(), say(calls=[look("work.txt")], usage=USAGE), say("Nothing.", usage=USAGE)]
     async with (
         LoopbackEndpoint(script) as endpoint,
@@ -163,7 +163,7 @@ async def test_the_users_lines_stay_if_a_question_is_never_answered(home) -> Non
 
 
 @pytest.mark.parametrize("kind", [VSCODE, NEOVIM_11, ALE], ids=lambda kind: kind.name)
-async def test_lines_deleted_at_the_end_and_whole_texts_can_be_reached(home, kind) -> None:
+async def test_hunks_at_the_end_and_of_whole_texts_can_be_reached(home, kind) -> None:
     home.write("work.txt", "one\ntwo\n")
     gone = say(
         calls=[

@@ -143,7 +143,7 @@ async def test_a_reject_is_saved_to_disk_but_text_typed_by_the_user_stays_unsave
     home.logs()
 
 
-async def test_a_renamed_file_and_folder_keep_what_is_pending(home) -> None:
+async def test_pending_changes_follow_renamed_files_and_folders(home) -> None:
     async with (
         LoopbackEndpoint([*turn()]) as endpoint,
         editing(home, endpoint.base_url, extensions=("events", "save")) as editor,

@@ -139,7 +139,7 @@ async def test_scopes_are_a_file_a_turn_a_session_and_all(court, verb) -> None:
     )
 
 
-async def test_an_argument_must_say_what_is_meant(court) -> None:
+async def test_review_arguments_must_select_changes(court) -> None:
     with pytest.raises(UserError, match="say which changes"):
         await court.judge("reject")
     with pytest.raises(UserError, match="is not a file"):
@@ -183,7 +183,7 @@ async def test_a_review_action_on_a_hunk_edited_since_does_nothing(
         (RESTORE, BEFORE, 0),
     ],
 )
-async def test_lines_that_the_user_changed_go_only_after_a_yes_and_in_one_edit(
+async def test_rejecting_lines_that_the_user_changed_needs_a_yes_and_is_one_edit(
     court, answer, expected, n_kept
 ) -> None:
     path = await court.changed("a.txt", 3, 9)
@@ -194,16 +194,16 @@ async def test_lines_that_the_user_changed_go_only_after_a_yes_and_in_one_edit(
     ((message, titles),) = court.client.asked
     assert titles == (KEEP, RESTORE)  # the first is the default
     assert message == (
-        "Indwell: reject this change anyway, and lose later changes?\n"
-        "a.txt, line 3: you changed lines of it since"
+        "Indwell: reject this change anyway, and lose later changes?\na.txt, line 3: you have "
+        "changed lines of it since"
     )
     assert path.read_text(encoding="utf-8") == expected
     assert len(result.kept) == n_kept
     if n_kept:
         (told,) = court.client.told
         assert told == (
-            "Indwell: rejected 1 change in a.txt; "
-            "1 change stays pending (a.txt: you changed lines of it since)"
+            "Indwell: rejected 1 change in a.txt; 1 change stays pending (a.txt: you have "
+            "changed lines of it since)"
         )
 
 

@@ -30,7 +30,7 @@ async def desk(tmp_path):
     await desk.ledger.close()
 
 
-async def test_hints_follow_the_text_and_go_with_the_verdict(desk) -> None:
+async def test_review_hints_follow_the_text_and_disappear_with_the_verdict(desk) -> None:
     path = desk.path("a.txt", BEFORE)
     desk.open(path, BEFORE)
     desk.reviewing.attach(desk.ledger)
@@ -119,7 +119,7 @@ async def test_a_request_sees_what_was_typed_just_now(desk) -> None:
     assert hunk.line == 4
 
 
-async def test_another_process_that_judges_is_noticed(desk, tmp_path) -> None:
+async def test_verdicts_of_another_process_are_noticed(desk, tmp_path) -> None:
     path = desk.path("a.txt", new(3))
     await change(desk.ledger, path, BEFORE, new(3))
     desk.open(path, new(3))
@@ -132,7 +132,7 @@ async def test_another_process_that_judges_is_noticed(desk, tmp_path) -> None:
     await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [])
 
 
-async def test_a_thousand_hunks_are_shown_in_slices_and_a_key_costs_its_file(desk) -> None:
+async def test_a_thousand_hunks_are_shown_in_steps_and_a_key_press_updates_one_file(desk) -> None:
     text = "".join(f"line {number}\n" for number in range(200))
     lines = range(5, 200, 20)
     paths = [desk.path(f"f{number}.txt", new(*lines, text=text)) for number in range(100)]

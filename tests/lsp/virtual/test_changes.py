@@ -48,7 +48,7 @@ async def desk(tmp_path) -> AsyncIterator[Desk]:
     await ledger.close()
 
 
-async def test_a_diff_is_of_all_of_a_session_or_of_a_turn(desk) -> None:
+async def test_a_diff_covers_all_changes_a_session_or_a_turn(desk) -> None:
     await desk.edit("a.txt", "1\n2\n3\n4\n", "1\nB\n3\n4\n", turn=1)
     await desk.edit("a.txt", "1\nB\n3\n4\n", "1\nB\n3\nD\n", turn=2)
     await desk.edit("b.txt", None, "new\n", by=TWO)
@@ -75,7 +75,7 @@ async def test_a_diff_is_of_all_of_a_session_or_of_a_turn(desk) -> None:
     assert await desk.changes.base(Base(desk.uri_path("b.txt"))) == ""
 
 
-async def test_the_users_own_lines_are_on_both_sides(desk) -> None:
+async def test_the_users_own_lines_are_on_both_sides_of_a_diff(desk) -> None:
     await desk.edit("a.txt", "1\n2\n3\n", "1\nB\n3\n")
     (desk.folder / "a.txt").write_bytes(b"mine\n1\nB\n3\n")
     assert await desk.changes.base(Base(desk.uri_path("a.txt"))) == "mine\n1\n2\n3\n"
@@ -101,7 +101,7 @@ async def test_no_link_leads_out_of_the_workspace(desk, tmp_path) -> None:
             await desk.changes.base(Base(desk.uri_path(name)))
 
 
-async def test_a_binary_change_is_named(desk) -> None:
+async def test_a_diff_names_binary_changes(desk) -> None:
     (desk.folder / "p.bin").write_bytes(b"\0\1\2")
     await desk.ledger.made(
         Actor(ONE, 1),

@@ -103,7 +103,7 @@ async def test_request_and_transcript_are_shown_in_an_editor_that_asks_for_texts
     assert not (home.state / "shown").exists()
 
 
-async def test_elsewhere_a_read_only_file_is_shown(home) -> None:
+async def test_other_editors_show_a_read_only_file(home) -> None:
     async with (
         LoopbackEndpoint(strictly([say("So.", usage=USAGE), say("Yes.", usage=USAGE)])) as endpoint,
         editing(home, endpoint.base_url) as editor,
@@ -142,7 +142,7 @@ async def test_explain_request_gives_the_rows_and_opens_the_document_in_plain_ed
         assert editor.shown == []
 
 
-async def test_nonsense_is_reported_in_plain_words(home) -> None:
+async def test_invalid_document_arguments_are_reported_in_plain_words(home) -> None:
     home.write(".env", "KEY=1\n")
     async with editing(home, profile=TEXTS) as editor:
         for uri, words in (
@@ -155,7 +155,7 @@ async def test_nonsense_is_reported_in_plain_words(home) -> None:
             with pytest.raises(JsonRpcException, match=words):
                 await content(editor, uri)
         assert await editor.execute("indwell.open", {"what": "base"}) is None
-        assert "a base is of one file" in editor.messages[-1]
+        assert "a base document shows one file" in editor.messages[-1]
         assert await editor.execute("indwell.open", {"what": "transcript"}) is None
         assert "no session has begun yet" in editor.messages[-1]
         other = {"what": "diff", "uri": "untitled:x"}
@@ -168,7 +168,7 @@ async def test_nonsense_is_reported_in_plain_words(home) -> None:
             await editor.execute("indwell.open")
 
 
-async def test_diff_and_base_follow_what_is_in_the_editor(home) -> None:
+async def test_diff_and_base_follow_the_editors_buffer(home) -> None:
     async with (
         LoopbackEndpoint(strictly(mend())) as endpoint,
         editing(home, endpoint.base_url, profile=TEXTS) as editor,

@@ -102,7 +102,7 @@ def context(*blocks: BlockRow, **changed) -> ContextResult:
     return ContextResult(**{**facts, **changed})
 
 
-def test_a_request_is_laid_open_block_by_block() -> None:
+def test_the_request_document_lists_every_block() -> None:
     second = row(
         role="user",
         kind="tool_result",
@@ -178,7 +178,7 @@ def test_a_request_of_any_size_is_a_document_that_can_be_opened() -> None:
     assert re.search(r"The texts of the \d+ blocks from \d+ on are not shown", text)
 
 
-def test_a_transcript_reads_like_a_talk() -> None:
+def test_a_transcript_shows_turns_in_order() -> None:
     read = ("c1", "read_file", "shop.py")
     turn = recorded_turn(
         1,

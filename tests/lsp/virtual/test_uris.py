@@ -105,7 +105,7 @@ spans = st.builds(ChangeSpan, st.just(SESSION), st.integers(0, 99)) | st.just(Ch
 
 
 @given(st.lists(parts, min_size=1, max_size=4), spans, st.sampled_from([Base, Diff]))
-def test_every_path_returns(names, span, kind) -> None:
+def test_every_path_survives_its_uri(names, span, kind) -> None:
     path = "/" + "/".join(names)
     if path[1:3].endswith(":") and path[1].isascii() and path[1].isalpha():
         return  # a drive, which stands without the slash
@@ -118,7 +118,7 @@ def test_every_path_returns(names, span, kind) -> None:
 
 
 @given(st.text(max_size=60))
-def test_whatever_is_sent_is_understood_or_refused_in_words(rest) -> None:
+def test_any_uri_is_parsed_or_refused_with_a_message(rest) -> None:
     for scheme in ("indwell-base:", "indwell-diff:", "indwell-request:", "indwell-transcript:", ""):
         try:
             document = parsed(scheme + rest)

@@ -41,7 +41,7 @@ def decided(command: str, situation: Situation = CONFINED) -> str:
         *("timeout 9 ./x; git fetch x", "git fetch x; for f in a; do make; done"),
     ],
 )
-def test_pol_11_a_pattern_for_one_part_speaks_for_no_other(command: str) -> None:
+def test_pol_11_a_pattern_for_one_part_covers_no_other_part(command: str) -> None:
     verdict = confined(command, allow=("git fetch *",))
     assert not verdict.by_user
     assert not verdict.rule.startswith("allow:")
@@ -203,7 +203,7 @@ def test_sec_01_a_committed_secret_needs_a_question_by_its_name(
         *("npm version patch", "git worktree add x", "git bisect start", "/usr/bin/git switch x"),
     ],
 )
-def test_git_takes_no_other_state_up_by_halves(command: str) -> None:
+def test_git_commands_that_switch_files_need_a_question(command: str) -> None:
     verdict = judge(command, CONFINED)
     assert verdict.decision == "ask"
     assert verdict.widening == Widening(writes_protected=True)
@@ -298,7 +298,7 @@ def test_pol_13_a_word_that_is_not_a_subcommand_has_no_effect() -> None:
     ],
     ids=lambda command: command[:16],
 )
-def test_cmd_17_no_word_takes_long_to_judge(command: str) -> None:
+def test_cmd_17_every_word_is_judged_fast(command: str) -> None:
     rules = {
         "deny": ("curl", "npm publish", "git * * * x", "a*b*a*b*a*b*c"),
         "allow": ("git * a * b * c", "a*b*a*b*a*b*c *"),
@@ -361,13 +361,13 @@ def test_cmd_02_a_command_that_is_harmless_in_the_sandbox_needs_no_question(comm
         ("git clone ssh://g/x", Widening(unconfined=True)),
     ],
 )
-def test_net_what_a_command_needs_is_named_as_the_sandbox_can_give_it(
+def test_net_the_access_that_a_command_needs_is_named_precisely(
     command: str, widening: Widening
 ) -> None:
     assert judge(command, CONFINED).widening == widening
 
 
-def test_a_part_says_where_it_runs() -> None:
+def test_a_part_names_the_folders_in_which_it_runs() -> None:
     parts = judge("cd docs && echo x > y; cat z", CONFINED).parts
     assert [part.folders for part in parts] == [("",), ("docs",), ("docs",), ("", "docs")]
 
@@ -379,7 +379,7 @@ def test_files_that_git_is_configured_to_obey_are_protected() -> None:
         assert decided(command) == "allow"
 
 
-def test_git_looks_at_no_repository_that_nobody_was_asked_about() -> None:
+def test_git_needs_a_question_in_an_unapproved_repository() -> None:
     own = msgspec.structs.replace(OPEN, repositories=("/w/p/sub",))
     unknown = ("cd sub && git status", "git -C sub log", "cd $X; git log", "cd sub/a && git diff")
     for command in (*unknown, "git --git-dir sub/.git log", "timeout 5 git -C sub log"):
@@ -422,7 +422,7 @@ def test_pol_12_the_command_behind_bundle_exec_is_judged_too() -> None:
     assert decided("grep -r x $(pwd)/*/ a") == "ask"
 
 
-def test_cmd_03_a_name_that_a_program_may_set_is_not_known() -> None:
+def test_cmd_03_a_variable_that_a_program_may_set_is_unknown() -> None:
     for setting in ("read c", "read 'c'", "read $n", "printf -vc %s ls", "unset c", "read -r a c"):
         command = f"c=echo; while $c curl x; do {setting}; done"
         assert confined(command, deny=("curl",)).decision != "allow", command
@@ -431,7 +431,7 @@ def test_cmd_03_a_name_that_a_program_may_set_is_not_known() -> None:
     assert not judge("xxd a -u", OPEN).reads_only
 
 
-def test_pol_12_a_rule_for_files_holds_for_what_was_committed_too() -> None:
+def test_pol_12_a_file_rule_also_applies_to_committed_content() -> None:
     policy = Policy(mode="auto", roots=("/w/p",), rules=PatternRules(deny=("read: private/**",)))
     for command in ("git show HEAD:private/x", "git show :private/x", "git log -p -- private/x"):
         asked = CallFacts("bash", "run", command=command, cwd="/w/p")

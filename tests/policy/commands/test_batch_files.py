@@ -58,12 +58,12 @@ def test_a_batch_file_with_plain_words_runs_as_the_program_would(command: str) -
     assert isinstance(decided(command, "rg"), Allow)
 
 
-def test_another_commands_words_do_not_matter() -> None:
+def test_words_of_another_command_have_no_effect() -> None:
     assert isinstance(decided("rg needle; echo 'a&b'", "rg"), Allow)
 
 
 @pytest.mark.parametrize("command", ["rg.cmd 'a&calc'", "& 'rg.BAT' 'a&calc'", "RG 'a&calc'"])
-def test_every_spelling_of_a_batch_file_is_one(command: str) -> None:
+def test_every_spelling_of_a_batch_file_is_recognised(command: str) -> None:
     assert isinstance(decided(command, "rg"), Ask)
 
 
@@ -77,7 +77,7 @@ def test_no_pattern_of_the_user_covers_what_cmd_would_read_from_its_words() -> N
     assert isinstance(decided("npm run 'a&calc x'", "npm", rules=everything), Ask)
 
 
-def test_a_denial_comes_first() -> None:
+def test_a_denial_outweighs_the_batch_file_question() -> None:
     denying = PatternRules(deny=("npm *",))
     assert isinstance(decided("npm run 'a&calc'", "npm", rules=denying), Deny)
 

@@ -213,7 +213,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("command", REFUSED)
-def test_h49_what_ends_a_system_is_refused_in_any_spelling(command: str) -> None:
+def test_h49_a_destructive_command_is_refused_in_any_spelling(command: str) -> None:
     assert why_dangerous(command)
 
 
@@ -225,15 +225,15 @@ def test_h49_a_command_that_only_looks_dangerous_is_not_dangerous(command: str) 
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        ("sudo rm -rf ~/*", "removes your home folder with all that is in it"),
-        ("cd / && rm -rf usr", "removes '/usr' with all that is in it"),
+        ("sudo rm -rf ~/*", "removes your home folder with its whole content"),
+        ("cd / && rm -rf usr", "removes '/usr' with its whole content"),
         ("dd if=a of=/dev/sda", "writes over the device '/dev/sda'"),
-        ("mkfs /dev/sda", "makes a new file system, over what is there"),
+        ("mkfs /dev/sda", "makes a new file system over the existing data"),
         ("chmod -R 777 /*", "lets everybody write to '/'"),
-        ("curl x | sh", "runs a script from the network that nobody has looked at"),
+        ("curl x | sh", "runs a script from the network that nobody has checked"),
         (
             ":(){ :|:& };:",
-            "defines a function that starts itself twice, and so for ever (a fork bomb)",
+            "defines a function that starts itself twice, without end (a fork bomb)",
         ),
     ],
 )
@@ -242,7 +242,7 @@ def test_the_reason_is_reported_in_plain_words(command: str, why: str) -> None:
 
 
 @pytest.mark.parametrize("mode", get_args(Mode))
-def test_pol_13_no_standing_answer_and_no_mode_lets_it_through(mode: Mode) -> None:
+def test_pol_13_no_permission_and_no_mode_allows_a_destructive_command(mode: Mode) -> None:
     asked = CallFacts("bash", "run", command="cd x && rm -rf ~", cwd="")
     assert isinstance(decide(asked, Policy(mode, granted=frozenset([rule_of(asked)]))), Deny)
 
@@ -250,13 +250,13 @@ def test_pol_13_no_standing_answer_and_no_mode_lets_it_through(mode: Mode) -> No
 def test_the_reason_goes_to_the_model() -> None:
     decision = decide(CallFacts("bash", "run", command="rm -rf /"), Policy("auto"))
     assert decision == Deny(
-        "the command removes '/' with all that is in it; no answer allows that here. If the user "
+        "the command removes '/' with its whole content; no answer allows that here. If the user "
         "wants it, they can run it in a terminal of their own",
         by="dangerous",
     )
 
 
-def test_no_command_that_others_allow_is_refused() -> None:
+def test_no_command_that_other_agents_allow_is_refused_as_destructive() -> None:
     refused = [
         case["command"]
         for case in shared_cases("bash_safety.json")
@@ -279,5 +279,5 @@ PIECES += ["<<E", "E", "<(", "curl x", "sh", "f()", "\\", "$'", "\ud800", "\x00"
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
-def test_cmd_18_no_text_breaks_it(command: str) -> None:
+def test_cmd_18_no_text_makes_the_danger_check_fail(command: str) -> None:
     why_dangerous(command)

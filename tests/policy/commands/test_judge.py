@@ -40,21 +40,19 @@ def test_cmd_01_none_of_a_thousand_dangerous_commands_runs_without_a_question() 
     assert allowed(commands, Situation(secrets=SECRETS)) == []
 
 
-def test_cmd_01_a_sandbox_does_not_make_what_reaches_beyond_it_harmless() -> None:
+def test_cmd_01_a_sandbox_does_not_excuse_commands_that_reach_beyond_it() -> None:
     commands = dangerous_outside()
     assert len(commands) > 1_000
     assert allowed(commands, CONFINED) == []
 
 
-def test_cmd_01_nothing_dangerous_passes_for_reading_in_plan_mode() -> None:
+def test_cmd_01_plan_mode_allows_no_dangerous_command_as_reading() -> None:
     """There, nobody is asked: what words from read-only commands do is let be (CMD-13)."""
     passed = allowed(list(dict.fromkeys(dangerous())), PLAN)
     assert [one for one in passed if one != "FOO=bar ls"] == []
 
 
-def test_cmd_01_a_sandbox_in_plan_mode_lets_nothing_pass_that_it_would_not_let_pass_otherwise() -> (
-    None
-):
+def test_cmd_01_in_plan_mode_a_sandbox_allows_no_more_commands_than_otherwise() -> None:
     assert allowed(dangerous_outside(), HELD) == []
     passed = allowed(list(dict.fromkeys(dangerous())), HELD)
     assert allowed(passed, CONFINED) == passed
@@ -70,7 +68,7 @@ def test_cmd_01_a_sandbox_in_plan_mode_lets_nothing_pass_that_it_would_not_let_p
         *("mkdir -p /tmp/o && gcc a.c -o /tmp/o/a", "git log > /tmp/x", "sed -i s/a/b/ /tmp/x"),
     ],
 )
-def test_in_plan_mode_what_builds_and_tests_runs_where_a_sandbox_holds_it(command: str) -> None:
+def test_in_plan_mode_builds_and_tests_run_only_in_a_sandbox(command: str) -> None:
     verdict = judge(command, HELD)
     assert (verdict.decision, verdict.rule, verdict.is_held) == ("allow", "held read-only", True)
     assert not verdict.reads_only
@@ -98,7 +96,7 @@ def test_in_plan_mode_what_builds_and_tests_runs_where_a_sandbox_holds_it(comman
         *("cat > x.py <<'E'\nx\nE", "echo a > tmp/a", "echo $(rm a)", "python3 -m pip install x"),
     ],
 )
-def test_in_plan_mode_what_is_there_to_change_something_runs_in_no_sandbox(command: str) -> None:
+def test_in_plan_mode_commands_meant_to_change_files_never_run(command: str) -> None:
     assert judged(command, HELD) == "ask"
 
 
@@ -148,7 +146,7 @@ def test_cmd_02_ordinary_reading_runs_without_a_question() -> None:
         ),
     ],
 )
-def test_cmd_02_work_in_the_workspace_runs_in_a_sandbox_and_is_asked_for_without(
+def test_cmd_02_workspace_commands_run_in_a_sandbox_and_need_a_question_without(
     command: str,
 ) -> None:
     assert (judged(command), judged(command, CONFINED)) == ("ask", "allow")
@@ -175,13 +173,13 @@ def test_cmd_03_a_command_with_a_running_subscript_is_never_allowed(command: str
         *("cat <<< a $(evil)", "{ ls; } >/dev/null; ls </dev/null >/dev/null $(evil)"),
     ],
 )
-def test_cmd_05_words_behind_a_redirect_are_read(command: str) -> None:
+def test_cmd_05_words_after_a_redirect_are_judged(command: str) -> None:
     verdict = judge(command, OPEN)
     assert verdict.decision == "ask"
     assert ("evil",) in [part.words for part in verdict.parts]
 
 
-def test_cmd_07_find_only_finds() -> None:
+def test_cmd_07_find_without_actions_only_reads() -> None:
     ways = ["-exec rm {} ;", "-execdir x", "-ok rm {} \\;", "-okdir x +", "-delete", "-fls f"]
     ways += ["-fprint f", "-fprint0 f", "-fprintf f x", "-exec", "-exec ;", "-files0-from f"]
     assert allowed([f"find . {way}" for way in ways]) == []
@@ -189,7 +187,7 @@ def test_cmd_07_find_only_finds() -> None:
     assert judged("find . -name '*.py' -not -path './x/*' -printf '%p\\n'") == "allow"
 
 
-def test_cmd_09_sed_prints_and_replaces_what_it_prints() -> None:
+def test_cmd_09_sed_that_only_prints_and_replaces_output_is_reading() -> None:
     """The case wants only ``-n N,Mp``; plain replacing goes to the output as well."""
     scripts = [
         "s/a/b/e",
@@ -242,7 +240,7 @@ def test_cmd_13_expansions_need_a_question_by_default(command: str) -> None:
     assert judged(command) == "ask"
 
 
-def test_cmd_13_in_plan_mode_words_of_reading_commands_are_no_change() -> None:
+def test_cmd_13_in_plan_mode_expansions_in_reading_commands_are_allowed() -> None:
     assert allowed(["echo $(ls) done", "echo $((3 > 2))"], PLAN) == [
         "echo $(ls) done",
         "echo $((3 > 2))",
@@ -269,7 +267,7 @@ def test_cmd_14_assignments_and_state_need_a_question(command: str) -> None:
     assert judged(command) == "ask"
 
 
-def test_cmd_14_in_plan_mode_only_names_that_mean_nothing_are_set() -> None:
+def test_cmd_14_in_plan_mode_only_harmless_variables_may_be_set() -> None:
     assert allowed(["FOO=bar ls"], PLAN) == ["FOO=bar ls"]
     names = [
         "PATH",
@@ -303,7 +301,7 @@ def test_cmd_14_in_plan_mode_only_names_that_mean_nothing_are_set() -> None:
         *("sudo ls", "env -S 'sh -c id'", "/usr/bin/../../tmp/x", "stdbuf -o0 x", "setsid x"),
     ],
 )
-def test_cmd_15_paths_and_wrappers_are_seen_through(command: str) -> None:
+def test_cmd_15_programs_are_recognised_behind_paths_and_wrappers(command: str) -> None:
     assert judged(command) == "ask"
     assert allowed(["/usr/bin/ls", "env ls", "timeout 5 ls", "nice -n 5 cat a", "command -v x"])
 
@@ -362,7 +360,7 @@ def test_cmd_15_a_denied_command_is_denied_behind_any_wrapper() -> None:
         assert [one for one in ways if judged(one, rules) != "deny"] == []
 
 
-def test_cmd_16_a_folder_that_is_entered_counts_for_what_follows() -> None:
+def test_cmd_16_cd_affects_the_following_commands() -> None:
     asked = [
         'cd "$(evil)" && ls',
         "cd ~ && cat x",
@@ -406,7 +404,7 @@ def test_cmd_16_a_folder_that_is_entered_counts_for_what_follows() -> None:
     ],
     ids=lambda command: command[:9],
 )
-def test_cmd_17_no_command_takes_long_and_none_is_too_deep(command: str) -> None:
+def test_cmd_17_every_command_is_judged_fast_at_any_depth(command: str) -> None:
     """Below 50 ms on an idle machine; the limit here is for one that is not."""
     rules = PatternRules(deny=("rm *", "git push *"), ask=("a *",), allow=("git *",))
     situation = Situation(rules=rules, secrets=SECRETS, cwd="/w/p", roots=("/w/p",))
@@ -433,13 +431,13 @@ def test_cmd_20_a_command_that_cannot_be_parsed_needs_a_question(command: str) -
     assert judged(command, under(allow="*")) == "ask"
 
 
-def test_hidden_characters_are_asked_for_and_named() -> None:
+def test_hidden_characters_in_a_command_need_a_question_that_names_them() -> None:
     verdict = judge("ls \u200bx", CONFINED)
-    assert (verdict.decision, verdict.reason) == ("ask", "holds the invisible character U+200B")
+    assert (verdict.decision, verdict.reason) == ("ask", "contains the invisible character U+200B")
     assert allowed(["echo 'é – 🚀'"]) == ["echo 'é – 🚀'"]
 
 
-def test_a_verdict_says_what_won_why_and_where() -> None:
+def test_a_verdict_names_the_deciding_rule_reason_and_place() -> None:
     verdict = judge("ls é && git push origin", OPEN)
     ls, push = verdict.parts
     assert (ls.text, ls.decision, ls.rule) == ("ls é", "allow", "read-only")
@@ -449,7 +447,7 @@ def test_a_verdict_says_what_won_why_and_where() -> None:
     assert verdict.reason == "'git push' sends your work to another machine"
 
 
-def test_nothing_and_comments_are_let_be() -> None:
+def test_an_empty_command_and_comments_are_allowed() -> None:
     assert judge("", OPEN) == CommandVerdict("allow", "read-only", reads_only=True)
     assert allowed(["  \n", "# ls", "ls # > f"]) == ["  \n", "# ls", "ls # > f"]
 
@@ -514,7 +512,7 @@ def test_sec_without_a_sandbox_searching_beside_a_secret_file_needs_a_question()
     assert allowed(fine, known) == fine
 
 
-def test_a_sandbox_lets_files_outside_be_read_but_not_searched_through() -> None:
+def test_in_a_sandbox_outside_files_may_be_read_but_folders_not_searched() -> None:
     fine = ["cat /etc/hosts", "cat ../x", "grep -r x /usr/include", "ls /home", "head ~/x"]
     assert allowed(fine, CONFINED) == fine
     assert allowed(["grep -r x ..", "rg x ~", "cat ../*/x", "rg x /home"], CONFINED) == []

@@ -74,13 +74,13 @@ def test_a_denied_program_beside_a_long_text_is_denied() -> None:
     assert isinstance(decided(command), Ask)
 
 
-def test_the_text_of_a_protected_file_needs_a_question_as_such() -> None:
+def test_a_long_text_for_a_protected_file_needs_its_own_question() -> None:
     decision = decided(f"cat >AGENTS.md <<'EOF'\n{TEXT}EOF")
     assert isinstance(decision, Ask)
     assert decision.by == "protected"
 
 
-def test_the_limits_are_one_and_short_commands_are_judged_whole() -> None:
+def test_parser_and_policy_share_one_length_limit() -> None:
     assert LIMIT == COMMAND_LIMIT
     short = "cat <<'EOF'\nx\nEOF"
     assert judged_text(short) == short
@@ -88,7 +88,7 @@ def test_the_limits_are_one_and_short_commands_are_judged_whole() -> None:
     assert judged_text("x" * (MOST + 1)) == ""
 
 
-def test_many_beginnings_are_looked_through_in_time() -> None:
+def test_many_here_document_beginnings_are_parsed_fast() -> None:
     began = time.thread_time()
     judged_text("cat <<A\n" * 12_000)
     judged_text("<<'" * 33_000)

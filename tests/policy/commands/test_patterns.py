@@ -73,7 +73,7 @@ def test_pol_11_a_pattern_for_one_form_of_a_command_allows_only_that_form() -> N
     assert judged("git status", allow="git log *") == "allow"
 
 
-def test_pol_12_the_hundredth_part_is_denied_too() -> None:
+def test_pol_12_a_deny_pattern_applies_to_the_hundredth_part() -> None:
     assert judged("ls; " * 100 + "rm x", deny="rm *") == "deny"
     assert judged(" && ".join(["ls"] * 120) + " | git push", deny="git push", allow="*") == "deny"
 
@@ -92,7 +92,7 @@ def test_pol_12_the_hundredth_part_is_denied_too() -> None:
         *("ls | git push", "bash -c 'git push'", 'git "pu"sh x', "sudo git push", "(git push)"),
     ],
 )
-def test_pol_13_denying_beats_asking_and_asking_beats_allowing(command: str) -> None:
+def test_pol_13_deny_patterns_outweigh_ask_and_ask_outweighs_allow(command: str) -> None:
     assert judged(command, deny="git push *", ask="git *", allow="*") == "deny"
     assert judged(command, ask="git push *", allow="*|git push *") == "ask"
     assert judged(command, ask="git push *", allow="*|git push *", confined=True) == "ask"
@@ -104,6 +104,6 @@ def test_a_command_that_a_deny_pattern_might_match_needs_a_question() -> None:
     assert judged("npm run $x", deny="git push *", allow="npm *") == "allow"
 
 
-def test_a_pattern_of_the_user_lifts_no_question_about_secrets() -> None:
+def test_a_users_pattern_does_not_remove_questions_about_secrets() -> None:
     rules = PatternRules(allow=("cat *", "*"))
     assert judge("cat .env", Situation(rules=rules, secrets=(".env",))).rule == "secret"

@@ -52,7 +52,7 @@ def decided(command: str, policy: Policy = WINDOWS) -> Allow | Ask | Deny:
     return decide(CallFacts("bash", "run", command=command, cwd="C:\\work"), policy)
 
 
-def test_each_case_has_the_verdict_and_the_rule_of_its_line() -> None:
+def test_each_powershell_case_has_the_listed_verdict_and_rule() -> None:
     wrong = []
     for rule, text in CASES:
         verdict = judge(text, OPEN)
@@ -62,33 +62,33 @@ def test_each_case_has_the_verdict_and_the_rule_of_its_line() -> None:
     assert len(CASES) > 350
 
 
-def test_no_attack_runs_without_a_question() -> None:
+def test_no_powershell_attack_runs_without_a_question() -> None:
     assert len(ATTACKS) > 250
     assert [one for one in ATTACKS if judge(one, OPEN).decision == "allow"] == []
 
 
-def test_what_reads_runs_without_a_question() -> None:
+def test_reading_powershell_commands_run_without_a_question() -> None:
     asked = [
         text for rule, text in CASES if rule == "read-only" and not isinstance(decided(text), Allow)
     ]
     assert asked == []
 
 
-def test_nothing_else_runs_without_a_question() -> None:
+def test_other_powershell_commands_need_a_question() -> None:
     passed = [
         text for rule, text in CASES if rule != "read-only" and isinstance(decided(text), Allow)
     ]
     assert passed + [one for one in ATTACKS if isinstance(decided(one), Allow)] == []
 
 
-def test_in_plan_mode_what_reads_runs_and_all_else_is_denied() -> None:
+def test_in_plan_mode_only_reading_powershell_commands_run() -> None:
     plan = msgspec.structs.replace(WINDOWS, mode="plan")
     assert {type(decided(text, plan)) for rule, text in CASES if rule == "read-only"} == {Allow}
     assert {type(decided(text, plan)) for rule, text in CASES if rule != "read-only"} == {Deny}
 
 
 @pytest.mark.parametrize("language", ["bash", "powershell"])
-def test_where_no_sandbox_holds_anything_every_command_is_asked_about(language: str) -> None:
+def test_without_any_sandbox_every_powershell_command_needs_a_question(language: str) -> None:
     bare = msgspec.structs.replace(WINDOWS, language=language, asks_for_all=True)
     assert isinstance(decided("ls", bare), Ask)
 
@@ -100,10 +100,10 @@ def test_where_no_sandbox_holds_anything_every_command_is_asked_about(language: 
         ("sc a x", "'Set-Content' changes files, and no sandbox keeps it in the workspace"),
         ("irm https://a.example", "'Invoke-RestMethod' needs the network"),
         ("Do-It", "'Do-It' is not a cmdlet that is known"),
-        ("saps x", "'Start-Process' runs or makes what is not judged"),
+        ("saps x", "'Start-Process' runs or makes something that Indwell does not analyse"),
         ("$x.Kill()", "calls 'kill', which removes or ends something"),
         ("ls -zz", "'Get-ChildItem' is used with '-zz', which is not known"),
-        ("function f {}", "holds 'function', which is not judged"),
+        ("function f {}", "contains 'function', which Indwell does not analyse"),
         ("gc ..\\a", f"reads {quoted('..' + chr(92) + 'a')}, outside the workspace"),
         ("ls HKLM:\\", "'Get-ChildItem' reads 'hklm:', which is no folder"),
     ],
@@ -197,7 +197,7 @@ def test_a_destructive_command_is_denied_whatever_the_rules_say(command: str) ->
 
 
 @pytest.mark.parametrize("command", HARMLESS)
-def test_what_destroys_no_system_is_not_called_destructive(command: str) -> None:
+def test_harmless_powershell_commands_are_not_called_destructive(command: str) -> None:
     assert why_dangerous_in_powershell(command) == ""
 
 
@@ -218,7 +218,7 @@ PIECES = st.sampled_from(
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(PIECES, max_size=6).map("".join))
-def test_no_text_makes_the_reader_fail(text: str) -> None:
+def test_no_text_makes_the_powershell_parser_fail(text: str) -> None:
     assert judge(text, OPEN).decision in {"allow", "ask", "deny"}
     why_dangerous_in_powershell(text)
 
@@ -242,7 +242,9 @@ def test_a_harmless_neighbour_does_not_make_an_attack_harmless(attack: str, othe
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from([one for rule, one in CASES if rule == "read-only"]), st.data())
-def test_a_cut_text_is_judged_as_what_it_says(text: str, data: st.DataObject) -> None:
+def test_a_truncated_powershell_text_is_judged_by_its_content(
+    text: str, data: st.DataObject
+) -> None:
     at = data.draw(st.integers(0, len(text)))
     tail = data.draw(st.sampled_from(["; rm x", "\nrm x", " | rm", " && rm x"]))
     whole = text[:at] + tail

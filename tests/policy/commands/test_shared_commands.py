@@ -26,7 +26,7 @@ def _of(listed, decision: str) -> tuple[str, ...]:
     return tuple(one["allow"] for one in listed if one["decision"] == decision)
 
 
-def test_nothing_that_others_deny_is_allowed_and_most_that_they_allow_is() -> None:
+def test_commands_denied_by_other_agents_are_never_allowed_and_most_allowed_are() -> None:
     """Left of what they allow: network, builds and tests without a sandbox, writing (report)."""
     outcomes = Counter()
     wrong = []
@@ -40,7 +40,7 @@ def test_nothing_that_others_deny_is_allowed_and_most_that_they_allow_is() -> No
     assert outcomes["allow", "deny"] == 0
 
 
-def test_a_sandbox_that_holds_the_workspace_frees_builds_and_tests_in_plan_mode() -> None:
+def test_a_sandbox_allows_builds_and_tests_in_plan_mode() -> None:
     outcomes = Counter()
     for case in shared_cases("bash_safety.json"):
         if case["policy"].get("mode") == "read_only_plan":
@@ -64,7 +64,7 @@ def test_most_commands_of_real_sessions_need_no_question_in_a_sandbox_and_are_ju
     assert sorted(taken)[int(len(taken) * 0.99)] < 0.02  # 0.7 ms on an idle machine
 
 
-def test_commands_are_split_where_others_split_them() -> None:
+def test_commands_are_split_like_in_other_agents() -> None:
     for case in shared_cases("bash_parse.json"):
         simple = [item for item in ShellReading(case["input"]).items if isinstance(item, Simple)]
         match case["function"]:

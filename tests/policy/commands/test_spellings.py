@@ -32,7 +32,7 @@ EVERYWHERE = (
 
 
 @pytest.mark.parametrize("situation", [WINDOWS, LINUX, MACOS], ids=["win32", "linux", "darwin"])
-def test_no_spelling_of_a_secret_or_protected_file_runs_unasked(situation: Situation) -> None:
+def test_no_spelling_of_a_secret_or_protected_file_avoids_a_question(situation: Situation) -> None:
     for confined in (False, True):
         held = Situation(
             secrets=SECRETS, cwd=situation.cwd, roots=situation.roots, system=situation.system,
@@ -66,7 +66,7 @@ def test_the_workspace_is_inside_in_every_spelling_on_windows(command: str) -> N
         "cat ../../a", "cat 'src\\..\\..\\..\\a'", "cat 'C:/w/p/.. /a'", "cat C:/w/p/../a",
     ],
 )  # fmt: skip
-def test_what_lies_outside_on_windows_is_asked_for(command: str) -> None:
+def test_paths_outside_the_workspace_on_windows_need_a_question(command: str) -> None:
     assert judge(command, WINDOWS).decision == "ask"
 
 
@@ -75,7 +75,7 @@ def test_a_reason_shows_a_path_with_single_slashes() -> None:
     assert verdict.reason == "reads 'D:/x', outside the workspace"
 
 
-def test_a_name_in_another_case_is_the_known_file_where_case_does_not_count() -> None:
+def test_on_a_case_insensitive_disk_another_case_is_the_same_file() -> None:
     known = ("C:/w/p/notes.txt", "/w/p/notes.txt")
     for situation, decision in ((WINDOWS, "ask"), (MACOS, "ask"), (LINUX, "allow")):
         held = Situation(
@@ -104,7 +104,7 @@ def test_a_path_is_joined_as_its_system_does(
     assert joined(start, path, system) == found
 
 
-def test_a_drive_is_a_root_for_what_destroys() -> None:
+def test_removing_a_whole_drive_counts_as_destructive() -> None:
     for written in ("C:/", "C:\\", "/c/", "/c", "C:/*", "c:\\*", "\\\\?\\C:\\"):
         place = folder(written.replace("*", STAR), "", "win32")
         assert place == "/", written

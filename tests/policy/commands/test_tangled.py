@@ -13,7 +13,7 @@ from indwell.policy.decide import COMMAND_LIMIT
     "unit",
     ["rm;" + "curl x|", "curl x|sh $(", "bash <(curl ", "f(){ rm|", "rm -rf {a,b}", "cat <<E |sh "],
 )
-def test_cmd_17_a_tangle_of_the_longest_command_is_judged_in_time(unit: str) -> None:
+def test_cmd_17_the_longest_complex_command_is_judged_fast(unit: str) -> None:
     command = (unit * COMMAND_LIMIT)[:COMMAND_LIMIT]
     began = time.thread_time()
     why_dangerous(command)
@@ -56,10 +56,10 @@ def test_cmd_17_variables_of_variables_fill_no_memory(unit: str) -> None:
     finally:
         tracemalloc.stop()
     assert most < 5e6
-    assert why == "is too tangled for anybody to see what it does"
+    assert why == "is too complex to be understood"
 
 
-def test_cmd_17_a_script_with_many_paths_in_variables_is_not_a_tangle() -> None:
+def test_cmd_17_a_script_with_many_path_variables_is_not_too_complex() -> None:
     paths = "a=/home/someone/some/project/of/theirs;" + 'rm -rf "$a/build" $a/{x,y}/z;' * 260
     assert len(paths) <= COMMAND_LIMIT
     assert why_dangerous(paths) == ""

@@ -10,7 +10,7 @@ export function asked(more: Partial<PermissionParams> = {}): PermissionParams {
     id: "q1",
     title: "Run a command in ~/shop?",
     detail: "rm -r build/ && pytest -q",
-    reason: "removes 'build' with all that is in it",
+    reason: "removes 'build' with its whole content",
     rule: "rm -r build/ && pytest -q",
     cwd: "~/shop",
     sandbox: "sandboxed, no network",

@@ -275,7 +275,7 @@ def is_compact(words: str) -> bool:
 
 
 def no_command(words: str, skills: Collection[str] = ()) -> str:
-    """Why words that look like a command are an unknown one; empty for a command or a prompt.
+    """Return the error for words that look like an unknown command; empty for all other words.
 
     A single word such as ``/foo`` looks like a command, and so does a word close to a known name. A
     path (``/usr/bin``) or any other sentence is a prompt. A name in ``skills`` calls that skill.
@@ -339,7 +339,7 @@ class CompactArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def make_compact(wish: CompactionWish) -> Tool[CompactArguments]:
-    """The tool of the session that ``wish`` belongs to."""
+    """Make the tool with which the model of a session asks for compaction."""
 
     async def run(arguments: CompactArguments, context: ToolContext) -> Outcome:
         del arguments, context

@@ -108,7 +108,7 @@ def appended(
         tool_choice="none",
         cache_key=conversation.config.cache_key,
         tokens=estimated_tokens(asking),
-        effort=conversation.config.effort,  # another one would empty the prompt cache
+        effort=conversation.config.effort,  # another effort would empty the prompt cache
         verbosity=conversation.config.verbosity,
         cache_life=conversation.config.cache_life,
     )
@@ -227,7 +227,7 @@ async def _summary(
     except UserError as error:
         trouble = str(error).partition("; ")[
             0
-        ]  # without the advice, because the turn continues anyway
+        ]  # without the error's advice, because the turn continues anyway
     else:
         trouble = f"what came is no summary: {why}" if (why := is_usable(span, text)) else ""
         if not trouble:

@@ -1,8 +1,8 @@
 """Reports each event to its listeners, and keeps the newest ones for clients that missed some.
 
-Numbers go from 1 without gaps. Runs of text, reasoning or output are kept as one entry, and given
-back from the piece that was asked for. Bounded by size, oldest first out. This module knows no
-clock and no wire.
+Numbers go from 1 without gaps. Consecutive pieces of text, reasoning or output share one entry; a
+client can read it from any piece on. Bounded by size, oldest first out. This module knows no clock
+and no wire.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _PIECE = 8  # and each piece of a run
 
 
 class EventEntry(NamedTuple):
-    """An event with its number; a run of pieces has the number of its last."""
+    """An event with its number; joined pieces have the number of the last piece."""
 
     seq: int
     event: Event
 
 
 class Missed(NamedTuple):
-    """Events after a number, and whether none between is gone."""
+    """The events after a number, and whether the log still has all of them."""
 
     events: tuple[EventEntry, ...]
     next: int
@@ -42,7 +42,7 @@ class Missed(NamedTuple):
 
 
 class _EventRun(msgspec.Struct):
-    """Events of one kind in a row; ``pieces`` only while it may still grow."""
+    """Consecutive events of one kind; ``pieces`` is set only while the entry may grow."""
 
     first: int
     event: Event

@@ -181,7 +181,7 @@ class Checking(OfAgent, frozen=True):
 
 
 class HunksChanged(OfAgent, frozen=True):
-    """The set of changes that await review is another, after an edit or after a verdict.
+    """The set of changes that await review has changed, after an edit or a verdict.
 
     Attributes:
         pending: Number of these changes, in all sessions of this workspace.
@@ -328,8 +328,8 @@ class TurnFinished(OfAgent, frozen=True):
     Attributes:
         ending: Done, cancelled, failed, limit of rounds, repeated calls, or a budget that the next
             call could exceed.
-        message: Plain words for the user. For a turn that is done, only what no answer says, such
-            as the result of the user's own ``/compact``.
+        message: Plain words for the user. For a finished turn, only text that is not in the answer,
+            such as the result of the user's own ``/compact``.
         answer: The model's last words.
         draft: The user's words that never reached the model, with words to the running turn.
         usage: Tokens of all its calls; ``reported`` is false if any of them is an estimate.

@@ -40,7 +40,7 @@ class Moment(Generic[SessionT]):
 
 
 def _nothing() -> None:
-    """Nothing needs to know that a reminder was queued."""
+    """Do nothing when a reminder was queued."""
 
 
 class Reminder(NamedTuple):
@@ -84,7 +84,7 @@ class Ended(NamedTuple):
 
     Attributes:
         words: The user's words that it began with.
-        ending: How.
+        ending: How the turn ended.
         message: The message for the user.
     """
 
@@ -111,10 +111,9 @@ class Feature(Generic[SessionT]):
     Attributes:
         name: For messages about a fault in the feature, and the key of its state.
         tools: The tools for the model, for as long as the session is open.
-        late_tools: Tools that come and go while the session is open, as those of a server of others
-            do: what the model can call at the moment, in a stable order. This function is called
-                often, so it only reads memory. The feature does not decide how the model learns of
-                a change.
+        late_tools: Tools that come and go while the session is open, such as those of an external
+            server. Returns the present tools in a stable order. Called often, so it only reads
+            memory. The feature does not decide how the model learns of a change.
         door: The object that front doors use; they find it by its type.
         commands: Words that the user may put behind a ``/``, without the ``/``.
         labels: Names, for people, of blocks that a name in the user's words attaches.
@@ -129,10 +128,10 @@ class Feature(Generic[SessionT]):
         after_tool: A call that ran has ended; with the edits that it reported.
         after_reply: All calls of a reply have ended, with their outcomes by the ids of the calls;
             gives words to add to results, by id.
-        files_changed: Files may have changed: a call's edits were told, or a command of a hook, a
+        files_changed: Files may have changed: a call reported edits, or a command of a hook, a
             check or the background has ended. Synchronous, because a turn may be cancelled there.
         answered: The model has answered a request, so it knows what that request said.
-        on_stop: The model is content; True to let the turn go on.
+        on_stop: The model wants to end the turn; True lets the turn go on.
         result: Replace the result of a call of one of its tools, given the conversation and the
             other results of the same reply. Synchronous, so that two parallel calls see each
             other's results.
@@ -141,11 +140,11 @@ class Feature(Generic[SessionT]):
         around: An async context in which all rounds of a turn run.
         steered: The user says something to the running turn; True if the feature takes the words,
             so that they do not go to the model. ``numbered`` as in ``Session.steer``.
-        ends_turn: The user is next, so the turn with this number ends after these results: its
-            answer, if the model gave none. None: the turn continues.
+        ends_turn: Whether the turn with this number ends after these results, because the user is
+            next. Returns the turn's answer in case the model gave none; None if the turn continues.
         end: The rounds of a turn have ended, unless they were cancelled or failed by a fault.
-        changed: Files that the turn with this number has changed. A command that runs on them
-            keeps marks of how they were.
+        changed: Files that the turn with this number has changed. A command that runs on these
+            files keeps marks of their earlier state.
         verified: Whether the changes of the turn with this number are verified, in words for its
             end; empty if there are no changes.
         after_compaction: The conversation is shorter; with its tokens before and after.

@@ -69,7 +69,7 @@ class TurnState(msgspec.Struct):
         n_agents: Number of sub-agents started.
         agents: Number of sub-agents started, by name; it numbers those of one name.
         held: Tokens and US dollars reserved for calls under way, including sub-agents' calls.
-        shown_format: Whether the model was just asked to call properly.
+        shown_format: Whether the model was just shown the right format of a tool call.
     """
 
     number: int
@@ -138,7 +138,7 @@ class Shortening(msgspec.Struct):
         restraint: Layers that recently gained too little.
         refusal: The last step that was not worth doing.
         told_overhead: Whether the user was told that system, tools and pinned words are too large.
-        told_unkept: Whether the user was told that the disk does not take what would be cut.
+        told_unkept: Whether the user was told that cut texts cannot be written to disk.
     """
 
     restraint: Restraint = Restraint()
@@ -353,7 +353,7 @@ class Session(msgspec.Struct):
             SessionError: The disk did not take the queued records.
         """
         parts = self.parts
-        async with AsyncExitStack() as closing:  # the last first
+        async with AsyncExitStack() as closing:  # in reverse order
             closing.push_async_callback(parts.model.hang_up)
             closing.push_async_callback(parts.log.close)
             closing.push_async_callback(parts.limits.ledger.close)

@@ -136,7 +136,7 @@ class Features(Generic[SessionT]):
         return found
 
     def find(self, kind: type[DoorT]) -> DoorT | None:
-        """The same; None if the session has no such feature."""
+        """Like ``door``, but None if the session has no such feature."""
         doors = (one.door for one in self._features)
         return next((door for door in doors if isinstance(door, kind)), None)
 
@@ -291,7 +291,7 @@ class Features(Generic[SessionT]):
         """Return if no feature stops the call.
 
         Raises:
-            ToolError: One does; the model reads why.
+            ToolError: A feature stops the call; the model reads why.
         """
         for one in self._features:
             if one.before_tool is not None:
@@ -343,7 +343,7 @@ class Features(Generic[SessionT]):
         return next(filter(None, self._each(lambda one: one.verified, turn).values()), "")
 
     async def on_stop(self, moment: Moment[SessionT]) -> bool:
-        """The model is content; does a feature let the turn go on? The first one decides."""
+        """Does a feature continue a turn that the model wants to end? The first one decides."""
         goes_on = False
         for one in reversed(self._heard):
             if one.on_stop is not None and not goes_on:
@@ -409,7 +409,7 @@ class Features(Generic[SessionT]):
 
     async def close(self) -> None:
         """The session ends; each feature is closed, even if another feature fails to close."""
-        async with AsyncExitStack() as closing:  # the last first
+        async with AsyncExitStack() as closing:  # in reverse order
             for one in self._features:
                 closing.push_async_callback(self._await_each, (one,), lambda one: one.close)
 

@@ -64,7 +64,7 @@ class OtherModel(NamedTuple):
 
     Attributes:
         provider: The model.
-        name: As the endpoint calls it.
+        name: The endpoint's name for the model.
         window: Most input and output tokens of one call.
         max_output: Tokens of the window reserved for the reply; a summary has a limit of its own.
         cost: US dollars of a usage, None if the price is unknown.
@@ -89,7 +89,7 @@ class FellBack(NamedTuple):
 
 
 async def has_no_fallback(_session: Any, _why: str) -> FellBack:  # noqa: ANN401 - a Session
-    """Find no model that could go on in the place of the session's own."""
+    """Find no model that could continue the turn in place of the session's model."""
     return FellBack()
 
 
@@ -114,7 +114,7 @@ class SecretHider(Protocol):
         ...
 
     def also_hide(self, key: str) -> None:
-        """From now on know this key of an endpoint, too."""
+        """Remove this key of an endpoint from texts, too."""
         ...
 
 
@@ -138,7 +138,7 @@ class Spill(Protocol):
         ...
 
     async def keep_as(self, name: str, text: str) -> Path:
-        """The same under this very name; the file is on disk on return."""
+        """Write a text under exactly this name; the file is on disk on return."""
         ...
 
 
@@ -239,7 +239,7 @@ class ChangeTracking:
     Attributes:
         ledger: The ledger of the agent's changes in this workspace; None where none is kept.
         coverage: Brings what commands change into the ledger.
-        git: Protected files that commands bring into git; None where nobody looks.
+        git: Watches for protected files that commands bring into git; None without a watch.
     """
 
     ledger: ReviewLedger | None = None

@@ -147,10 +147,10 @@ def fact_of(arguments: MemoryToolArguments, hide: Callable[[str], str]) -> str:
 
 
 def replaced(pages: Pages, text: str, scope: Scope) -> str:
-    """Return the fact that this one replaces; empty if missing. Blocks.
+    """Return the fact that the new fact replaces; empty if it replaces none. Blocks.
 
     Raises:
-        ToolError: It is known already, or the page cannot be read.
+        ToolError: The fact is known already, or the page cannot be read.
     """
     facts = pages.facts(scope)
     if pages.problem:
@@ -174,10 +174,10 @@ class Pages(Protocol):
         ...
 
     def keep(self, fact: Fact, instead_of: str = "") -> None:
-        """Add a fact, in the place of the one that reads ``instead_of``.
+        """Add a fact; it replaces the fact with the text ``instead_of``.
 
         Raises:
-            SettingsError: It cannot be written.
+            SettingsError: The page cannot be written.
         """
         ...
 

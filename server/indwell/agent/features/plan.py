@@ -1,8 +1,8 @@
 """The plan of a session: the tool that proposes one, its records, its document, its end (H54).
 
 The plan is state of the session: the log has the whole plan each time it changes, so a resumed,
-forked or rewound session has the right one. It is in no prefix: once the user has approved it, it
-goes to the model at the end of a request, word for word, and compaction keeps it.
+forked or rewound session has the right one. The plan is not part of the prompt prefix. Once
+approved, it goes to the model at the end of a request, word for word, and compaction keeps it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Steps(NamedTuple):
 
 
 class PlanBoard:
-    """The plan of one session, and the news about it that the model has not had yet.
+    """The plan of one session, and its changes that the model does not know yet.
 
     Args:
         steps: Returns the to-do list of the session.
@@ -65,8 +65,8 @@ class PlanBoard:
     Attributes:
         plan: The present plan.
         proposed_in: The turn in which the model proposed it; 0 if not in this process.
-        told_turn: The last turn in which the model was told that the mode is ``plan``; 0 if, as far
-            as the model knows, it is not.
+        told_turn: The last turn in which the model was told that the mode is ``plan``; 0 if the
+            model believes that the mode is another.
         older_steps: The to-do list at the time of approval; its open steps do not belong to the
             plan.
     """
@@ -103,7 +103,8 @@ class PlanBoard:
         """Move to the next state; a ``text`` replaces the plan's, which then has no document.
 
         Raises:
-            UserError: It cannot happen now, or the text cannot be a plan; nothing has changed.
+            UserError: The plan cannot move to this state, or the text cannot be a plan; nothing has
+                changed.
         """
         state = next_state(self.plan.state, happens)
         plan = msgspec.structs.replace(self.plan, state=state)
@@ -137,7 +138,7 @@ class PlanBoard:
             UserError: The text cannot be a plan.
         """
         self.take("propose", narrow(text.replace("\r\n", "\n").strip()))
-        self._is_news = self._ends_turn = True  # the same text again is news, too
+        self._is_news = self._ends_turn = True  # even the same text counts as a new proposal
         self.proposed_in = turn
 
     def take_news(self) -> bool:
@@ -279,7 +280,7 @@ async def _with_document(session: Session, plan: Plan) -> Plan:
         return plan
     try:
         path = await session.parts.spill.keep(DOCUMENT, f"{plan.text}\n")
-    except SessionError as error:  # the log and the client have the text all the same
+    except SessionError as error:  # the log and the client have the text anyway
         _log.warning("a plan has no document: %s", error)
         return plan
     return msgspec.structs.replace(plan, path=str(path))

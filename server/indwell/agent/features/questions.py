@@ -44,7 +44,7 @@ class Answer(msgspec.Struct, frozen=True):
     Attributes:
         chosen: The 0-based index of the option.
         words: The user's own words, which count as such.
-        is_nobody: Whether there is nobody to ask.
+        is_nobody: Whether there is no user to ask.
     """
 
     chosen: int | None = None
@@ -100,7 +100,7 @@ class Nobody:
         return NOBODY
 
 
-MOST_ASKED = 8  # questions of one turn; a model that asks more has not thought
+MOST_ASKED = 8  # questions of one turn
 
 Silence: TypeAlias = Literal["late", "said"]
 """No answer in time; or the user sent words to the turn, which are the answer."""
@@ -148,7 +148,7 @@ class QuestionBoard:
     async def wait(
         self, asker: Asker, question: UserQuestion, timeout_s: float
     ) -> Answer | Silence:
-        """Return the first of: an answer, words to the turn, the end of the time.
+        """Return whichever comes first: an answer, words to the turn, or the end of the time.
 
         The time begins when the question may be shown.
         """

@@ -1,9 +1,9 @@
 """Tells the user which changes await review, and the model how its known files changed.
 
 The model is told once about each rejected change, and about files that were undone, reformatted,
-changed or deleted. A verdict counts as reported when the model has answered a request with it;
-a server that ends before reports it again. Files are compared before each model call, only those
-that a watch reports as changed.
+changed or deleted. A verdict counts as reported when the model has answered a request with it; if
+the server ends before that, the next server reports it again. Before each model call, only files
+that a watch reports as changed are compared.
 """
 
 from __future__ import annotations
@@ -338,7 +338,7 @@ class AwaitingReview:
         self._stamp: object = None
 
     def tell(self, moment: Moment[Session]) -> None:
-        """Emit an event if the set of these changes is another one; not during an edit."""
+        """Emit an event if the set of these changes has changed; not during an edit."""
         session = moment.session
         review = session.parts.changes.ledger
         if review is None or session.is_editing or review.stamp == self._stamp:

@@ -211,7 +211,7 @@ def items_of(arguments: TodoArguments) -> tuple[TodoItem, ...]:
         TodoItem(
             short_line(one.text, 2 * ITEM_CHARACTERS),
             one.state,
-            tuple(sorted(set(one.after)))[: MOST_ITEMS + 1],  # one too many: an invalid list
+            tuple(sorted(set(one.after)))[: MOST_ITEMS + 1],  # too long: invalid
         )
         for one in arguments.items
     )

@@ -172,7 +172,7 @@ async def _run_one(
         meanwhile = await before_command(session, use, call, emit)
         permit = await permitted(session, use, call, emit, preview)
         async with command_turn(session, turn, permit, emit):
-            permit = await check_still_permitted(session, permit)  # it may have waited for long
+            permit = await check_still_permitted(session, permit)  # it may have waited long
             if call.effect != "read":
                 intent = Intent(turn, use.id, use.name, call.arguments, session.timestamp())
                 session.parts.log.append(intent)

@@ -55,7 +55,7 @@ _ABOUT_PICTURES = lazy_pattern(r"image|picture|vision|media|multimodal", re.IGNO
 async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple[Ending, str]:
     """Alternate model calls and tool calls until the model stops or a limit is reached.
 
-    If the user steers the turn meanwhile, the turn continues.
+    If the user has steered the turn by then, the turn continues.
     """
     words: str | None = turn.words
     limit = session.parts.limits.rounds
@@ -91,7 +91,7 @@ async def _run_calls(
     results: dict[str, ToolResult] = {}
     pictures: list[Image] = []
     try:
-        await features.answered(moment)  # in here, as a stop must leave results for calls
+        await features.answered(moment)  # inside: a stopped turn must leave results for calls
         await dispatch(
             session,
             uses,
@@ -244,7 +244,7 @@ def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:
             f"stopped: {short_line(name, NAME_LIMIT)} was called {times} times in a row with the "
             "same arguments; say it in other words, or do this step yourself"
         )
-    if times - n_calls < HINT_AT <= times:  # once, in the round that reaches it
+    if times - n_calls < HINT_AT <= times:  # only once, in the round that reaches the limit
         is_known = session.parts.tools.has(name)
         _remind(session, repetition_words(name if is_known else "", times), turn.number)
     return ""

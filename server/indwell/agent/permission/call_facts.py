@@ -151,7 +151,7 @@ def _twins(paths: Sequence[Path], roots: Sequence[Path], rules: Rules) -> tuple[
 
 
 def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
-    """Does git use this file in a bare repository, or would it once the folder becomes one?"""
+    """Does git use this file in a bare repository, or in a folder that could become one?"""
     return any(
         exists(folder / BARE)
         and (

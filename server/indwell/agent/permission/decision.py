@@ -47,7 +47,7 @@ class EvaluatedPolicy(msgspec.Struct, frozen=True):
 
     Attributes:
         asked: The facts.
-        decision: The decision, including the requester's own standing.
+        decision: The decision, including the requester's own rights.
         rules: The snapshot.
         by_policy: The policy's decision for a command of the agent.
     """
@@ -63,7 +63,8 @@ class RefusedPermission(msgspec.Struct, frozen=True):
 
     Attributes:
         why: A clause.
-        kind: The policy denies it; the user did; the request, its bounds or the rules changed.
+        kind: One of: the policy denies it; the user said no; the request, its bounds or the rules
+            changed.
         evaluated: The evaluation at the time of the refusal.
     """
 
@@ -89,7 +90,7 @@ class Permit(msgspec.Struct, frozen=True):
 
     Attributes:
         requester: The requester of the permission.
-        evaluated: The evaluation that it rests on.
+        evaluated: The evaluation that the permission is based on.
         widening: Access beyond the sandbox that the request may use.
         consent: The user's yes; None if no question was needed.
     """

@@ -70,14 +70,14 @@ def covered(
 def command_turn(
     session: Session, turn: int, permit: Permit, emit: Listener
 ) -> AbstractAsyncContextManager[None]:
-    """The context of a command that may write: no command of another session runs meanwhile.
+    """The context of a command that may write: no command of another session runs at the same time.
 
-    A permit of before may not hold any more: ``still_allowed`` says so.
+    An earlier permit may not hold any more: ``still_allowed`` says so.
 
     Args:
         session: Whose command it is.
-        turn: Of the session.
-        permit: Of the command.
+        turn: The session's turn.
+        permit: The command's permit.
         emit: Receives the event that the command waits.
     """
     coverage = session.parts.changes.coverage
@@ -91,7 +91,7 @@ def command_turn(
 
 
 def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:
-    """The context of an edit, which records its own changes, so that no command is credited."""
+    """The context of an edit, which records its own changes, so that they count as no command's."""
     coverage, review = session.parts.changes.coverage, session.parts.changes.ledger
     if coverage is None or review is None or call.effect != "edit":
         return nullcontext()
@@ -99,7 +99,7 @@ def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:
 
 
 async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id: str) -> None:
-    """Start to record the changes of running background commands, credited to this call."""
+    """Start to record the changes of running background commands, as changes of this call."""
     coverage = session.parts.changes.coverage
     if coverage is None:
         return
@@ -118,7 +118,8 @@ async def uncover_beside(session: Session, *, runs_on: bool = False) -> None:
 
     Args:
         session: Whose commands they are.
-        runs_on: One of them still runs; commands of other sessions go on waiting for it.
+        runs_on: Whether one of these commands still runs; commands of other sessions keep waiting
+            for it.
     """
     coverage, review = session.parts.changes.coverage, session.parts.changes.ledger
     if coverage is None:
@@ -274,7 +275,7 @@ def around(session: Session, *, reads_only: bool) -> AbstractAsyncContextManager
 def _was_asked(entry: GitEntry, widening: Widening) -> bool:
     """Did the user's yes to the command cover this?"""
     if entry.kind == "store":
-        return widening.unconfined  # it could have written anything of the user's
+        return widening.unconfined  # the command could have written any file of the user
     return widening.writes_protected and entry.kind in {"file", "replacement"}
 
 
@@ -306,7 +307,7 @@ async def _asked(
     question = _question(use, words, new)
 
     def understood(reply: Reply) -> Reply:
-        # Only a yes to this very question counts, not a standing one.
+        # Only a yes to this very question counts, not a remembered answer.
         return reply if reply in {"once", "no", "uncovered"} else "no"
 
     async with session.asked.lock:

@@ -128,7 +128,7 @@ async def update_tools(session: Session, turn: int, *, join: bool = False) -> No
     Args:
         session: The session that sends the request.
         turn: The turn that the request belongs to.
-        join: Change the tools of the request whatever that costs, because the cache is lost anyway.
+        join: Change the tools of the request at any cost, because the cache is lost anyway.
     """
     now = session.conversation
     if any(block.meta.source == KIND for block in now.pending):  # never sent, and maybe stale

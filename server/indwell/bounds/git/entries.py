@@ -38,7 +38,7 @@ class GitEntries:
     Args:
         roots: Returns the trusted folders of the workspace, resolved.
         note: The record that survives this process.
-        runs_on: Is a background command running that may change a repository?
+        runs_on: Tells whether a background command runs that may change a repository.
 
     Attributes:
         waiting: Entries that the user has not agreed to.
@@ -82,7 +82,7 @@ class GitEntries:
     async def begin(self) -> None:
         """Note that one of our programs begins that may change a repository.
 
-        If none ran since the last look, what changed is the user's own and is not compared.
+        If none ran since the last look, all changes are the user's and are not compared.
         """
         async with self._one_at_a_time:
             await self._take_over()
@@ -91,14 +91,14 @@ class GitEntries:
             else:
                 self._before = await self._states(self._before, is_quick=True)
                 await self._forget_gone()
-            await self._keep()  # before the mark, because a mark without a note tells nothing
+            await self._keep()  # before the mark, because a mark without a note has no meaning
             await asyncio.to_thread(self._note.open)
 
     async def look(self, *, fetches: bool = False, is_quick: bool = False) -> tuple[GitEntry, ...]:
         """Find what is new since the last look; each entry waits for ``agree`` or disappears.
 
         Args:
-            fetches: Whether the command may reach hosts; what other machines have is not its own.
+            fetches: Whether the command may reach hosts; fetched content is not the command's own.
             is_quick: Whether the command could not write to git's store.
         """
         async with self._one_at_a_time:
@@ -118,7 +118,7 @@ class GitEntries:
             await self._look()
 
     async def agree(self, entries: Iterable[GitEntry]) -> None:
-        """Note that the user has agreed to these."""
+        """Note that the user has agreed to these entries."""
         async with self._one_at_a_time:
             agreed = set(entries)
             if any(one.kind == "note" for one in agreed):
@@ -128,7 +128,7 @@ class GitEntries:
 
     async def _look(self, *, fetches: bool = False, is_quick: bool = False) -> None:
         await self._take_over()
-        runs_on = self._runs_on()  # read before the look; what ends meanwhile is looked at again
+        runs_on = self._runs_on()  # read first, because a program may end during the look
         await self._compare(fetches=fetches, is_quick=is_quick and not runs_on)
         await self._keep()
         if not runs_on:
@@ -148,7 +148,7 @@ class GitEntries:
                 continue
             known = was if isinstance(was, RepositoryState) else RepositoryState()
             try:
-                if was is not None:  # a new repository has no object that anybody knew
+                if was is not None:  # a new repository has no known objects
                     found += await self._faults(holder, known, state, fetches=fetches)
                 found += await self._new(holder, known, state, fetches=fetches)
             except UnreadableStore as error:
@@ -168,14 +168,14 @@ class GitEntries:
         self._untold = (*self._untold, *new)
 
     def _wait_for(self, kept: Iterable[GitEntry]) -> None:
-        """Let only these entries wait on."""
+        """Keep only these waiting entries."""
         left = tuple(kept)
         self._ended = (*self._ended, *(one for one in self.waiting if one not in left))
         self.waiting = left
         self._untold = tuple(one for one in self._untold if one in left)
 
     async def _take_over(self) -> None:
-        """Continue from what another process of ours, or an earlier one, has seen."""
+        """Continue from the state that another or an earlier process of ours has seen."""
         news = await asyncio.to_thread(self._note.news)
         if news is not None:
             self._before = {Path(holder): state for holder, state in news.states.items()}
@@ -185,8 +185,8 @@ class GitEntries:
             self._ended = news.ended
         if damaged := await asyncio.to_thread(lambda: self._note.damaged):
             words = (
-                f"Indwell's note of what you did not agree to cannot be read; the damaged note is "
-                f"{damaged!r}"
+                "Indwell's note of changes that you did not agree to cannot be read; the damaged "
+                f"note is {damaged!r}"
             )
             self._add([GitEntry("note", "", "", words, "", damaged)])
 
@@ -211,7 +211,7 @@ class GitEntries:
             except (UnreadableStore, OSError) as error:
                 words = _unreadable(holder, error)
                 before = known.get(holder)
-                states[holder] = before if before == words else words  # the same words are not news
+                states[holder] = before if before == words else words  # reported already
         return states
 
     async def _state(
@@ -261,7 +261,7 @@ class GitEntries:
     async def _faults(
         self, holder: Path, was: RepositoryState, now: RepositoryState, *, fetches: bool
     ) -> list[GitEntry]:
-        """Return new files of the store that do not hold what git believes."""
+        """Return new files of the store whose content does not match their names."""
         new = {path for path, one in now.store.files.items() if was.store.files.get(path) != one}
         if fetches:  # git notes there how much of the history a host has sent
             new = {path for path in new if not path.endswith("/shallow")}
@@ -374,7 +374,7 @@ class GitEntries:
         """Run git and return its output.
 
         Raises:
-            Unreadable: It cannot be run, or did not finish.
+            Unreadable: Git cannot be run, or did not finish.
         """
         return await run_git(
             holder, *words, never_in=tuple(self._roots()), stdin=stdin, seconds=seconds
@@ -405,7 +405,7 @@ def _unread(holder: Path, words: str) -> GitEntry:
 
 
 def _mark(store: Store, path: str) -> str:
-    """Return what distinguishes this file of the store from one put in its place."""
+    """Return a mark that distinguishes this file of the store from a replacement."""
     return repr(store.files.get(path))
 
 

@@ -1,9 +1,9 @@
 """The known state of a workspace's repositories, kept in the state folder across processes.
 
-Two things lie there, readable by the user only: ``seen.json`` with the last look and what the user
-has not agreed to, and an empty file ``open-…`` while a program of ours may change a repository.
-That file tells whose work a change is. Without one, what changed since the last look is the user's
-own. With one, nobody can tell, so the change is compared and asked about.
+The folder has two files, readable by the user only: ``seen.json`` with the last look and the
+entries that the user has not agreed to, and an empty file ``open-…`` while a program of ours may
+change a repository. Without that file, all changes since the last look are the user's. With it, the
+author is unknown, so changes are compared and the user is asked.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ Kind: TypeAlias = Literal["file", "replacement", "unread", "store", "note"]
 
 
 class GitEntry(msgspec.Struct, frozen=True):
-    """One thing in git that the user is asked about.
+    """One entry in git that the user is asked about.
 
     Attributes:
         kind: A protected ``file``; a ``replacement`` that git reads in place of an object;
-            ``unread`` data; a file of the ``store`` that does not hold what git believes; or a
+            ``unread`` data; a file of the ``store`` whose content does not match its name; or a
             damaged ``note``.
         path: The path of a protected file, relative to the workspace's folder or absolute.
         blob: Git's name of its content; for the store, the file.
@@ -66,10 +66,10 @@ class RepositoryState(msgspec.Struct, frozen=True):
     """The state of one repository at one moment.
 
     Attributes:
-        stamps: Stamps of the index and of what holds refs.
+        stamps: Stamps of the index and of the files with refs.
         tips: All objects that refs, heads and the stash's log name.
         index: Protected entries: their blobs by path.
-        replaced: For each replaced object's name, what git reads in its place.
+        replaced: For each replaced object's name, the object that git reads in its place.
         store: The files of its objects.
     """
 
@@ -84,9 +84,9 @@ class KeptFile(msgspec.Struct, frozen=True):
     """The content of the note's file.
 
     Attributes:
-        states: The repositories as of the last look, or why one could not be read.
+        states: The repositories at the last look, or the reason why one could not be read.
         waiting: Entries that the user has not agreed to.
-        ended: Entries that no longer wait, so that no other session lets them wait on.
+        ended: Entries that no longer wait, so that no other session keeps them waiting.
     """
 
     states: Mapping[str, RepositoryState | str] = {}
@@ -154,7 +154,7 @@ class GitNote:
             replace_own(self._folder / _SEEN, data)
             self._stamp = _stamp(self._folder / _SEEN)
         except OSError as error:
-            log.warning("what git holds could not be written down", exc_info=error)
+            log.warning("git's state could not be saved", exc_info=error)
 
     def forget_damaged(self) -> None:
         """Continue without the damaged note, because the user has agreed."""
@@ -172,7 +172,7 @@ class GitNote:
                 make_private_folder(self._folder)
                 write_private(self._folder / self._mark, b"")
             except OSError as error:
-                log.warning("that a program runs could not be written down", exc_info=error)
+                log.warning("the mark of a running program could not be saved", exc_info=error)
 
     def close(self) -> None:
         """Note that all work of our programs was examined, and none runs any more."""
@@ -192,7 +192,7 @@ class GitNote:
             return tuple(name for name in list_names(self._folder) if name.startswith(_OPEN))
         except OSError as error:
             log.warning("%r cannot be listed", str(self._folder), exc_info=error)
-            return (self._mark,)  # nobody knows, so the changes are asked about
+            return (self._mark,)  # unknown, so the user is asked about the changes
 
     def _remove(self, name: str) -> None:
         assert self._folder is not None
@@ -203,7 +203,7 @@ class GitNote:
 
 
 def _is_of_others(mark: str) -> bool:
-    """Does the session that made the mark live, in this process or another one?"""
+    """Is the session that made the mark still open, in this process or another one?"""
     number = mark.removeprefix(_OPEN).partition("-")[0]
     if number == str(os.getpid()) or not number.isdecimal():
         return mark in _notes

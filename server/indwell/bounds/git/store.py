@@ -1,10 +1,9 @@
 """Reads git's refs and objects, and checks that objects match their names.
 
-Git trusts the names of objects. A command that may write there can put other content behind the
-name of an object that a commit lists; the next checkout writes that content. A pack's index, an
-index of several packs and a graph of commits can be forged in the same way. So whatever is new is
-hashed here or verified by git. Files that lead git to other objects or another history are
-reported.
+Git trusts the names of objects. A command that may write to the store can put other content behind
+the name of an object in a commit; the next checkout writes that content. A pack's index, an index
+of several packs and a graph of commits can be forged in the same way. So each new file is hashed
+here or verified by git. Files that lead git to other objects or another history are reported.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ MOST_FILES = 100_000  # files of one repository's stores; git packs loose object
 MOST_REFS = 20_000
 REFS_B = 4 << 20  # bytes of one file of refs
 MOST_STORES = 20  # stores that name each other
-CHECK_S = 20.0  # seconds for all that one command brought in; git packs 500 MB in that time
+CHECK_S = 20.0  # seconds for all files from one command; git packs 500 MB in that time
 REDIRECT_B = 64 << 10  # bytes of a file that names other stores
 _PIECE_B = 1 << 20
 NO_OBJECT = frozenset({"0" * 40, "0" * 64})
@@ -53,7 +52,7 @@ Stamp: TypeAlias = tuple[int, int]
 FileStamp: TypeAlias = tuple[int, int, int, int] | None
 
 RunGit: TypeAlias = Callable[[Sequence[str], float], Awaitable[str]]
-"""Runs git with these arguments for so many seconds; returns why it failed, or nothing."""
+"""Runs git with arguments and a time limit in seconds; returns why it failed, or empty."""
 
 
 class Store(msgspec.Struct, frozen=True):
@@ -87,7 +86,7 @@ class UnreadableStore(Exception):
 def refs_of(
     holder: Path,
 ) -> tuple[tuple[tuple[str, FileStamp], ...], frozenset[str], Mapping[str, str]]:
-    """Return stamps of the index and of what names commits, the named objects, and replacements."""
+    """Return stamps of the index and the refs, the objects that refs name, and replacements."""
     repository = repository_of(holder)
     if repository is None or not repository.folders:
         return (), frozenset(), {}
@@ -181,7 +180,7 @@ def store_of(
 
 
 async def faults(new: Iterable[str], run_git: RunGit) -> list[Fault]:
-    """Return what is wrong with these new or changed files of a store."""
+    """Return the faults of these new or changed files of a store."""
     until = time.monotonic() + CHECK_S
     paths = sorted(new)
     found = await asyncio.to_thread(_loose_faults, paths, until)
@@ -245,11 +244,11 @@ def _why_not(path: str, name: str, until: float) -> str:
                 try:
                     digest.update(inflate.decompress(piece, _PIECE_B))
                 except zlib.error:
-                    return "it is no object of git's, or damaged"
+                    return "it is not a git object, or damaged"
                 piece = inflate.unconsumed_tail
     if not inflate.eof or inflate.unused_data:
-        return "it is no object of git's, or damaged"
-    return "" if digest.hexdigest() == name else "it does not hold the object that its name says"
+        return "it is not a git object, or damaged"
+    return "" if digest.hexdigest() == name else "its content does not match its name"
 
 
 def _digest(name: str) -> Any:  # noqa: ANN401 - hashlib gives its type no public name

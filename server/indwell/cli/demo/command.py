@@ -207,7 +207,7 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
                 **os.environ,
                 "INDWELL_TRUSTED": str(folder),  # this function has just created it
             }
-            if sys.platform == "win32":  # there a Python is often in no folder of PATH
+            if sys.platform == "win32":  # Windows often has no Python in PATH
                 ours = str(Path(sys.executable).parent)
                 environment["PATH"] = os.pathsep.join([ours, os.environ.get("PATH", "")])
             demo_run = DemoRun(console, settings, make_project(seed), folder, environment)
@@ -230,7 +230,10 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
 
 
 def _is_paid_for(environment: Mapping[str, str]) -> bool:
-    """Does this shell's environment name a model? The demo must not spend money on a stored one."""
+    """Does this shell's environment name a model?
+
+    The demo must not spend money on a stored model.
+    """
     given = {name for name, text in environment.items() if text.strip()}
     return "INDWELL_MODEL" in given and bool(given & {"OPENAI_API_KEY", "OPENAI_BASE_URL"})
 

@@ -30,8 +30,8 @@ class Project(msgspec.Struct, frozen=True):
         files: Text by path relative to the project's folder.
         path: The file with the fault.
         function: Name of the faulty function.
-        first_line: Of the function, 1-based.
-        last_line: 1-based, inclusive.
+        first_line: The function's first line, 1-based.
+        last_line: The function's last line, 1-based.
     """
 
     files: dict[str, str]

@@ -80,7 +80,7 @@ class Private(msgspec.Struct, frozen=True):
     Attributes:
         secrets: Keys and tokens, verbatim.
         homes: The home folder, in all spellings.
-        names: Of the user and the machine.
+        names: The names of the user and the machine.
     """
 
     secrets: tuple[str, ...] = ()
@@ -385,9 +385,9 @@ class PromptSizes(msgspec.Struct, frozen=True):
     """Estimated tokens, which err on the high side.
 
     Attributes:
-        system: Of the system prompt, without the user's instructions.
-        own: The user's instructions.
-        tools: Of each tool.
+        system: Tokens of the system prompt, without the user's instructions.
+        own: Tokens of the user's instructions.
+        tools: Tokens of each tool.
         lean: The reason why the model gets a short prompt; empty for the full prompt.
     """
 

@@ -144,7 +144,7 @@ def text() -> Findings:
 if sys.platform == "win32":
 
     def _locale() -> str:
-        """Return UTF-8: nothing of ours uses the ANSI code page."""
+        """Return UTF-8: no code of ours uses the ANSI code page."""
         return "utf-8"
 
     def limits() -> Findings:
@@ -250,8 +250,8 @@ def finding_of(editor: Editor, version: str, ours: Sequence[bytes]) -> DoctorFin
     """The finding for an editor with this first line of ``--version``; pure.
 
     Args:
-        editor: Which.
-        version: The line.
+        editor: The editor.
+        version: The first line of its version text.
         ours: The files of its configuration that name Indwell.
     """
     setup = "nvim-older" if is_older_neovim(version) else editor.setup

@@ -159,7 +159,7 @@ def _where(
 
 
 def _readable_by_others(path: Path) -> Findings:
-    """A file that may hold a key is for its owner only."""
+    """Check that only its owner can read a file that may contain a key."""
     try:
         why = why_readable(path)
     except OSError:

@@ -32,7 +32,7 @@ STANDINGS: dict[Standing, str] = {
     "restricted": "not in this folder, which is not trusted",
     "off": "turned off",
 }
-"""The standing of a server, for people."""
+"""The approval state of a server, for people."""
 
 
 class ServerRow(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ def mcp(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Run the command; 0 done, 1 not done.
 
     Raises:
-        UserError: It cannot be done, in plain words.
+        UserError: The command failed, in plain words.
     """
     match options.action:
         case "add":

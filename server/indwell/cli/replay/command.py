@@ -49,11 +49,11 @@ class ReplayReport(msgspec.Struct, frozen=True):
 
     Attributes:
         window: Tokens.
-        names: Of the sessions.
-        notes: What was repaired in them.
-        presets: Their names.
+        names: The names of the sessions.
+        notes: Repairs of the recordings.
+        presets: The names of the presets.
         each: For each session the figures of each preset.
-        totals: For each preset.
+        totals: The sums for each preset.
         prices: The price list of the costs, in words; empty: in prices of a million input tokens.
     """
 
@@ -189,9 +189,9 @@ class ReplayOptions(msgspec.Struct, frozen=True):
         files: Recordings to read; ``-`` is stdin.
         presets: Names.
         window: Tokens.
-        ratio: Of simulated summaries; 0: extraction by code.
+        ratio: The ratio of simulated summaries; 0: extraction by code.
         cache: The provider's rules.
-        pause_s: Between two requests, where the recording has no times.
+        pause_s: Seconds between two requests, where the recording has no times.
         model: Writes the summaries; empty: they are simulated.
         prices: The model whose prices apply; empty: in prices of input tokens.
         json: Print JSON.
@@ -401,7 +401,7 @@ def drawn(
         series: Tokens of each request, by preset.
         window: Tokens that a request may have.
         form: One of ``FORMATS``.
-        title: Whose requests these are; a long one is cut.
+        title: The name of the session; a long one is cut.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure

@@ -113,7 +113,7 @@ class ReviewTally:
 
     @property
     def words(self) -> str:
-        """One line."""
+        """The report in one line."""
         counts = [f"{number} {_WORDS[name]}" for name, number in self._n_done.items() if number]
         left = f"{self._n_left} left pending" if self._n_left else "nothing is left pending"
         return ", ".join([*counts, left])

@@ -315,7 +315,7 @@ class Limiting:
     """Enforces the limits of a session.
 
     Raises:
-        UserError: A limit of money, and the price is not known.
+        UserError: There is a limit of money, but the price is not known.
     """
 
     def __init__(self, session: Session, limits: RunLimits) -> None:
@@ -391,7 +391,7 @@ class Timed:
     """A listener that reports the time limit as the reason of a stop.
 
     Attributes:
-        is_told: Has the reason been shown?
+        is_told: Whether the reason has been shown.
     """
 
     def __init__(self, view: events.Listener, clock: asyncio.Timeout, seconds: float) -> None:
@@ -419,7 +419,7 @@ async def within(
         seconds: None: no limit.
         view: Receives the event that the time is over.
         work: Takes a listener, and a stack of callbacks to run when it has ended.
-        untold: Called with the reason if the time is over while no turn runs.
+        untold: Called with the reason if the time ends while no turn runs.
     """
     async with AsyncExitStack() as ending:
         if seconds is None:

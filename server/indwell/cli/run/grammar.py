@@ -17,13 +17,13 @@ Format: TypeAlias = Literal["text", "jsonl"]
 
 
 class RunLimits(msgspec.Struct, frozen=True):
-    """The limits of a run; None: only those of the settings.
+    """The limits of a run; None: only the limits in the settings apply.
 
     Attributes:
         cost: US dollars.
         tokens: Input and output of all model calls.
-        rounds: Model calls.
-        seconds: Of the whole run.
+        rounds: Number of model calls.
+        seconds: Time of the whole run.
     """
 
     cost: float | None = None

@@ -39,7 +39,7 @@ from indwell.workspace.disk import DiskWorkspace
 
 
 def carrying_out(settings: Settings) -> Settings:
-    """The settings of a turn that carries out a plan: mode ``review`` where they say ``plan``."""
+    """The settings of a turn that carries out a plan: mode ``review`` in place of ``plan``."""
     if settings.mode != "plan":
         return settings
     return msgspec.structs.replace(settings, mode="review")
@@ -111,7 +111,7 @@ class LeanModels:
         Raises:
             UserError: No model is chosen, or its key is missing.
         """
-        del editor  # a terminal offers no models
+        del editor  # a terminal has no models of its own
         tried = asyncio.get_running_loop().run_in_executor(None, look_ahead)
         try:
             model = await asyncio.to_thread(make_model, settings)
@@ -149,7 +149,7 @@ async def _resumed(wish: RunOptions, service: Service, store: SessionStore) -> t
     """The resumed session and its prompt: a new one, an unanswered one, or a request to continue.
 
     Raises:
-        UserError: It cannot be resumed.
+        UserError: The session cannot be resumed.
     """
     identifier = await asyncio.to_thread(_identified, wish.session, store)
     if wish.turn is not None:
@@ -174,8 +174,8 @@ async def rewound(wish: RunOptions) -> tuple[str, Rewind]:
     """Rewind the conversation, and restore the files if requested.
 
     Raises:
-        SessionError: It cannot be.
-        SettingsError: There is no place for the ledger.
+        SessionError: The conversation cannot be rewound.
+        SettingsError: The ledger has no folder.
     """
     assert wish.turn is not None
     workspace = DiskWorkspace([wish.folder], private=undo_folder(os.environ))

@@ -52,7 +52,7 @@ def _start_thread(work: Callable[[], None]) -> None:
 
 
 def _takes_more() -> bool:
-    """Can stderr take a line without blocking? False where the system cannot tell."""
+    """Can stderr take a line without blocking? False if the system does not know."""
     try:
         return bool(select.select([], [sys.stderr], [], 0)[1])
     except (OSError, ValueError):
@@ -66,7 +66,8 @@ class StderrHandler(logging.Handler):
         secrets: Redacted from every line.
         write: Takes a line, and may block.
         start: Starts the thread; RuntimeError means that the system cannot start another.
-        is_ready: Can ``write`` take a line without blocking? Asked while there is no thread.
+        is_ready: Tells whether ``write`` can take a line without blocking; called while there is no
+            thread.
     """
 
     def __init__(

@@ -104,7 +104,7 @@ def _home() -> Path:
     """The user's home folder.
 
     Raises:
-        UserError: It is not known.
+        UserError: The home folder is unknown.
     """
     try:
         home = Path.home()
@@ -293,7 +293,7 @@ def server_command() -> tuple[str, ...]:
     """The command line that starts this installation of Indwell.
 
     Raises:
-        UserError: No editor configuration can hold it.
+        UserError: No editor configuration can contain the command line.
     """
     own = _own()
     if own is None:
@@ -307,7 +307,7 @@ def printable(words: tuple[str, ...]) -> tuple[str, ...]:
     """The words, if each is printable text on one line.
 
     Raises:
-        UserError: A word is not.
+        UserError: A word is not printable, or has a line break.
     """
     for word in words:
         if any(unicodedata.category(char) in _ODD for char in word):

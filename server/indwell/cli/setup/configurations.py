@@ -70,7 +70,7 @@ class Language(NamedTuple):
     """The language of a configuration file.
 
     Attributes:
-        name: As a Markdown fence names it.
+        name: Its name in a Markdown fence.
         comment: The start of a comment; empty without comments.
         words: Writes a list of strings.
         word: Writes one string.
@@ -93,9 +93,9 @@ class EditorConfiguration(msgspec.Struct, frozen=True):
     Attributes:
         editor: The editor's name.
         page: The documentation page, which shows each template word for word.
-        language: Of the templates.
+        language: The language of the templates.
         templates: The files with the text; the first is enough.
-        next_steps: What to do afterwards.
+        next_steps: The next steps for the user.
     """
 
     editor: str
@@ -219,7 +219,7 @@ VSCODE = (
 
 
 How = Literal["own file", "marked", "toml", "json"]
-"""A file of Indwell's own; between marks in the user's file; merged into TOML or JSON."""
+"""The way to add it: as a separate file, between marks in the user's file, or merged."""
 
 
 class SetupTarget(msgspec.Struct, frozen=True):

@@ -193,7 +193,7 @@ def merged(how: Data, before: str, text: str) -> str:
     """The text with the configuration; equal to ``before`` if nothing is missing.
 
     Raises:
-        CannotMerge: See there.
+        CannotMerge: The configuration cannot be added or removed.
     """
     return _put_toml(before, text) if how == "toml" else _put_json(before, text)
 
@@ -202,7 +202,7 @@ def check(how: Data, text: str) -> None:
     """Check that the text can be parsed; an empty text can.
 
     Raises:
-        CannotMerge: It cannot.
+        CannotMerge: The text cannot be parsed.
     """
     if not text.strip():
         return
@@ -330,7 +330,7 @@ class Record(msgspec.Struct, frozen=True):
         path: The file.
         text: The configuration.
         pieces: The inserted texts, with LF line ends.
-        is_made: Did setup create the file?
+        is_made: Whether setup created the file.
     """
 
     path: str
@@ -359,7 +359,7 @@ def put(wanted: WantedConfiguration, now: str | None, record: Record | None) -> 
     """Add the configuration; the text stays ``now`` if it has the configuration.
 
     Raises:
-        CannotMerge: See there.
+        CannotMerge: The configuration cannot be added or removed.
     """
     ends, plain = _plain(now or "")
     is_made = now is None

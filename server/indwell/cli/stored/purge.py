@@ -114,7 +114,7 @@ def places(
         state: The state folder.
         others: Other folders of Indwell.
         settings: The user's settings file.
-        is_named: The user chose the state folder, so it may hold other files.
+        is_named: Whether the user chose the state folder, so that it may contain other files.
     """
     is_shared = is_named or settings.is_relative_to(state)
     own = tuple(state / name for name in OURS) if is_shared else (state,)

@@ -272,7 +272,7 @@ class Replayed(msgspec.Struct, frozen=True):
         attempts: How often it was sent.
         sent: Digest of the bytes sent last; empty if not recorded.
         digest: Digest of the rebuilt bytes.
-        equal: Are both the same bytes? None if the sent bytes are not recorded.
+        equal: Whether both have the same bytes; None if the sent bytes are not recorded.
         notices: Parts of the earlier conversation that cannot be read.
         body: The rebuilt request.
     """
@@ -325,7 +325,7 @@ def replay(session: str, request: Rebuilt) -> Replayed:
     """Rebuild the bytes of a request.
 
     Raises:
-        SessionError: The log does not say how they were made, or in an unreadable way.
+        SessionError: The log does not record how they were made, or the record is unreadable.
     """
     last = request.attempts[-1] if request.attempts else None
     body = RequestEncoder().encode(request.request, _dialect(last))

@@ -118,7 +118,7 @@ class TerminalPerson(TerminalApprover):
     """Implements ``Approver`` and ``Asker``; without a terminal nobody answers.
 
     Args:
-        console: Where to ask.
+        console: The console for the questions.
     """
 
     def __init__(self, console: Console) -> None:
@@ -213,7 +213,7 @@ class TerminalDoor:
         del session, token, title
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """No answer: a command reports the problem and the option that decides it."""
+        """Return no answer: a command reports the problem and the option that decides it."""
         del question, titles, timeout_s
         return None
 
@@ -232,17 +232,17 @@ class TerminalDoor:
         return None
 
     async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
-        """No answer: a command asks for no line."""
+        """Return no answer: a command asks for no line."""
         del prompt, placeholder, timeout_s
         return None
 
     async def show_page(self, page: Path) -> bool:
-        """A terminal opens no page."""
+        """Return False: a terminal opens no page."""
         del page
         return False
 
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
-        """No dialog: the message names the command instead."""
+        """Return False: there is no dialog, and the message names the command instead."""
         del reason, timeout_s
         return False
 
@@ -256,7 +256,7 @@ class TerminalDoor:
         return nullcontext()
 
     async def section(self) -> object:
-        """A terminal has no settings of its own."""
+        """Return nothing: a terminal has no settings of its own."""
         return None
 
     def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:

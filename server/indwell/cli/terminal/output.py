@@ -89,7 +89,7 @@ NAME_LIMIT = 60  # characters of a tool's name
 TARGET_LIMIT = 1_000  # characters of its target
 FAILURE_LIMIT = 4_000  # characters of an error
 OUTPUT_LINE_LIMIT = 2_000  # characters of a line of output
-UNCHECKED = ": nothing looked at the changes; `check_command` in your settings names a check"
+UNCHECKED = ": nothing checked the changes; `check_command` in your settings names a check"
 _ANSWERED = {
     "beforehand": "allowed by --allow-commands",
     "uncovered": "not covered by --allow-commands, and nobody is asked",
@@ -99,10 +99,10 @@ _ANSWERED = {
 
 
 class TerminalView:
-    """Prints events as they arrive; plain text if stdout is no terminal.
+    """Prints events as they arrive; plain text if stdout is not a terminal.
 
     Args:
-        console: Where to.
+        console: The console for the output.
         errors: Receives failures of turns and unsent prompts; ``console`` by default.
     """
 
@@ -115,7 +115,7 @@ class TerminalView:
         self._are_many = False  # parallel calls: each end names its call
         self._shortenings = Shortenings()
         self._agents = Names()
-        self._n_quarters = 0  # of the prompt that were told
+        self._n_quarters = 0  # tokens of the prompt that were reported
         self._commands: tuple[BackgroundCommand, ...] = ()
 
     def __call__(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one flat table of events

@@ -73,7 +73,7 @@ def next_action(
 
 
 def _layers(rung: Rung) -> tuple[Layer, ...]:
-    """Return a rung's layers: where no summary gains any more, the results are cut (H29)."""
+    """Return a rung's layers: if a summary gains nothing more, results are cut instead (H29)."""
     return (rung.layer, Trim()) if isinstance(rung.layer, Collapse) else (rung.layer,)
 
 
@@ -121,7 +121,9 @@ def act(layer: Layer, view: View) -> Action | None:
 
 
 MOST_RUNS = 3
-"""Runs of one layer before one call. A layer takes what it can reach in its first run. Further runs
+"""Runs of one layer before one call.
+
+A layer frees all that it can reach in its first run. Further runs
 take old exchanges between the user's words one after another, when wider steps have more to gain.
 """
 LEAST_STEP = 0.01  # share of the prompt; a layer whose step gains less has no more to gain now
@@ -133,8 +135,8 @@ class Climb(msgspec.Struct, frozen=True):
 
     Attributes:
         begun: Tokens of the whole prompt at the start, with what will join it.
-        force: Whether the prompt must become half as long, whatever was counted.
-        out: Layers that are no longer asked.
+        force: Whether the prompt must become half as long, regardless of the counts.
+        out: Layers that are no longer tried.
         runs: How often each layer has acted.
     """
 
@@ -202,7 +204,7 @@ class Restraint(msgspec.Struct, frozen=True):
 
 
 def failed(restraint: Restraint, tokens: int) -> frozenset[str]:
-    """Return the layers that are not asked at a prompt of ``tokens``."""
+    """Return the layers that are not tried at a prompt of ``tokens``."""
     return frozenset(name for name, at in restraint.stopped.items() if tokens < at * GROWN)
 
 

@@ -16,8 +16,8 @@ class Digest(msgspec.Struct, frozen=True, tag="digest"):
 
     Attributes:
         tail_share: Share of the budget at the end of the conversation that stays unchanged.
-        root: The aim is at most this number times the square root of the budget, in tokens: what a
-            task needs grows slower than the window.
+        root: The aim is at most this number times the square root of the budget, in tokens: the
+            needs of a task grow slower than the window.
     """
 
     tail_share: float = 0.04
@@ -91,7 +91,7 @@ class Rung(msgspec.Struct, frozen=True):
         layer: The action.
         at: Share of the budget from which on it may run.
         aim: Share of the budget that it aims at.
-        when: Whether it must pay.
+        when: Whether it runs only if it saves money.
         at_tokens: Prompt tokens from which on it may run, in place of a share; 0: the share counts.
     """
 

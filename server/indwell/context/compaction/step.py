@@ -1,7 +1,7 @@
 """A compaction step: its inputs, its result, and whether it pays for the lost cache (H18). Pure.
 
-Past the first threshold this question comes before every call, and the answer is mostly no. Bounds
-give the answer from the sums in the tally, without reading texts. The time hardly grows with the
+Above the first threshold, the decision is made before every call, and is mostly no. Bounds from the
+sums in the tally give the answer without reading texts, so the time hardly grows with the
 conversation. A cached prompt costs a tenth. A cut saves that tenth in every later call, and
 everything behind the first cut is sent once more at the full price.
 """
@@ -163,7 +163,8 @@ class CompactionFacts(msgspec.Struct, frozen=True):
         failed: Layers that gained too little since the last change, and are not tried again.
         unpinned: Sources whose blocks are outdated, so that they may be cut although they are
             pinned.
-        force: Whether the provider refused the size: the hard rungs run whatever was counted.
+        force: Whether the provider refused the size, so that the hard rungs run regardless of the
+            counts.
     """
 
     incoming: int = 0
@@ -181,7 +182,7 @@ class CompactionFacts(msgspec.Struct, frozen=True):
 
 
 class NothingPays(msgspec.Struct, frozen=True):
-    """The engine found nothing that pays, and no other action was due.
+    """The engine found no step that saves money, and no other action was due.
 
     Attributes:
         tokens: Tokens of the prompt, with what would join it.
@@ -212,8 +213,8 @@ def nothing_pays(
 ) -> bool:
     """Is it known, without reading texts, that the engine would find no step now?
 
-    For rungs that must pay, the bounds say so, or a recent refusal: the engine is asked again when
-    the prompt has grown by ``GROWN`` of its budget.
+    For rungs that must save money, this is known from the bounds, or from a recent refusal: the
+    engine is asked again when the prompt has grown by ``GROWN`` of its budget.
     """
     now = refusal(conversation, preset, facts)
     if now is None:
@@ -240,7 +241,7 @@ def nothing_can_pay(conversation: Conversation, preset: Preset, facts: Compactio
 
 
 def can_pay(layer: Digest, view: View, outline: Outline) -> bool:
-    """Would a step pay that removes everything removable before the tail, up to the goal?"""
+    """Would a step save money that removes everything removable before the tail, up to the goal?"""
     estimated = estimated_tokens(view.conversation) + view.facts.incoming
     goal = goal_of(layer, view)
     loose = outline.before(tail_of(view, outline, int(view.budget * layer.tail_share))).loose

@@ -4,8 +4,8 @@ The conversation is cut from its beginning, always at the same messages, and a f
 text. So all summaries of a conversation name the same files. Each file is written once, and all
 files together are hardly longer than the conversation.
 
-A note names the content that was removed without a trace, and the files that hold it. The note is
-data of the lowest trust, because it repeats what calls were about.
+A note names the content that was removed without a trace, and the files that contain it. The note
+is data of the lowest trust, because it repeats words of calls.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _spill(number: int, part: _TranscriptPart) -> SpilledText:
 
 _TAG = "transcript"
 _IMITATION = lazy_pattern(rf"<(?=[\s/]*{_TAG}\b)", re.IGNORECASE)
-_CHARACTERS_A_TOKEN = 3  # a text of so many characters is hardly ever more than one token
+_CHARACTERS_A_TOKEN = 3  # characters that are hardly ever more than one token
 
 
 def source_text(span: SummarySpan) -> str:

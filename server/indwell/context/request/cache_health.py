@@ -398,7 +398,7 @@ def _difference(
     place: str, before: Block | None, after: Block | None, common: int
 ) -> RequestDifference:
     meta = before.meta if before is not None else after.meta if after is not None else None
-    assert meta is not None, "nothing differs from nothing"
+    assert meta is not None, "two empty texts do not differ"
     old, new = excerpts(_words(before), _words(after))
     return RequestDifference(place, meta.source, old, new, common, meta.turn)
 

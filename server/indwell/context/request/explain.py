@@ -79,7 +79,7 @@ class Headroom(msgspec.Struct, frozen=True):
     """The distance of the prompt from one rung of the preset.
 
     Attributes:
-        layer: What the rung does.
+        layer: The name of the rung's layer.
         at: Prompt tokens from which on it may run.
         left: Tokens until then; negative if it may run already.
         pays: Whether it runs only if the saving pays for the rewritten cache.

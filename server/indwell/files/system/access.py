@@ -31,9 +31,9 @@ class Ace(NamedTuple):
 
 READ = 0x1 | 0x80000000 | 0x10000000  # data, all that reads, everything
 WRITE = 0x2 | 0x4 | 0x40 | 0x10000 | 0x40000 | 0x80000 | 0x40000000 | 0x10000000
-"""Change the data, delete, change the list or the owner, all that writes, everything."""
+"""The rights to change data, delete, change the list or the owner, write, and do everything."""
 
-_ALLOWS = frozenset({0, 5, 9, 11})  # plainly, for an object, on a condition, both
+_ALLOWS = frozenset({0, 5, 9, 11})  # kinds: plain, for an object, with a condition, both
 _INHERIT_ONLY = 0x8
 _INHERITED = 0x10
 SYSTEM = "S-1-5-18"
@@ -66,7 +66,7 @@ def others_among(aces: Iterable[Ace] | None, user: str, rights: int) -> tuple[st
 
 
 def without_default(aces: Sequence[Ace] | None) -> Sequence[Ace] | None:
-    """Leave out what a folder inherits from a drive on which everybody may create folders."""
+    """Leave out rights inherited from a drive on which everybody may create folders."""
     if aces is None:
         return None
     return [one for one in aces if not (one.sid == _AUTHENTICATED and one.flags & _INHERITED)]
@@ -95,7 +95,7 @@ def why_foreign(path: Path, *, is_project: bool = True) -> str:
         real = path.resolve(strict=True)
         return why(real) or why(real.parent)
     except OSError as error:
-        return f"{quoted(path)} cannot be looked at ({error.strerror})"
+        return f"{quoted(path)} cannot be examined ({error.strerror})"
 
 
 if sys.platform == "win32":
@@ -112,8 +112,8 @@ if sys.platform == "win32":
     def why_planted(path: Path) -> str:
         """Explain who else may write to a project's file or folder; empty if nobody may.
 
-        Windows lets every account with a password write to new folders outside the user's own. What
-        a folder inherits so says nothing of the project, whose trust depends on its content.
+        Windows lets every account with a password write to new folders outside the user's own. So
+        inherited rights say nothing about the project, whose trust depends on its content.
         """
         return _why_writable(path, is_project=True)
 
@@ -133,7 +133,7 @@ if sys.platform == "win32":
         return f"others on this machine may read it ({_names(others)})" if others else ""
 
     def how_to_close(path: Path) -> str:
-        """Return the command that leaves a file or folder to its owner alone."""
+        """Return the command that removes all access but the owner's from a file or folder."""
         rights = "(OI)(CI)F" if path.is_dir() else "F"
         grants = (f'/grant:r "*{one}:{rights}"' for one in (windows.user_sid(), SYSTEM))
         return f'icacls "{path}" /inheritance:r {" ".join(grants)}'
@@ -142,7 +142,7 @@ if sys.platform == "win32":
         """Check that nobody else can have written an open file of our own, or its folder.
 
         Raises:
-            ToolError: Others may.
+            ToolError: Others can have written it.
         """
         real = Path(windows.final_path(descriptor))
         if why := why_writable(real) or why_writable(real.parent):
@@ -153,7 +153,7 @@ if sys.platform == "win32":
         return not why_writable(path)
 
     def is_users(found: os.stat_result) -> bool:
-        """Tell whether a file of a secret or private name is ours: here the name says so."""
+        """Return True: here the secret or private name of a file shows that it is ours."""
         return stat.S_ISREG(found.st_mode)
 
     def same_readers(fresh: int, name: str, folder: int) -> bool:
@@ -202,7 +202,7 @@ else:
         """Explain who else may write to a file or folder; empty if nobody may.
 
         Raises:
-            OSError: It cannot be looked at.
+            OSError: The file or its folder cannot be examined.
         """
         found = path.stat()
         if found.st_uid not in {os.geteuid(), 0}:
@@ -226,7 +226,7 @@ else:
         return f"others on this machine may read it (mode {mode:o})"
 
     def how_to_close(path: Path) -> str:
-        """Return the command that leaves a file to its owner alone."""
+        """Return the command that removes all access but the owner's from a file."""
         return f"chmod 600 {path}"
 
     def is_alone(path: Path) -> bool:
@@ -242,7 +242,7 @@ else:
         """Check that nobody else can have written an open file of our own, or its folder.
 
         Raises:
-            ToolError: Others may.
+            ToolError: Others can have written it.
         """
         for found, at in ((os.fstat(descriptor), path), (path.parent.stat(), path.parent)):
             if not is_users(found):
@@ -251,7 +251,7 @@ else:
                 raise ToolError(f"others may write it; run `chmod go-w {quote(str(at))}`")
 
     def same_readers(fresh: int, name: str, folder: int) -> bool:
-        """Tell nothing: the mode and access list of the old file are copied later."""
+        """Return True: the mode and access list of the old file are copied later."""
         del fresh, name, folder
         return True
 

@@ -1,8 +1,8 @@
-"""The file calls of the system: those of ``os`` on POSIX, and their equals on Windows.
+"""The file calls of the system: those of ``os`` on POSIX, and their equivalents on Windows.
 
-Everything in ``files`` opens, lists and looks at paths by these names, so one text is right on all
-systems: a folder descriptor bounds a path, ``NOFOLLOW`` refuses a link, ``st_ctime`` is the time of
-change, a rename replaces an open file, and a flush reaches the drive.
+All modules in ``files`` use these names, so the same code is right on all systems: a folder
+descriptor bounds a path, ``NOFOLLOW`` refuses a link, ``st_ctime`` is the time of change, a rename
+replaces an open file, and a flush reaches the drive.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if sys.platform == "win32":
     mkdir, rmdir, set_mode = windows.mkdir, windows.rmdir, windows.set_mode
     pread, pwrite, check_beneath = windows.pread, windows.pwrite, windows.check_beneath
     CLOEXEC = os.O_NOINHERIT
-    NONBLOCK = NOCTTY = TMPFILE = 0  # opening a pipe below a folder waits for nobody
+    NONBLOCK = NOCTTY = TMPFILE = 0  # opening a pipe below a folder does not wait for its other end
 
     def open_file(path: Name, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         """Open as ``os.open`` does. Waits a moment to write a file that another program holds."""
@@ -49,7 +49,8 @@ if sys.platform == "win32":
         def is_held(error: OSError) -> bool:
             if getattr(error, "winerror", None) != 5:  # noqa: PLR2004 - ERROR_ACCESS_DENIED
                 return is_shared_out(error)
-            # Denied by an access list, or because the target or a file in the folder is open?
+            # Is access denied by an access list, or because the target or a file in the folder is
+            # open?
             return windows.may_be_deleted(dst, dir_fd=dst_dir_fd) or _is_folder(src, src_dir_fd)
 
         patiently(
@@ -167,7 +168,7 @@ else:
         """Flush the entries of a folder, so that a new name in it survives a power cut.
 
         Raises:
-            OSError: They may not survive.
+            OSError: The entries may not survive.
         """
         descriptor = os.open(folder, os.O_RDONLY | DIRECTORY | CLOEXEC)
         try:

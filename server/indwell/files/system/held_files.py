@@ -38,7 +38,7 @@ def is_shared_out(error: OSError) -> bool:
 
 
 def held_words(holders: Sequence[Holder]) -> str:
-    """Describe who holds a file open, and what to do."""
+    """Describe which programs hold a file open, and what to do."""
     if not holders:
         return (
             "is held open by another program (an editor, a build, a virus scanner); "
@@ -143,6 +143,6 @@ if sys.platform == "win32":
 else:
 
     def holders_of(path: Path) -> tuple[Holder, ...]:
-        """Return nothing: only Windows tells, and only there a holder is in the way."""
+        """Return nothing: only on Windows do open files block other programs."""
         del path
         return ()

@@ -2,8 +2,8 @@
 
 NT opens a name below an open folder, as ``openat`` does, so a path can be walked without following
 links. All handles are shared for reading, writing and deleting, so they block no other program.
-Python's own ``os.stat`` lacks the time of change, its ``os.open`` the sharing, and pywin32 the
-opening below a folder. Callers import ``files.system.calls``.
+Python's ``os.stat`` lacks the time of change, ``os.open`` lacks the sharing, and pywin32 cannot
+open below a folder. Callers import ``files.system.calls``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MORE_DATA = 234
 _MOST_NAME_B, _FAILED = 0xFFFF, 0x80000000
 _END_OF_FILE = 38
 _BUFFER_B = 1 << 16
-_ORDINARY = 0x80  # an attribute, since 0 would leave the old ones
+_ORDINARY = 0x80  # an attribute, since 0 would leave the old attributes
 
 
 if sys.platform == "win32":
@@ -134,7 +134,7 @@ if sys.platform == "win32":
             _named(handle, dst, dst_dir_fd)
 
     def may_be_deleted(path: Name, *, dir_fd: int | None = None) -> bool:
-        """Tell whether an existing file may be deleted, or only its being open prevents it."""
+        """Tell whether an existing file may be deleted, apart from programs that have it open."""
         try:
             with _held(path, _DELETE | _SYNCHRONIZE, dir_fd) as handle:
                 return not kinds.S_ISDIR(_facts(handle).st_mode)
@@ -149,7 +149,7 @@ if sys.platform == "win32":
             is_link = kinds.S_ISLNK(_facts(handle).st_mode)
             if not is_folder and not is_link and kinds.S_ISDIR(_facts(handle).st_mode):
                 raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-            how = ctypes.c_uint32(0x1 | 0x2 | 0x10)  # delete, the name at once, although read-only
+            how = ctypes.c_uint32(0x1 | 0x2 | 0x10)  # delete, free the name, also if read-only
             status = _set(handle, _DISPOSITION_EX, how)
             if status in _NO_SUCH_CLASS:
                 # An older disk keeps the name while anybody has the file open: free the name first.
@@ -196,7 +196,7 @@ if sys.platform == "win32":
             _set_read_only(handle, is_read_only=not mode & 0o222)
 
     def copy_facts(source: int, fresh: int) -> bool:
-        """Copy the time of creation, and whether a file is hidden; False if that is not all.
+        """Copy the time of creation and the hidden attribute; False if the file has more to copy.
 
         A file with further streams (such as its origin on the web), or an encrypted one, would lose
         something in a copy.
@@ -271,7 +271,7 @@ if sys.platform == "win32":
     def scan(path: Name | int) -> _Entries:
         """List a folder as ``os.scandir`` does, by path or descriptor, with times of change.
 
-        A file with several hard links may show the size of an earlier moment.
+        A file with several hard links may show an outdated size.
         """
         if isinstance(path, int):
             return _Entries(msvcrt.get_osfhandle(path), "", is_ours=False)
@@ -312,7 +312,7 @@ if sys.platform == "win32":
         security = private_descriptor() if is_private else None
         if follows:
             return _create(path, access, how, options, dir_fd, security)
-        # An existing file is overwritten only after it is known to be no link.
+        # An existing file is overwritten only after a check that it is not a link.
         first = {_OVERWRITE: _OPEN, _OVERWRITE_IF: _OPEN_IF}.get(how, how)
         handle = _create(path, access, first, options | _LINK_ITSELF, dir_fd, security)
         again = None
@@ -324,7 +324,7 @@ if sys.platform == "win32":
             _refuse_if(path, is_elsewhere="~" in str(path) and _is_short(handle, path))
             if not attributes & facts.REPARSE and first == how:
                 handle, again = 0, handle
-            else:  # such as a file whose content lies in a cloud: open what it stands for
+            else:  # such as a file whose content is in a cloud: open its target
                 again = _create(path, access, how, options, dir_fd, security)
                 is_same = os.path.samestat(_facts(again), _facts(handle))
                 _refuse_if(path, is_elsewhere=not is_same)

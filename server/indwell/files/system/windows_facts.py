@@ -1,4 +1,4 @@
-"""What Windows' file calls take and return, and its meaning in POSIX's terms. Pure.
+"""The arguments and results of Windows' file calls, and their meaning in POSIX's terms. Pure.
 
 A junction counts as a link. A name may not end in a dot or a blank, contain a colon (a stream) or
 name a device.
@@ -198,7 +198,7 @@ def nt_path(path: str) -> str:
     r"""Return the name of a path in NT's own spelling (``\??\C:\a``), also beyond 260 characters.
 
     Raises:
-        OSError: It names a device.
+        OSError: The name is that of a device.
     """
     whole = path if path.startswith("\\\\?\\") else os.path.abspath(path)  # noqa: PTH100 - as written
     if whole.startswith("\\\\?\\"):
@@ -218,7 +218,7 @@ def plain_path(path: str) -> str:
 
 
 def check_new_name(name: str) -> None:
-    """Refuse a name that Windows' own programs could not open, or that means something else.
+    """Refuse a name that Windows' own programs could not open, or would read differently.
 
     Raises:
         OSError: EINVAL.
@@ -233,5 +233,5 @@ def one_name(name: str) -> str:
     if name == ".":
         return ""
     if name in {"", ".."} or _FORBIDDEN & set(name):
-        raise OSError(errno.EINVAL, "it is no single name", name)
+        raise OSError(errno.EINVAL, "it is not a single name", name)
     return name

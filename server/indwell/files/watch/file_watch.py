@@ -1,8 +1,8 @@
 """Watches single files for changes, through system notifications (watchdog).
 
-macOS (FSEvents) names a file by the real path of its folder and by the spelling on the disk, tells
-a change 10 ms later or more, and drops what it cannot deliver without a word to us. So there, files
-are also checked on request. Windows names a file by the spelling on the disk, too.
+macOS (FSEvents) names a file by the real path of its folder and by the spelling on the disk,
+reports a change 10 ms later or more, and drops events that it cannot deliver without telling us. So
+there, files are also checked on request. Windows names a file by the spelling on the disk, too.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class FolderWatch:
                 self._changed |= self._files | self._whole
 
     def _spelling(self, path: Path) -> Path:
-        """Return the same for two names of one file on this system; a false change is harmless."""
+        """Return one key for all names of a file on this system; a false change is harmless."""
         return path if self._system == "linux" else path.parent / folded(path.name)
 
     def _start(self) -> None:

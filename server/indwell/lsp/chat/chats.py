@@ -53,7 +53,7 @@ class Steering(msgspec.Struct, eq=False):
     raws: list[str]
 
 
-EDIT_S = 2.0  # for an edit to be applied; a later one is seen in the text and not sent again
+EDIT_S = 2.0  # for an edit to be applied; a later edit is found in the text and not sent again
 FIRST_LINE = 400  # characters of the first line, which names the session
 
 
@@ -216,7 +216,7 @@ class Chats:
             self._look_again(document.uri)
 
     def _look_again(self, uri: str) -> None:
-        """Catch up if a removed running turn was put back."""
+        """Update a running turn that was removed from the document and put back."""
         document, turn = self._host.documents.get(uri), self._cut.get(uri)
         if document is None or turn is None or layout.section_of(document.text, turn) is None:
             return

@@ -211,7 +211,7 @@ def _end(
     last: int,
     filled: Sequence[int],
 ) -> None:
-    """Close the ranges with at least this indent at the last non-blank line."""
+    """End the open ranges with at least this indent at the last non-blank line."""
     while open_ and open_[-1][1] >= indent:
         place, _ = open_.pop()
         one = found[place]

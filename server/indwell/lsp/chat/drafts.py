@@ -115,7 +115,7 @@ class Provenance:
                 at = draft.find(line, at + len(line))
 
     def _is_moved(self, piece: str, head_before: str, head: str) -> bool:
-        """Whether a new piece of the draft was above the draft before; remembers pasted lines."""
+        """Whether a new piece of the draft was above the draft earlier; remembers pasted lines."""
         lines = [line.strip() for line in piece.split("\n") if line.strip()]
         if len(lines) > 1 or len("".join(piece.split())) >= _PASTED:
             self.pasted.update(dict.fromkeys(lines))

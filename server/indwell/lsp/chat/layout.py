@@ -58,7 +58,7 @@ class Section(NamedTuple):
 
 
 Plan: TypeAlias = Callable[[str], Sequence[TextSplice]]
-"""What to insert into a text; may be empty."""
+"""The text to insert; may be empty."""
 
 
 def turn_line(turn: int) -> str:
@@ -263,7 +263,7 @@ def begun(text: str, words: str, section: str, shown: str) -> tuple[TextSplice, 
 
 
 def queued(text: str, words: str) -> tuple[TextSplice, ...]:
-    """Move the words below a heading of their own, with room for the next below."""
+    """Move the words below a new heading, with room for the next words."""
     draft = draft_of(text)
     if draft is None or not text.startswith(words, draft.start):
         return ()
@@ -275,7 +275,7 @@ def queued(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def waits(text: str, words: str) -> bool:
-    """Are the words below a heading of their own?"""
+    """Are the words below their own heading?"""
     return _waiting(text, words) is not None
 
 
@@ -284,7 +284,7 @@ def withdrawn(text: str, words: str) -> tuple[TextSplice, ...]:
     waiting = _waiting(text, words)
     if waiting is None:
         return given_back(text, words)
-    words = text[waiting.end : content_end(text, waiting)].lstrip()  # everything that is there now
+    words = text[waiting.end : content_end(text, waiting)].lstrip()  # the whole present draft
     after = next_heading(text, waiting.end)
     stop = len(text) if after is None else after.start
     rest = spliced(text, (gone := TextSplice(waiting.start, stop, ""),))

@@ -217,7 +217,7 @@ class Neutral:
 
     def _in_fence(self, line: str) -> str:
         if len(line) > _MOST and _UNKNOWN_INSIDE.fullmatch(line, 0, _MOST):
-            return f"\\{line}"  # nobody ends a fence so
+            return f"\\{line}"  # no fence ends this way
         line = _dedented(line, self._indent)
         mark = line.rstrip(" \t")
         run = mark.lstrip(" ")
@@ -249,7 +249,7 @@ class Neutral:
         self._words = Inline()
         self._indent = len(prefix.expandtabs(4))
         marks = prefix.rstrip()
-        gap = "\n" if was_paragraph else ""  # a lone mark would underline the line above it
+        gap = "\n" if was_paragraph else ""  # a lone mark would turn the line above into a heading
         return f"{gap}{marks}\n{run}{info}" if marks else f"{run}{info}"
 
 

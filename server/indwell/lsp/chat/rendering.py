@@ -341,7 +341,7 @@ def _told(told: events.Event | RecordedCall) -> str:
 
 
 def _inner(call: RecordedCall) -> str:
-    """Return a sub-agent's work as the chat showed it at the time."""
+    """Return a sub-agent's work as the chat showed it while it ran."""
     done = call.finished
     figure = "not ended" if done is None else "failed" if done.is_error else done.figure
     parts = [quoted(done.message)] if done is not None and done.is_error else []

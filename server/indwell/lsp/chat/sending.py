@@ -1,7 +1,7 @@
 """The chat document's requests: opens chats, and sends a draft as a prompt, steering or a command.
 
-Where an editor allows it, the server registers for ``*.chat.md`` only; otherwise it answers nothing
-for any other document.
+Where an editor allows it, the server registers for ``*.chat.md`` only; otherwise it gives empty
+answers for other documents.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ async def _steered(
     except UserError:
         known.raws.remove(raw)
         raise
-    if result.is_choice:  # the answer is where the question is
+    if result.is_choice:  # the answer belongs in the document with the question
         known.raws.remove(raw)
         await _change(chats, document, partial(moving.cleared, words=raw))
     else:
@@ -238,7 +238,7 @@ async def _own_session(sent: SentWords) -> str:
         await sent.ticket.begins(OPENING_S)
     except UserError:
         raise BeingSent(
-            "the first prompt of this chat has not started yet; send these words when it has"
+            "the first prompt of this chat has not started yet; send these words after it has"
         ) from None
     return sent.ticket.session.id if sent.ticket.session is not None else "new"
 

@@ -93,7 +93,7 @@ class Writing:
         Args:
             text: Its present text.
             whole: The whole turn so far, from its heading on.
-            is_last: Whether no more follows.
+            is_last: Whether no more text follows.
             back: Words that return to the draft.
         """
         self._is_doubtful |= self._is_planned  # the edit was sent, and its result is unknown
@@ -146,7 +146,7 @@ class Writing:
         return edited(text, (TextSplice(section.end, section.end, new),))
 
     def _come(self, text: str, section: Section, whole: str) -> str:
-        """Return the inserted text by now, if an abandoned edit has been applied after all."""
+        """Return the text in the document, which may include an edit that was given up."""
         written = self._now.written
         last = text[max(section.heading.start, section.end - _KNOWN_BY) : section.end]
         last = last.replace("\r\n", "\n")
@@ -190,7 +190,9 @@ class Paper:
                 if self._documents.get(document.uri) is not document:
                     raise EditRefused("the chat was closed")
                 if document.is_stale:
-                    raise EditRefused("the editor's messages about the chat came in a wrong order")
+                    raise EditRefused(
+                        "the editor's messages about the chat came in the wrong order"
+                    )
                 text = document.text
                 changed = plan(text)
                 if changed == text:
@@ -217,7 +219,7 @@ ASKS_S = 1.0  # seconds; a slower editor probably asks its user about each edit
 REFUSED_S = 1.0  # seconds from a refused edit to the next try; doubled each time
 MOST_S = 30.0
 LAST_TRIES_S = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 300.0)
-"""Seconds before the tries after the turn's end, because a user may be asked about each edit."""
+"""Seconds before each retry after the turn's end; an editor may ask the user about each edit."""
 
 _SAID: dict[State, str] = {
     "changed": "the chat was changed where the answer is being written; the rest of it comes "
@@ -227,7 +229,7 @@ _SAID: dict[State, str] = {
 }
 
 OnDisk = Callable[[Document, Plan], Awaitable[None]]
-"""Takes the document as it was closed, and the text that its file should get."""
+"""Receives the document as it was closed, and the new text for its file."""
 
 
 class Stream:
@@ -242,7 +244,7 @@ class Stream:
         opened: Returns the document as the editor has it open; None if it is closed.
         paper: Writes the edits.
         say: Shows the user a message.
-        on_disk: Writes the end into a document that was closed meanwhile.
+        on_disk: Writes the end of the turn into a document that was closed.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 Some editors block until a command is answered, and a key may be meant for a file.
 
-Emacs (eglot) waits up to ten seconds for the answer, reports no changes meanwhile, and drops an
+Emacs (eglot) waits up to ten seconds for the answer, reports no changes until then, and drops an
 open question when the answer comes. So a command is answered after a moment, done or not, and
 always before a question. The work continues, and a message reports its outcome. A client that sets
 ``wait``, or declares ``events`` and so does not block, receives the result as the answer.

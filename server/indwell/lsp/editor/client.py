@@ -81,7 +81,7 @@ class Client:
     """The editor at the other end of the wire.
 
     Args:
-        server: Sends messages, and tells the user by this object why a command failed.
+        server: Sends messages, and reports failed commands to the user through this object.
     """
 
     def __init__(self, server: Server) -> None:
@@ -181,8 +181,9 @@ class Client:
     async def allow(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         """Let the user choose where an answer can do harm; the first title is harmless.
 
-        If a digit and Enter choose, the keys may have been meant for a file. Any other answer than
-        the first is then confirmed, by a number that has no effect in the first question.
+        If a digit and Enter choose an answer, the keys may have been meant for a file. Any other
+        answer than the first is then confirmed, by a number that has no effect in the first
+        question.
         """
         while True:
             chosen = await self.choose(message, titles, timeout_s)

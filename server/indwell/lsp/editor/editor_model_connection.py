@@ -82,7 +82,7 @@ class EditorModelConnection:
             answer.cancel()
 
     def take(self, params: ModelPiecesParams) -> None:
-        """Take pieces of a reply; those of a reply that nobody waits for are dropped."""
+        """Take pieces of a reply; drop the pieces of a reply that nothing waits for."""
         waiting = self._open.get(params.id)
         if waiting is not None:
             waiting.put_nowait(params.pieces)
@@ -92,7 +92,7 @@ def _check(answer: asyncio.Future[Any]) -> None:
     """Return if the reply is complete.
 
     Raises:
-        EditorRefusal: It is not.
+        EditorRefusal: The reply is not complete.
     """
     try:
         result = answer.result()

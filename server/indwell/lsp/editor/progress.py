@@ -40,7 +40,7 @@ class TurnProgress:
         self.token = token
         self._shown = False
         self._is_over = False
-        self._ending = ""  # of a turn that ended before the editor accepted the token
+        self._ending = ""  # seconds that the end of a short turn stays visible
         self._last = ""
         self._is_held = False
         self._agents = Names()
@@ -234,7 +234,7 @@ def _to_review(finished: events.TurnFinished) -> tuple[str, str]:
 
 
 def _price(finished: events.TurnFinished) -> tuple[str, str]:
-    """The receipt, with and without rounds; empty if no model was called."""
+    """The cost of the turn, with and without rounds; empty if no model was called."""
     if not finished.rounds:
         return "", ""
     cost = "" if finished.cost is None else f", ${finished.cost:.4f}"
@@ -248,7 +248,7 @@ _LEAST_NAME = 8  # least characters of a command that are kept
 
 
 def _words_within(verdict: str, room: int) -> str:
-    """Cut a verdict to the room there is, to one word at least; "passed" is never cut off."""
+    """Cut a verdict to the available room, but at least one word; "passed" is never cut off."""
     if (one := _ONE_PASSED.fullmatch(verdict)) is not None:
         return f"`{short_line(one[1], max(_LEAST_NAME, room - len('`` passed')))}` passed"
     if verdict.endswith("` passed") and verdict.startswith("`"):

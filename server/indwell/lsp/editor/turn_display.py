@@ -84,10 +84,10 @@ class TurnDisplay:
         return self._client.features.has("events")
 
     async def nothing(self, session: Session, finished: TurnFinished) -> None:
-        """Show nothing: the answer to the request has the end."""
+        """Show nothing: the answer to the request reports the end."""
 
     async def summary(self, session: Session, finished: TurnFinished) -> None:
-        """Show the sentence of the turn; if nothing changed, show the answer first."""
+        """Show the summary of the turn; if nothing changed, show the answer first."""
         if self._is_rich:
             return
         is_good = finished.ending == "done"
@@ -141,7 +141,7 @@ class TurnDisplay:
             return
         n_held = sum(one.is_held for one in turns.queue.waiting)
         finished = ticket.finished
-        is_own = ticket.on_end == self.nothing  # the sender of the prompt has its answer
+        is_own = ticket.on_end == self.nothing  # the sender of the prompt got the error
         may_retry = finished is not None and finished.retryable and not is_own
         may_leave = finished is not None and finished.outgrown and not is_own
         was_stopped = finished is not None and finished.ending == "cancelled"

@@ -85,7 +85,7 @@ class BlockRow(Value, frozen=True):
 
 
 class HeadroomRow(Value, frozen=True):
-    """A rung of compaction: it may run from ``at`` tokens on, which are ``left`` tokens away."""
+    """A rung of compaction: it may run at ``at`` tokens, after ``left`` more tokens."""
 
     layer: str
     at: int
@@ -133,7 +133,7 @@ class DiagnosticsParams(Value, frozen=True):
 
     Attributes:
         uris: Documents, open or not.
-        wait: Seconds that the checkers may still need; answer as soon as they have settled. With 0,
+        wait: Seconds that the checkers may still need; answer as soon as all have finished. With 0,
             answer at once.
     """
 

@@ -82,9 +82,10 @@ class AskParams(Value, frozen=True):
     """A question to the user, answered by a line of text or by one of some options.
 
     Attributes:
-        prompt: The question; of the model's only the visible text, at most 1,000 characters.
+        prompt: The question; if the model asks, only its visible text, at most 1,000 characters.
         placeholder: An example of an answer.
-        by: Who asks. A question of the model is never a permission, and must not look like one.
+        by: Who asks. A question of the model is never a permission question, and must not look like
+            one.
         options: Answers to choose from, a line each; the user may answer in words instead.
         session: The session whose turn asks; empty if none does.
         id: The id of the model's call that asks, as in ``toolStarted``; empty if none does.
@@ -99,7 +100,7 @@ class AskParams(Value, frozen=True):
 
 
 class AskResult(Value, frozen=True):
-    """The typed text, or the 0-based index of the chosen option; both null without an answer."""
+    """The typed text, or the 0-based index of the chosen option; without an answer, nulls."""
 
     text: str | None = None
     chosen: int | None = None
@@ -340,7 +341,7 @@ class ResumeArguments(CommandArguments, frozen=True):
 
 
 class TrustArguments(CommandArguments, frozen=True):
-    """The argument of ``indwell.trust``; ``wait``: whether to answer only after the user has."""
+    """The argument of ``indwell.trust``; ``wait``: whether to wait for the user's answer."""
 
     wait: bool = False
 
@@ -441,7 +442,7 @@ NEEDED: Mapping[str, str] = {
     "indwell.effort": "with `effort`",
     "indwell.mode": "with `mode`",
 }
-"""What the argument has of each command that does nothing without one."""
+"""The required argument of each command that does nothing without one."""
 
 EventJson: TypeAlias = Mapping[str, Any]
 

@@ -68,9 +68,9 @@ class StatusResult(Value, frozen=True):
         mode: The mode from the next turn on.
         modes: The modes that may be chosen here.
         model: The chosen model; empty if none is.
-        effort: How much it thinks; empty: it decides itself.
-        efforts: What may be chosen for that; empty if the model is not known to think.
-        lacking: Why no model can be called; empty if one can.
+        effort: The model's reasoning effort; empty: the model decides.
+        efforts: The efforts to choose from; empty if the model is not known to think.
+        lacking: Why no model can be called; empty if a model can be called.
         trusted: Whether all folders are trusted as they are now.
         running: The number of the running turn; 0 while its session is being opened. Null after the
             turn's last event.
@@ -139,7 +139,7 @@ class FirstRunParams(Value, frozen=True):
 
 
 class FirstRunResult(Value, frozen=True):
-    """True: a model can be called now. False: the user wants none."""
+    """True: a model can be called now. False: the user declined."""
 
     ok: bool
 
@@ -230,8 +230,8 @@ class EditorModelRow(Value, frozen=True):
     """A language model of the editor's own.
 
     Attributes:
-        vendor: Who brings it.
-        id: Its id among those of the vendor; its name here is ``VENDOR/ID@vscode``.
+        vendor: The vendor of the model.
+        id: The vendor's id of the model; Indwell's name for it is ``VENDOR/ID@vscode``.
         window: Tokens that a prompt may have; null if unknown.
         pictures: Whether it takes pictures; null if unknown.
         tools: Whether it takes tools; null if unknown.
@@ -255,7 +255,7 @@ class DidChangeEditorModelsParams(Value, frozen=True):
 
 
 class ModelMessage(Value, frozen=True):
-    """A message to a model. Results stand alone in a message of the user.
+    """A message to a model. A message of the user with results has no other parts.
 
     Each part has a ``kind``: ``text`` has ``text``; ``picture`` has ``mime`` and ``data`` (base64);
     ``call`` has ``id``, ``name`` and ``arguments`` (a JSON object as text); ``result`` has the
@@ -281,7 +281,7 @@ class ModelRequest(Value, frozen=True):
         model: ``VENDOR/ID``.
         messages: In order.
         tools: May be empty.
-        justification: What the editor shows when it asks the user for consent.
+        justification: The text that the editor shows when it asks the user for consent.
     """
 
     model: str

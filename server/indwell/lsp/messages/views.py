@@ -229,7 +229,7 @@ class SetModelResult(Value, frozen=True):
 
 
 class LoginParams(Value, frozen=True):
-    """A key for an endpoint; ``url`` if the provider has none of its own, ``model`` of several.
+    """A key for an endpoint; ``url`` if the provider has no address, ``model`` if it has several.
 
     ``keep`` says who stores the key: the system's keyring, or the client, which then gets the
         origin of the key.
@@ -254,7 +254,9 @@ class StepRow(Value, frozen=True):
 
 
 class LoginResult(Value, frozen=True):
-    """The result of a login, never with the key. ``models``: none of these was chosen.
+    """The result of a login, never with the key.
+
+    ``models``: the models to choose from, if none was chosen.
 
     ``origin`` is the origin whose key the client has to store; empty if it need not.
     """
@@ -276,7 +278,7 @@ class EventsParams(Value, frozen=True):
 
 
 class NumberedEvent(Value, frozen=True):
-    """An event; a run of text or output comes as one, with the number of its last piece."""
+    """An event; joined pieces of text or output have the number of the last piece."""
 
     seq: int
     event: Mapping[str, Any]

@@ -65,7 +65,7 @@ def change_of(params: QueueParams, queue: Queue) -> Queue:
     """The queue after the change in ``params``; the same queue without a change.
 
     Raises:
-        UserError: The queue was changed meanwhile, the prompt does not wait, or a field is missing.
+        UserError: The queue has changed, the prompt does not wait, or a field is missing.
     """
     if params.action == "list":
         return queue
@@ -157,7 +157,7 @@ async def providers_of(host: Host) -> status.ProvidersResult:
 def _local(server: LocalServer) -> status.LocalRow:
     why = server.warning
     if server.needs_key:
-        why = why or "it wants a key"
+        why = why or "it needs a key"
     elif not server.models:
         why = why or "it has no model loaded"
     return status.LocalRow(

@@ -43,7 +43,7 @@ RECENT_S = 120.0  # how long the range of a request counts as a guess of the sel
 
 
 class Marked(msgspec.Struct, frozen=True):
-    """A range of a document at one version; ``at`` in seconds of the monotonic clock."""
+    """A range of a document at one version; ``at`` is in seconds of the monotonic clock."""
 
     uri: str
     version: int | None

@@ -45,7 +45,7 @@ class _Push(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """A push's knowledge about the present text: reports, awaited and unversioned checkers."""
+    """Facts from pushes about the present text: reports, awaited and unversioned checkers."""
 
     reports: Mapping[str, tuple[Problem, ...]]
     late: tuple[str, ...] = ()

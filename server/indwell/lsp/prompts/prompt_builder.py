@@ -320,7 +320,7 @@ class Prompting:
         )
 
     def _take(self) -> PromptAttachments:
-        """Take the attachments of a prompt; the next prompt starts with all attachments again."""
+        """Take the attachments for a prompt; the next prompt starts with all attachments again."""
         now = self.attached()
         self._detached = frozenset()
         return now

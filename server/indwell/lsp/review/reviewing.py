@@ -20,7 +20,7 @@ RELOAD_S = 2.0  # for editors that reload changed files by themselves
 
 SAID = (
     "{name} was changed on disk by a verdict in another editor or a terminal, and the buffer "
-    "still shows the change that was taken back: load the file again"
+    "still shows the change that was taken back: reload the file"
 )
 
 Differs: TypeAlias = Callable[[Document], Awaitable[bool]]
@@ -28,7 +28,7 @@ Differs: TypeAlias = Callable[[Document], Awaitable[bool]]
 
 
 class Elsewhere:
-    """Reads verdicts of other processes, and warns of buffers that do not show the verdicts.
+    """Reads verdicts of other processes, and warns of buffers that still show rejected changes.
 
     A file may lose hunks for other reasons: the editor opens it, or the user runs ``git checkout``.
     So only a record of a rejection counts. The disk is read before a warning, because another

@@ -59,7 +59,7 @@ def meant_by(ledger: ReviewLedger, arguments: VerdictArguments, session: str | N
             raise UserError("name the session of the turn: there is no current session")
         whose = session
     if arguments.hunks:
-        # Exactly the shown hunks are meant; they may be in other files than the offer.
+        # Exactly the shown hunks count; they may be in other files than the offer.
         pending = {hunk.id: hunk for one in ledger.paths() for hunk in ledger.hunks(one)}
         hunks = [pending[id_] for id_ in dict.fromkeys(arguments.hunks) if id_ in pending]
         gone = tuple(id_ for id_ in dict.fromkeys(arguments.hunks) if id_ not in pending)

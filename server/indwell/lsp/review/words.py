@@ -1,4 +1,4 @@
-"""Words hunks and verdicts: scopes, titles, counts and results. Pure."""
+"""Describes hunks and verdicts in words: scopes, titles, counts and results. Pure."""
 
 from __future__ import annotations
 

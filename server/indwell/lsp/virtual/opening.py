@@ -40,8 +40,8 @@ _NAME_CHARACTERS = 80
 async def keep(folder: Path, document: Virtual, text: str, *, is_reread: bool) -> Path:
     """Write a read-only document; return its path.
 
-    Each text has a file name of its own, because editors do not reload an open file when asked to
-    show it. In an editor that does (``is_reread``), a document keeps its file name.
+    Each text has its own file name, because editors do not reload an open file when asked to show
+    it. In an editor that reloads it (``is_reread``), a document keeps its file name.
 
     Raises:
         UserError: The disk does not take the text.
@@ -168,7 +168,7 @@ def document_of(host: Host, arguments: OpenArguments) -> Virtual:
             return _checked(Diff(path, _span(host, arguments)))
         case "base":
             if not arguments.uri:
-                raise UserError("a base is of one file; name it as `uri`")
+                raise UserError("a base document shows one file; name it as `uri`")
             return _checked(Base(_path(arguments.uri), _span(host, arguments)))
 
 
@@ -203,7 +203,7 @@ def _span(host: Host, arguments: OpenArguments) -> ChangeSpan:
 def _path(uri: str) -> str:
     path = path_of(uri)
     if path is None:
-        raise UserError(f"{uri[:200]!r} is no file")
+        raise UserError(f"{uri[:200]!r} is not a file")
     return path.as_posix()
 
 

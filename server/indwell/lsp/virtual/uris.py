@@ -1,7 +1,7 @@
 """The URIs of virtual documents, and their strict parsing. Pure.
 
 A URI names only a path, a session and a turn. The code that creates the text checks whether the
-file exists and may be shown. Editors choose the colours by the endings.
+file exists and may be shown. Editors choose the syntax colours by the endings of the URIs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class NextRequest(msgspec.Struct, frozen=True):
 
 
 class Transcript(msgspec.Struct, frozen=True):
-    """A session, to read."""
+    """The transcript of a session."""
 
     session: str
 
@@ -133,7 +133,7 @@ def _query(span: ChangeSpan) -> str:
 def _path(uri: str, quoted: str) -> str:
     path = unquote(quoted, errors="surrogateescape")
     if any(ord(one) < ord(" ") or one == "\x7f" for one in path):
-        raise _refused(uri, "no path holds such characters")
+        raise _refused(uri, "no path contains such characters")
     return path
 
 

@@ -1,8 +1,8 @@
 """The base protocol of LSP: frames of bytes, the messages in them, and when each is allowed. Pure.
 
 A frame is ``Content-Length: N``, an empty line, then N bytes. Header names ignore case and may have
-blanks around them; other headers are ignored; line ends may be LF alone. After a wrong header
-nobody knows where the next message begins, so the connection ends: the editor starts us again.
+blanks around them; other headers are ignored; line ends may be LF alone. After a wrong header the
+beginning of the next message is unknown, so the connection ends, and the editor starts us again.
 
 Params stay undecoded until their type is known: most messages are document changes, and these are
 decoded directly into a value of their own.
@@ -35,7 +35,7 @@ class Framer:
 
     Attributes:
         max_body: The byte limit of one body.
-        broken: What is wrong with the bytes; empty for valid frames. Nothing is read then.
+        broken: The problem with the bytes, after which nothing is read; empty for valid frames.
     """
 
     def __init__(self, max_body: int = MAX_BODY_B) -> None:
@@ -131,7 +131,7 @@ class Framer:
 
     def _length(self, value: bytes) -> int:
         if not _LENGTH.fullmatch(value):
-            raise _Broken(f"Content-Length is {_shown(value)}, which is no number of bytes")
+            raise _Broken(f"Content-Length is {_shown(value)}, which is not a number of bytes")
         if self._wanted is not None:
             raise _Broken("a header has two Content-Lengths")
         length = int(value)
@@ -163,7 +163,7 @@ _RAW_NULL = msgspec.Raw(b"null")
 
 
 class RpcRequest(msgspec.Struct, frozen=True):
-    """Somebody waits for an answer."""
+    """A message whose sender waits for an answer."""
 
     id: Id
     method: str
@@ -171,7 +171,7 @@ class RpcRequest(msgspec.Struct, frozen=True):
 
 
 class Notification(msgspec.Struct, frozen=True):
-    """Nobody waits."""
+    """A message without an answer."""
 
     method: str
     params: msgspec.Raw
@@ -197,7 +197,7 @@ class RequestError(Exception):
     """A failed request, as an error of our handler or of the editor.
 
     Attributes:
-        code: Of JSON-RPC or LSP.
+        code: The error code of JSON-RPC or LSP.
         data: Further JSON data; None if missing.
     """
 
@@ -356,7 +356,7 @@ Phase: TypeAlias = Literal["unopened", "open", "shut"]
 
 
 class Take(msgspec.Struct, frozen=True):
-    """The message is to be handled; ``phase`` applies from now on."""
+    """The message is handled; ``phase`` applies from now on."""
 
     phase: Phase
 
@@ -368,7 +368,7 @@ class Refuse(msgspec.Struct, frozen=True):
 
 
 class Drop(msgspec.Struct, frozen=True):
-    """Nothing happens."""
+    """The message is ignored."""
 
 
 class Leave(msgspec.Struct, frozen=True):

@@ -57,7 +57,7 @@ if sys.platform == "win32":
 
     @asynccontextmanager
     async def parent_watch(process_id: int | None) -> AsyncIterator[asyncio.Event]:
-        """While this runs, the event says that the process has ended."""
+        """Watch a process in this context; the event is set when the process has ended."""
         import pywintypes  # noqa: PLC0415 - as above
         import win32api  # noqa: PLC0415
         import win32con  # noqa: PLC0415
@@ -109,7 +109,7 @@ else:
 
     @asynccontextmanager
     async def parent_watch(process_id: int | None) -> AsyncIterator[asyncio.Event]:
-        """While this runs, the event says that the process has ended."""
+        """Watch a process in this context; the event is set when the process has ended."""
         gone = asyncio.Event()
         if process_id is None or process_id <= 1:
             yield gone

@@ -85,7 +85,7 @@ class ClientIdentity(msgspec.Struct, frozen=True):
 
 
 class Opening:
-    """The line until ``initialize`` was answered; reads and writes nothing itself.
+    """A connection until ``initialize`` was answered; does no input or output itself.
 
     Args:
         framer: The connection's framer; the bytes that it holds afterwards belong to the open
@@ -96,7 +96,7 @@ class Opening:
     Attributes:
         opened: The editor's description, once it has sent ``initialize``.
         rest: Bodies that arrived after ``initialize``.
-        leave: The exit code, if the line ended here.
+        leave: The exit code, if the connection ended here.
     """
 
     def __init__(self, framer: Framer, admits: Callable[[str], bool] = lambda _token: True) -> None:
@@ -200,7 +200,7 @@ def _result(opened: ClientIdentity) -> Mapping[str, Any]:
 
 
 def _chat_providers(capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
-    """For an editor that cannot register chat requests for chats only."""
+    """Add chat requests for all documents, if the editor cannot register them for chats only."""
     dynamic = dynamic_chat_features(capabilities)
     return {f"{name}Provider": CHAT_OPTIONS[name] for name in CHAT_FEATURES if name not in dynamic}
 

@@ -206,7 +206,7 @@ def _response_type(method: str) -> Any:  # noqa: ANN401 - a class
 
 
 def _nowhere(_body: bytes, *, droppable: bool = False) -> None:
-    """Before the connection is open, nothing is sent."""
+    """Log a message instead of sending it, before the connection is open."""
     _log.debug("not sent (droppable: %s): the connection is not open", droppable)
 
 

@@ -1,7 +1,7 @@
 """Routes each message to its handler, and its result to exactly one answer.
 
 Messages are processed in order. A handler that is a coroutine takes its first step before the next
-message is looked at, so a command sees the text that was there when it was sent.
+message is processed, so a command sees the text at the time of its sending.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Routing:
         send: Takes the body of an answer.
 
     Attributes:
-        left: Set to the exit code when the line is over.
+        left: Set to the exit code when the connection has ended.
     """
 
     def __init__(self, server: Server, send: Callable[[bytes], None]) -> None:
@@ -226,7 +226,7 @@ class Routing:
         try:
             id_ = msgspec.json.decode(params, type=_Cancel).id
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return  # nothing that could be in flight
+            return  # not an id that a request could have
         task = self._inflight.get(id_)
         if task is not None:
             task.cancel()
@@ -267,7 +267,7 @@ def refused(error: UserError, draft: str = "") -> RequestError:
 
 
 def _error(request: RpcRequest, error: Exception) -> bytes:
-    """Convert an error that a handler raised: one for the editor or the user, or a bug."""
+    """Convert an error that a handler raised: an error for the editor or the user, or a bug."""
     if isinstance(error, UserError):
         error = refused(error)
     if isinstance(error, RequestError):

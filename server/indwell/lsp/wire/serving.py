@@ -39,7 +39,7 @@ STALLED_S = 0.4  # without a byte inside a body; then its length is looked at (L
 DROP_AT_B = 1024 * 1024  # waiting bytes from which on deltas are left out
 LIMIT_B = 32 * 1024 * 1024  # waiting bytes at which an editor that reads nothing counts as gone
 GONE_S = 5.0  # without taking a byte, while so much is waiting
-HARD_LIMIT_B = 8 * LIMIT_B  # however fast the editor reads: memory ends somewhere
+HARD_LIMIT_B = 8 * LIMIT_B  # however fast the editor reads: memory is finite
 _BATCH = 64  # buffers per system call
 
 
@@ -47,8 +47,8 @@ def serve_line(open_line: OpenLine, server: Server, stop: Callable[[], Awaitable
     """Serve until the editor leaves; gives the exit code.
 
     Args:
-        open_line: After ``initialize``.
-        server: With all its handlers.
+        open_line: The connection after ``initialize``.
+        server: The server with all its handlers.
         stop: Leaves sessions valid and ends processes; called once, at the end.
     """
     code = asyncio.run(_serve(open_line, server, stop))
@@ -82,9 +82,9 @@ async def _serve(open_line: OpenLine, server: Server, stop: Callable[[], Awaitab
 
 
 class _Starving:
-    """Handles failed callbacks: one caused by missing memory is logged, many end the process.
+    """Handles failed callbacks: logs lack of memory, and ends the process after many.
 
-    Everything important is in the log already, and an orderly end would need memory.
+    The session's log already has everything important, and an orderly end would need memory.
     """
 
     def __init__(self) -> None:
@@ -116,8 +116,8 @@ class Incoming:
     """Reads a file descriptor while the event loop runs.
 
     Args:
-        fd: Where from.
-        framer: Knows the beginning already.
+        fd: The descriptor to read.
+        framer: The framer, which already has the first bytes.
         routing: Receives the bodies, and the end of the input.
     """
 
@@ -197,7 +197,7 @@ class Outgoing:
     """Frames on their way to a file descriptor.
 
     Args:
-        fd: Where to.
+        fd: The descriptor to write.
         on_lost: Called once, with the reason, when nothing can be sent any more.
     """
 
@@ -231,7 +231,7 @@ class Outgoing:
             self._lose(f"the editor has not read {self._waiting_b:,} bytes")
 
     async def flushed(self) -> None:
-        """Wait until everything is out, or nothing can go out any more."""
+        """Wait until everything is sent, or nothing more can be sent."""
         while self._waiting and not self._lost:  # noqa: ASYNC110 - once, at the end
             await asyncio.sleep(0.005)  # a short wait, only at the end of the process
 
@@ -280,13 +280,13 @@ class Outgoing:
 
 
 if sys.platform == "win32":
-    _PIECE_B = 64 * 1024  # bytes per write, so that a slow editor is seen to read
+    _PIECE_B = 64 * 1024  # bytes per write, so that a slow editor's reads are noticed
 
     class LineWriter:
         """Writes to a descriptor in a thread: Windows has no pipe whose writes return at once.
 
         Args:
-            fd: Where to.
+            fd: The descriptor to write.
         """
 
         def __init__(self, fd: int) -> None:
@@ -326,7 +326,7 @@ if sys.platform == "win32":
             self._ready = ready
 
         def unwatch(self) -> None:
-            """Call nobody any more."""
+            """Stop watching."""
             self._ready = None
 
         def _work(self) -> None:
@@ -356,7 +356,7 @@ else:
         Other programs share a terminal or a file and expect blocking writes, which end soon there.
 
         Args:
-            fd: Where to.
+            fd: The descriptor to write.
         """
 
         def __init__(self, fd: int) -> None:
@@ -381,5 +381,5 @@ else:
             self._loop.add_writer(self._fd, ready)
 
         def unwatch(self) -> None:
-            """Call nobody any more."""
+            """Stop watching."""
             self._loop.remove_writer(self._fd)

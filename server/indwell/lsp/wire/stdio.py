@@ -58,7 +58,7 @@ def claim_stdio() -> StdioTransport:
         os.set_inheritable(fd, False)  # noqa: FBT003 - as the function is
         _keep_bytes(fd)
     nothing, nobody = os.pipe()
-    os.close(nobody)  # reading gives the end of the file
+    os.close(nobody)  # reading returns the end of the file
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
@@ -75,10 +75,10 @@ def open_line(
     """Wait for ``initialize`` and answer it; the exit code if the line ends before.
 
     Args:
-        line: Read and written in blocking calls.
-        admits: Is this the token of the line?
+        line: The connection, which blocking calls read and write.
+        admits: Tells whether this is the connection's token.
         timeout_s: The editor's time limit in seconds; None for no limit.
-        max_body: Bytes that a message may have before the line is open.
+        max_body: Bytes that a message may have before the connection is open.
     """
     framer = Framer(max_body)
     opening = Opening(framer, admits)

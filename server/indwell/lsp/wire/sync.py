@@ -1,4 +1,4 @@
-"""Messages of a starting editor, of every key and every move of the cursor, without lsprotocol.
+"""Messages of a starting editor, and of every key press and cursor move, without lsprotocol.
 
 lsprotocol's classes would take milliseconds for a change to a large document, and the first code
 action would wait 250 ms for their import. Attributes have lsprotocol's names.
@@ -121,7 +121,7 @@ class DidChangeConfiguration(msgspec.Struct, frozen=True):
 
 
 class Registration(msgspec.Struct, frozen=True, rename="camel"):
-    """A method that the editor shall ask for, with its options as plain JSON."""
+    """A method that the server registers at the editor, with its options as plain JSON."""
 
     id: str
     method: str

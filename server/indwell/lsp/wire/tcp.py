@@ -59,7 +59,7 @@ def check_token(token: str) -> str:
     """The token, after a check that it is long enough to be a secret.
 
     Raises:
-        WrongAddress: It is not.
+        WrongAddress: The token is too short.
     """
     if len(token) < MIN_TOKEN:
         raise WrongAddress(
@@ -90,17 +90,17 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 def accept_editor(listener: socket.socket, token: str) -> OpenLine:
     """Wait for the one editor with the token; other connections are closed.
 
-    Connections open side by side, and the oldest are closed when there are many: a silent
-    connection keeps nobody out.
+    Several connections may be open, and the oldest are closed when there are many, so a silent
+    connection blocks no other.
 
     Args:
-        listener: Of ``listening``; still open afterwards.
+        listener: The socket from ``listening``; still open afterwards.
         token: The expected ``initializationOptions.token``.
     """
     opened: queue.SimpleQueue[OpenLine] = queue.SimpleQueue()
     waiting: deque[socket.socket] = deque()
 
-    taken = threading.Lock()  # by the first that knows the token; a second would wait for ever
+    taken = threading.Lock()  # by the first connection with the token; a second would wait for ever
 
     def admits(given: str) -> bool:
         is_right = hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
@@ -119,7 +119,7 @@ def accept_editor(listener: socket.socket, token: str) -> OpenLine:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             waiting.append(connection)
             threading.Thread(target=open_one, args=(connection,), daemon=True).start()
-        if len(waiting) > MOST_OPENING:  # the oldest has had its chance
+        if len(waiting) > MOST_OPENING:  # the oldest connection had enough time
             with suppress(OSError):
                 waiting.popleft().shutdown(socket.SHUT_RDWR)
     return opened.get()
@@ -128,7 +128,7 @@ def accept_editor(listener: socket.socket, token: str) -> OpenLine:
 if sys.platform == "win32":
 
     def _opened(connection: socket.socket, admits: Callable[[str], bool]) -> OpenLine | int:
-        """Open a line through two pipes: a socket is no descriptor here."""
+        """Open a connection through two pipes, because on Windows a socket is not a descriptor."""
         reading, from_editor = os.pipe()
         to_editor, writing = os.pipe()
         _start(_receive, connection, from_editor)

@@ -196,7 +196,7 @@ class BufferEdits:
                 raise EditRefused(f"{problem}; the text of {name!r} is untouched")
             self._unanswered.add(asked)  # the notification may come after our time limit
             raise EditMayCome(
-                "the editor took the edit, but has told of no change; "
+                "the editor accepted the edit, but reported no change; "
                 f"read_file {name!r} before anything else"
             )
         if not await was_taken(asked, now):

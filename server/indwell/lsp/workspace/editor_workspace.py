@@ -35,8 +35,8 @@ from indwell.workspace.text import LineEnd
 T = TypeVar("T")
 R = TypeVar("R")
 STALE = (
-    "the editor's messages about this file came in an impossible order, so what stands here may "
-    "not be what the editor shows"
+    "the editor's messages about this file came in an impossible order, so this text may differ "
+    "from the editor's"
 )
 Held: TypeAlias = str | None
 """The digest of a file on disk; empty without a file, None if unknown."""
@@ -115,7 +115,7 @@ class EditorWorkspace:
         return await self._disk.line_end(path, text)
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
-        """Like the disk's version of this method."""
+        """See the method of the disk's workspace."""
         return await self._disk.keep(snapshot)
 
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:

@@ -197,7 +197,7 @@ class Unanswered:
                 name = repr(asked.path.name)
                 fate = f"has not answered an earlier edit of {name}"
                 if asked.answer.done():
-                    fate = f"took an earlier edit of {name}, but has told of no change,"
+                    fate = f"took an earlier edit of {name}, but reported no change,"
                 raise EditRefused(
                     f"the editor {fate} and may still apply it, so this one was not sent; go on "
                     "with something else, or let the user look what the editor waits for (closing "
@@ -412,7 +412,7 @@ class FileDeletion:
         known = await digested(on_disk.text, unbroken)
         if unbroken(on_disk.text) != unbroken(document.text) and known != await document.origin():
             raise TextMoved(
-                f"{path.name!r} holds another text on disk than in the editor; it was not deleted"
+                f"{path.name!r} has another text on disk than in the editor; it was not deleted"
             )
         return on_disk
 

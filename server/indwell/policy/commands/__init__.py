@@ -1,1 +1,1 @@
-"""Judges shell texts part by part, parsed with tree-sitter; by itself no security boundary."""
+"""Judges the parts of shell texts with tree-sitter; not a security boundary by itself."""

@@ -1,7 +1,8 @@
-"""Recognises destructive commands, which no answer and no mode permits: the last defence (H49).
+"""Recognises destructive commands, which no answer and no mode permits (H49).
 
-This module is not a gate: a command can be spelled so that no parser recognises it. Permissions and
-sandbox come before it. It catches the mistake of a model or a person, in any readable
+This module is only the last defence: a command can be spelled so that no parser recognises it.
+Permissions and sandbox come before it. It catches the mistake of a model or a person, in any
+readable
     spelling: quotes, wrappers such as ``sudo``, lists, pipes, functions, substitutions, ``bash
     -c``.
 """
@@ -40,7 +41,7 @@ _OWN_FOLDER = _SUBSTITUTIONS | {
     "subshell",
     "pipeline",
 }  # constructs in which the effect of `cd` ends
-_UNSEEN = "runs a script from the network that nobody has looked at"
+_UNSEEN = "runs a script from the network that nobody has checked"
 _WRITES = frozenset([">", ">>", ">|", "&>", "&>>", "<>"])
 
 
@@ -59,7 +60,7 @@ def why_dangerous(command: str) -> str:
     try:
         return _judge_text(command, _NESTED, Effort())
     except Tangled:
-        return "is too tangled for anybody to see what it does"
+        return "is too complex to be understood"
 
 
 def _has_hint(command: str) -> bool:
@@ -151,7 +152,7 @@ class _DangerReader:
             case "pipeline":
                 return self._judge_pipeline(node)
             case "function_definition" if _is_bomb(node):
-                return "defines a function that starts itself twice, and so for ever (a fork bomb)"
+                return "defines a function that starts itself twice, without end (a fork bomb)"
         return ""
 
     def _judge_command(self, node: Node) -> str:
@@ -216,7 +217,7 @@ class _DangerReader:
         return ""
 
     def _program(self, node: Node) -> list[str]:
-        """Return the words of a command without wrappers, with those behind a redirect."""
+        """Return the words of a command without wrappers, including words behind a redirect."""
         words: list[str] = []
         for child in node.named_children:
             if child.type not in {"variable_assignment", "file_redirect", "herestring_redirect"}:
@@ -268,7 +269,7 @@ class _DangerReader:
 
 
 def _beneath(node: Node, no_deeper: frozenset[str]) -> Iterator[Node]:
-    """Return a node and its descendants in source order, but none inside some kinds."""
+    """Return a node and its descendants in source order, without those inside ``closed`` kinds."""
     pending = [node]
     while pending:
         one = pending.pop()
@@ -294,7 +295,7 @@ def _reads_script(words: list[str]) -> bool:
 
 
 def _is_bomb(node: Node) -> bool:
-    """Does a function only start itself, more than once and in parallel?"""
+    """Does a function start only itself, more than once and in parallel?"""
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if name is None or body is None:
         return False
@@ -346,7 +347,7 @@ def destroys(words: list[str], cwd: str) -> str:
     if name == "chmod":
         return _opens(options, operands, cwd)
     if re.fullmatch(r"mkfs(?:\..+)?|mke2fs|mkswap|newfs(?:_.+)?", name) and operands:
-        return "makes a new file system, over what is there"
+        return "makes a new file system over the existing data"
     if name == "dd":
         targets = [word[3:] for word in rest if word.startswith("of=")]
     elif name in {"tee", "shred", "wipefs", "blkdiscard", "sponge"}:
@@ -387,7 +388,7 @@ def _removes(options: list[str], operands: list[str], cwd: str) -> str:
     for one in operands:
         place = folder(one, cwd)
         if place in {"/", HOME} or (is_forced and is_top(place)):
-            return f"removes {_shown(place)} with all that is in it"
+            return f"removes {_shown(place)} with its whole content"
     return ""
 
 
@@ -405,7 +406,7 @@ def _finds(words: list[str], cwd: str) -> str:
     place = next(
         (p for p in (folder(one, cwd) for one in starts) if p in {"/", HOME} or is_top(p)), ""
     )
-    return f"removes {_shown(place)} with all that is in it" if place else ""
+    return f"removes {_shown(place)} with its whole content" if place else ""
 
 
 def _opens(options: list[str], operands: list[str], cwd: str) -> str:

@@ -24,7 +24,7 @@ _WRAPPERS = TABLES.wrappers
 QUIET = frozenset(
     ["command", "nohup", "nice", "ionice", "timeout", "stdbuf", "time", "xargs", "env"]
 )
-"""Wrappers that add nothing to what they run."""
+"""Wrappers that do nothing besides running a command."""
 _ASSIGNED = lazy_pattern(r"\w+\+?=")
 
 
@@ -44,7 +44,7 @@ def base_name(word: Word) -> str:
 
 
 def unwrapped(words: Sequence[Word]) -> tuple[Word, ...] | None:
-    """Return the command inside a wrapper; None without a wrapper, empty if there is no command.
+    """Return the command inside a wrapper; None without a wrapper, empty without a command.
 
     Raises:
         UnknownOption: The wrapper has an unknown option.
@@ -121,14 +121,14 @@ def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
     text = shell_text(words)
     if text is not None and lower in SHELLS:
         if not text.is_literal:
-            return Use("unknown", "runs a text that only a run can tell")
+            return Use("unknown", "runs a text that is known only at run time")
         return working("runs a text in another shell", text.text)
     if lower in SHELLS:
         return _shell(words, one)
     if name == "eval":
         if all(word.is_literal for word in words[1:]):
             return working("'eval' runs its words", " ".join(word.text for word in words[1:]))
-        return Use("unknown", "'eval' runs what only a run can tell")
+        return Use("unknown", "'eval' runs a text that is known only at run time")
     try:
         inner = unwrapped(words)
     except UnknownOption as error:
@@ -151,14 +151,14 @@ def _shell(words: tuple[Word, ...], one: Simple) -> Use:
     if operands:
         return Use("writes", "runs a script", reads=tuple(operands[:1]), is_work=True)
     if one.input:
-        return working("runs what it is fed", *one.input)
-    return Use("unknown", "runs whatever it reads")
+        return working("runs its input", *one.input)
+    return Use("unknown", "runs its input")
 
 
 def _wrapped(name: str, words: tuple[Word, ...], inner: tuple[Word, ...]) -> Use:
     if not inner:
         quiet = name in {"env", "nice"} or (name == "xargs" and all(w.is_literal for w in words))
-        return Use("reads" if quiet else "unknown", f"{name!r} runs nothing that can be seen")
+        return Use("reads" if quiet else "unknown", f"{name!r} runs no visible program")
     if name in {"sudo", "doas"}:
         return Use("privileged", f"{name!r} runs it with all rights", inner=(inner,))
     if name == "npx":  # the command runs a package of any name
@@ -173,10 +173,10 @@ def _wrapped(name: str, words: tuple[Word, ...], inner: tuple[Word, ...]) -> Use
 
 
 def _of_folder(words: tuple[Word, ...], grounds: Grounds) -> Use:
-    """Return the effect of a program that has a path, or a name that only a run can tell."""
+    """Return the effect of a program that has a path, or a name known only at run time."""
     first = words[0]
     if not first.is_literal or not first.text:
-        return Use("unknown", "only a run can tell which program that is")
+        return Use("unknown", "its program is known only at run time")
     if "/" in first.text and any(
         grounds.is_inside(path) or is_beneath(path, TEMPORARY)
         for path in grounds.paths(first.text, ("",))
@@ -202,7 +202,7 @@ _LOADERS = LISTS["loaders"]
 
 
 _UNBOUND = LISTS["unbound"]
-"""Programs that reach other machines or all of this one, by sockets, keys or rights."""
+"""Programs that reach other machines or this whole machine, by sockets, keys or rights."""
 
 
 _REMOVERS = LISTS["removers"]
@@ -242,19 +242,19 @@ _NODE = names("npm yarn pnpm bun")
 
 
 _REWRITES = LISTS["rewriting"]
-"""With these words they write ``package.json``, which is protected."""
+"""Subcommands that write ``package.json``, which is protected."""
 
 
 _INSTALLING = names("install i add link dedupe")
-"""With these words they do so only if a package is named; else they install the listed ones."""
+"""Subcommands that write it only if a package is named; else they install the listed packages."""
 
 
 _INSTALLERS = LISTS["installers"]
-"""They install programs into the workspace, which the user's yes permits …"""
+"""Programs that install programs into the workspace, which the user's yes permits …"""
 
 
 _PLACING = LISTS["placing"]
-"""… with these words, if the program has other uses as well."""
+"""… with these subcommands, if the program has other uses as well."""
 
 
 _RELINKING = frozenset([("npm", "rebuild"), ("npm", "rb"), ("pnpm", "rebuild"), ("uv", "venv")])
@@ -277,7 +277,7 @@ def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answ
     if name in _PRIVILEGED or name.startswith("mkfs"):
         return Use("privileged", f"{name!r} reaches beyond the workspace")
     if name in _UNBOUND:
-        return Use("privileged", f"{name!r} needs what no sandbox gives: sockets, keys or rights")
+        return Use("privileged", f"{name!r} needs sockets, keys or rights that no sandbox gives")
     if name in _LOADERS:
         hosts = hosts_of(name, words)
         installs = name in _INSTALLERS
@@ -305,7 +305,7 @@ def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answ
 def _spared(name: str, words: Words, texts: Sequence[str]) -> Use | None:
     """Return uses of programs that do less or more than the tables below say."""
     if name == "kill" and words and all(re.fullmatch(r"%\d*|\$!", w.source) for w in words):
-        return working("ends what it started")
+        return working("ends processes that it started")
     is_query = name == "dpkg" and texts[:1] and texts[0] in {"-l", "-L", "-s", "-S"}
     if is_query and not any(word.could_be_option for word in words[1:]):
         return Use("reads")
@@ -323,7 +323,7 @@ def _spared(name: str, words: Words, texts: Sequence[str]) -> Use | None:
 
 
 def _is_to_change(name: str, texts: Sequence[str]) -> bool:
-    """Is the program meant to change the workspace, not only as a build's side effect?"""
+    """Is it the program's purpose, not only a side effect, to change the workspace?"""
     if any(_CHANGES.fullmatch(text) for text in texts):
         return True
     if name in {"perl", "ruby"}:
@@ -337,12 +337,12 @@ def _stateful(name: str, words: Words) -> Use:
         return Use("reads", reads=tuple(words))
     if name in {"ulimit", "umask"} and all(re.fullmatch(r"-[aS]", one.source) for one in words):
         return Use("reads")
-    reason = f"{name!r} changes how the shell runs what follows"
+    reason = f"{name!r} changes how the shell runs the following commands"
     if name in {"source", "."}:
         if not words or any(
             _FED.match(text) for word in words for text in (word.source, *word.options)
         ):
-            return Use("unknown", "runs what it is fed, and not a file")
+            return Use("unknown", "runs its input and not a file")
         return working("runs a script in the same shell")
     if name in {"read", "mapfile", "readarray"} and all(
         re.fullmatch(r"-r|\w+", word.source) for word in words
@@ -398,7 +398,7 @@ def _files(name: str, words: Words) -> Use:
 
 
 _INTO = lazy_pattern(r"-[a-su-zA-RT-Z]*t(.*)|--t[a-z-]*(?:=(.*))?$", re.DOTALL)
-"""``-t FOLDER``, also behind other letters, and ``--target-directory``, also abbreviated."""
+"""Matches ``-t FOLDER``, also behind other letters, and ``--target-directory``, also shortened."""
 
 
 def _directories(words: Words) -> tuple[Word, ...]:

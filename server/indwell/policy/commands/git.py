@@ -59,7 +59,7 @@ def git(words: Sequence[Word]) -> Use:
         return Use("reads")
     name = words[at].text
     if not words[at].is_literal:
-        return Use("unknown", "'git' with a command that only a run can tell")
+        return Use("unknown", "'git' with a command that is known only at run time")
     used = _by_name(name, words[at + 1 :])
     if not reads:
         return used
@@ -127,7 +127,7 @@ def _looks(name: str, words: Sequence[Word], known: Options) -> Use:
     except UnknownOption as option:
         return writing(f"'git {name}' with {str(option)!r} may do more than look")
     if not all(word.is_literal or word.is_known for word in found.operands):
-        return writing(f"'git {name}' with words that only a run can tell")
+        return writing(f"'git {name}' with words that are known only at run time")
     reads = found.operands
     if name == "grep":
         reads = reads if found.has("-e", "-f") else reads[1:]
@@ -160,7 +160,7 @@ def _lists(name: str, words: Sequence[Word]) -> bool:
         return False
     if not found.operands or found.has(*known.with_names):
         return True
-    # One name alone is looked up; with two, the second is set.
+    # With one name, git reads the setting; with two, it sets the value.
     return name == "config" and len(found.operands) == 1 and found.operands[0].is_literal
 
 
@@ -173,7 +173,7 @@ def _connects(name: str, words: Sequence[Word]) -> Use:
     )
     reason = f"'git {name}' needs the network"
     if name == "push":
-        forced_words = ", and removes or replaces what is there" if forced else ""
+        forced_words = ", and removes or replaces commits there" if forced else ""
         reason = f"'git push' sends your work to another machine{forced_words}"
     by_key = any(_BY_KEY.match(word.text) for word in words) and name in _PLACES
     if name == "push" or by_key:  # keys and password programs are out of the sandbox's reach
@@ -245,22 +245,22 @@ def destroys(name: str, words: Sequence[Word]) -> str:
     flags = [text for text in texts if text.startswith("-")]
     second = texts[0] if texts else ""
     if not all(word.is_literal or not word.could_be_option for word in words):
-        return "" if name in {"commit", "add"} else "may throw work away: its words are not known"
+        return "" if name in {"commit", "add"} else "may discard work: its words are not known"
     match name:
         case "reset":
             soft = {"--soft", "--mixed", "-q", "--quiet", "--", "-N"}
             is_soft = bool(texts) and all(one in soft for one in flags)
-            return "" if is_soft else "throws changes of yours away ('git reset')"
+            return "" if is_soft else "discards your changes ('git reset')"
         case "clean":
             return "" if _has(flags, "n", "--dry-run") else "removes files ('git clean')"
         case "rm":
             return "removes files ('git rm')"
         case "restore":
             only_staged = _has(flags, "S", "--staged") and not _has(flags, "W", "--worktree")
-            return "" if only_staged else "throws changes of yours away ('git restore')"
+            return "" if only_staged else "discards your changes ('git restore')"
         case "switch":
             forced = _has(flags, "fC", "--fo", "--di")
-            return "throws changes of yours away ('git switch')" if forced else ""
+            return "discards your changes ('git switch')" if forced else ""
         case "checkout":
             return _checks_out(texts, flags)
     return _by_flag(name, second, flags)
@@ -272,7 +272,7 @@ def _by_flag(name: str, second: str, flags: Sequence[str]) -> str:
         case "stash" if second in {"drop", "clear"}:
             return f"throws stashed work away ('git stash {second}')"
         case "stash" if second not in {"pop", "apply", "branch", "create", "store"}:
-            return "takes changes of yours out of sight ('git stash')"
+            return "moves your changes out of the files ('git stash')"
         case "branch" if _has(flags, "d", "--de") and not _has(flags, "DfMC", "--fo"):
             return ""  # git refuses if the work is nowhere else
         case "branch" | "tag" if _has(flags, "dDfMC", "--de", "--fo"):
@@ -282,9 +282,9 @@ def _by_flag(name: str, second: str, flags: Sequence[str]) -> str:
         case "gc" if not _has(flags, "", "--prune"):
             return ""
         case "reflog" | "gc" | "prune" | "filter-branch" | "filter-repo" | "replace":
-            return f"may remove what could still be recovered ('git {name}')"
+            return f"may remove data that could still be recovered ('git {name}')"
         case "update-ref" | "symbolic-ref" | "read-tree" | "checkout-index":
-            return f"moves names or files behind your back ('git {name}')"
+            return f"moves names or files without notice ('git {name}')"
         case "rebase" | "merge" | "cherry-pick" | "am" | "revert" if "--abort" in flags:
             return f"throws work in progress away ('git {name} --abort')"
     return ""
@@ -295,15 +295,15 @@ def _checks_out(texts: Sequence[str], flags: Sequence[str]) -> str:
     if _has(flags, "b") and not _has(flags, "fB"):
         return ""
     if "--" in texts or _has(flags, "fBp", "--fo") or len(names) != 1:
-        return "may throw changes of yours away ('git checkout')"
+        return "may discard your changes ('git checkout')"
     if names[0] in {".", "*"} or "/" in names[0][-1:] or re.search(r"[\0\1\2]|^\.|:", names[0]):
-        return "may throw changes of yours away ('git checkout')"
+        return "may discard your changes ('git checkout')"
     # One name may be a branch or a file; git itself protects only branches.
-    return "may throw changes of yours away ('git checkout'; 'git switch' does not)"
+    return "may discard your changes ('git checkout'; 'git switch' does not)"
 
 
 def _has(flags: Sequence[str], letters: str, *beginnings: str) -> bool:
-    """Is one of these letters given, or a name with one of these beginnings?"""
+    """Is one of these options given: a letter, or a name with one of these beginnings?"""
     return any(
         flag.startswith(beginnings or ("\0",))
         if flag.startswith("--")

@@ -25,7 +25,7 @@ from indwell.policy.shell.words import Word
 if TYPE_CHECKING:
     from indwell.policy.shell.powershell import PowerShellReading
 
-LONGEST = 8_000  # characters; nobody reads more in a question, and more take too long to parse
+LONGEST = 8_000  # characters; longer texts are not read in a question, and take too long to parse
 _MOST = {"|": 400, "<<": 100}  # the parser's time grows with their square: 6 ms
 _DEEPEST = 4  # texts within texts: `bash -c "bash -c …"`
 _ORDER = {"deny": 0, "ask": 1, "allow": 2}
@@ -36,12 +36,12 @@ _TOKEN = lazy_pattern(r"[^\s;&|<>()`\"'$]+")
 def judge(command: str, situation: Situation) -> CommandVerdict:
     """Judge a command; never raises for any command text."""
     if len(command) > LONGEST or any(command.count(one) > most for one, most in _MOST.items()):
-        return _too_long(situation, "is too long to be judged")
+        return _too_long(situation, "is too long to be analysed")
     return _judge(command, situation, _DEEPEST)
 
 
 def _too_long(situation: Situation, reason: str) -> CommandVerdict:
-    """Judge a text that is too long: the part that is not read may be denied."""
+    """Judge a text that is too long: its unread part may contain denied commands."""
     return CommandVerdict("deny" if situation.rules.deny else "ask", "limits", reason)
 
 
@@ -49,11 +49,11 @@ def _judge(command: str, situation: Situation, depth: int) -> CommandVerdict:
     if not command.strip(" \t\n"):
         return CommandVerdict("allow", READ_ONLY, reads_only=True)
     if not depth:
-        return _too_long(situation, "holds texts within texts within texts")
+        return _too_long(situation, "contains texts nested too deeply")
     try:
         reading = _reading(command, situation)
     except (Tangle, RecursionError):
-        return _too_long(situation, "is too long or too deep to be judged")
+        return _too_long(situation, "is too long or nested too deeply to be analysed")
     is_certain = not reading.is_broken and _two_agree(reading, situation)
     judging = Judging(situation, is_certain=is_certain)
     chars = _Characters(command, reading.data)
@@ -103,13 +103,13 @@ def _unseen(
     if hidden:
         yield PartFinding("ask", "hidden", hidden)
     if reading.is_broken and isinstance(reading, ShellReading):  # PowerShell's has an oddity
-        yield PartFinding("ask", "not understood", "is not understood as a whole")
+        yield PartFinding("ask", "not understood", "cannot be parsed completely")
     if (hidden or reading.is_broken) and judging.patterns.can_forbid:
         yield from filter(None, [judging.patterns.forbidding_anywhere(_tokens(command))])
 
 
 def _is_any(found: list[tuple[CommandPart, PartFinding]]) -> bool:
-    """Does a pattern of the user allow any of its parts?"""
+    """Does a pattern of the user allow any part of the command?"""
     return any(finding.by_user for _, finding in found)
 
 
@@ -124,7 +124,7 @@ def _patterns_reach(
     if _has_lines(reading):
         yield PartFinding("ask", "lines", "has several lines, and your pattern is for one")
     if not all(one.by_user for one in nested):
-        yield PartFinding("ask", "substitution", "holds a command that no pattern covers")
+        yield PartFinding("ask", "substitution", "contains a command that no pattern covers")
 
 
 def _expands(situation: Situation) -> Iterator[PartFinding]:
@@ -133,7 +133,7 @@ def _expands(situation: Situation) -> Iterator[PartFinding]:
     In ``plan`` mode the user is not asked; a command that only reads is allowed.
     """
     if not (situation.writes_confined or situation.reads_only):
-        yield PartFinding("ask", "substitution", "fills in words that only a run can tell")
+        yield PartFinding("ask", "substitution", "contains words that are known only at run time")
 
 
 def _two_agree(reading: ShellReading | PowerShellReading, situation: Situation) -> bool:
@@ -183,7 +183,7 @@ def _inner(
 
 
 def _has_lines(reading: ShellReading | PowerShellReading) -> bool:
-    """Are there commands on several lines, of which the last may be out of sight?"""
+    """Are there commands on several lines, so that the user may overlook the last one?"""
     own = [item for item in reading.items if isinstance(item, Simple) and not item.is_nested]
     return any(b"\n" in reading.data[one.end : other.start] for one, other in pairwise(own))
 
@@ -216,7 +216,7 @@ def _combined(
 
 
 def _strictness(one: PartFinding) -> tuple[int, int]:
-    """Return a sort key: denials first; then questions that no standing answer covers."""
+    """Return a sort key: denials first; then questions that no standing approval covers."""
     firm = one.rule in {"protected", "secret"} or one.rule.startswith("ask: ")
     return _ORDER[one.decision], 0 if firm else 1
 
@@ -263,7 +263,7 @@ def _hidden(command: str) -> str:
         if character not in "\n\t " and (
             shows_nothing(character) or character.isspace() or "\ud800" <= character <= "\udfff"
         ):
-            return f"holds the invisible character U+{ord(character):04X}"
+            return f"contains the invisible character U+{ord(character):04X}"
     return ""
 
 

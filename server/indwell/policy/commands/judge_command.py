@@ -39,7 +39,8 @@ class Judging:
 
     Args:
         situation: The folder and the rules.
-        is_certain: Whether two readers agree on the words; if not, nothing runs outside a sandbox.
+        is_certain: Whether both parsers find the same words; if not, nothing runs outside a
+            sandbox.
 
     Attributes:
         patterns: The user's patterns.
@@ -79,7 +80,7 @@ class Judging:
             return forbidden
         if depth > _DEEPEST or (depth and len(words) > _MOST_WORDS):
             return forbidden or ask(
-                "not understood", "runs a program that runs a program, and so on"
+                "not understood", "runs a program that runs a program, many levels deep"
             )
         use = self._use_of(words, one, self._situation)
         if found := elsewhere(words, one.folders, self._situation):
@@ -159,7 +160,7 @@ class Judging:
         if found := self._paths.secret(named, one.folders, use):
             return found
         if not (self._is_certain or self._confined or pattern.strip() == "*"):
-            return ask("not understood", "is written in a way that two readers do not agree on")
+            return ask("not understood", "is written in an ambiguous way")
         writes = use.writes if use.kind in {"writes", "reads"} else words[1:]
         if use.kind == "unknown":
             writes = words[1:]
@@ -192,7 +193,7 @@ class Judging:
         if found := self._paths.secret((*use.reads, *use.writes), one.folders, use):
             return found
         if self._are_scratch(use.moves_to, one) and not self._are_scratch(use.writes, one):
-            return ask("removes", "takes files out of the workspace, to where they do not last")
+            return ask("removes", "moves files out of the workspace to a temporary place")
         if use.kind == "reads":
             return self._read(words, use, one)
         return self._write(use, one)
@@ -205,13 +206,13 @@ class Judging:
         if self._confined:
             return PartFinding("allow", READ_ONLY, reads_only=True)
         if not self._is_certain:
-            return ask("not understood", "is written in a way that two readers do not agree on")
+            return ask("not understood", "is written in an ambiguous way")
         if not use.takes_any and not use.inner and any(not w.is_known for w in words[1:]):
-            return ask("unknown", "reads what only a run can tell")
+            return ask("unknown", "reads a file that is known only at run time")
         if any(word.splits and UNKNOWN in word.text for word in use.reads):
-            return ask("unknown", "reads what only a run can tell")
+            return ask("unknown", "reads a file that is known only at run time")
         if not one.folders and (use.is_here or use.reads):
-            return ask("outside", "runs in a folder that only a run can tell")
+            return ask("outside", "runs in a folder that is known only at run time")
         here = (Word(".", (".",)),) if use.is_here and not use.reads else ()
         for word in (*use.reads, *here):
             if outside := self._paths.outside(word, one.folders):
@@ -237,7 +238,7 @@ class Judging:
         return PartFinding("allow", WORKSPACE_WRITE)
 
     def _are_scratch(self, words: Sequence[Word], one: Simple) -> bool:
-        """Do words name only files that the sandbox has for itself and discards?"""
+        """Do words name only files inside the sandbox, which are discarded?"""
         return (
             self._situation.writes_confined
             and bool(words)
@@ -253,7 +254,7 @@ class Judging:
         return Widening(hosts=use.hosts, writes_protected=takes_up, installs=installs)
 
     def _is_holdable(self, use: Use, one: Simple) -> bool:
-        """In ``plan`` with a sandbox: is the command meant for more than workspace changes?"""
+        """In ``plan`` with a sandbox: does the command need more than the workspace?"""
         if use.kind != "writes" or not (use.is_work or use.writes):
             return False
         return all(self._paths.is_scratch(word, one.folders) for word in use.writes)
@@ -263,13 +264,13 @@ class Judging:
         if operator in {"<<", "<<-", "<<<"} or target is None:
             if operator == "<<<" or self._situation.writes_confined or self.patterns.allows_all:
                 return PartFinding("allow", READ_ONLY, reads_only=True)
-            return ask("not understood", "feeds a command a text of several lines")
+            return ask("not understood", "gives a command an input of several lines")
         if operator in {">&", "<&"} and re.fullmatch(r"\d+-?|-", target.text):
             return PartFinding("allow", READ_ONLY, reads_only=True)
         if all(text in SINKS for text in target.options) and not target.splits:
             return PartFinding("allow", READ_ONLY, reads_only=True)
         if target.splits or not target.is_known or len(target.options) > 1 or STAR in target.text:
-            return ask("redirect", "reads or writes a file that only a run can tell")
+            return ask("redirect", "reads or writes a file that is known only at run time")
         if re.match(r"/dev/(?:tcp|udp)/", target.text):
             return ask("network", "connects to another machine", Widening(hosts=(ANY_HOST,)))
         if operator in {"<", "<>"} and operator == "<":
@@ -336,7 +337,8 @@ def elsewhere(
     Args:
         words: The words of a command.
         folders: The folders in which it may run.
-        situation: What is trusted, and what the user was not asked about.
+        situation: The folders that are trusted, and the git settings that the user was not asked
+            about.
     """
     if not (situation.repositories or situation.restricted):
         return None
@@ -351,7 +353,7 @@ def elsewhere(
     others = situation.repositories if not situation.writes_confined else ()
     others += situation.restricted
     if others and (not places or any(could_be_beneath(path, others) for path in paths)):
-        reason = "git would obey the settings of a repository that nobody was asked about"
+        reason = "git would obey the settings of a repository that you were not asked about"
         return ask("repository", reason)
     return None
 
@@ -387,7 +389,7 @@ def read_again(words: Sequence[Word], situation: Situation) -> PartFinding | Non
 
 
 def _folders(words: Sequence[Word], folders: tuple[str, ...]) -> tuple[str, ...]:
-    """Return where git would look for its repository; empty if only a run can tell."""
+    """Return where git would look for its repository; empty if known only at run time."""
     found = folders
     at = 1
     while at < len(words) and words[at].could_be_option:
@@ -435,7 +437,7 @@ def is_harmless(one: Assignment, of: Simple) -> bool:
 
 
 def is_idle(one: Assignment, of: Simple) -> bool:
-    """In ``plan``, where nobody is asked: does the variable mean nothing to a plain program?"""
+    """In ``plan``, which asks no questions: does the variable not affect a plain program?"""
     return (
         bool(of.words)
         and of.words[0].source in _PLAIN

@@ -113,7 +113,7 @@ class PathRules:
         return ""
 
     def unwritable(self, word: Word, folders: tuple[str, ...]) -> str:
-        """Return the path that a word names and the sandbox makes read-only; empty if none."""
+        """Return the path that a word names if the sandbox makes it read-only; else empty."""
         if not word.is_known:
             return ""  # the sandbox decides
         for text in _path_texts(word):
@@ -124,7 +124,7 @@ class PathRules:
         return ""
 
     def is_scratch(self, word: Word, folders: tuple[str, ...]) -> bool:
-        """Is it certain that a word names no file, or a sandbox's file beneath ``/tmp``?"""
+        """Does a word certainly name no file, or only a file of the sandbox beneath ``/tmp``?"""
         paths = [
             path
             for text in _path_texts(word)
@@ -156,7 +156,7 @@ def _path_texts(word: Word) -> list[str]:
 
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix/store", "/snap")
-"""Folders of programs, which hold nobody's own files."""
+"""Folders of programs, which contain no user's own files."""
 
 _HARMLESS = lazy_pattern(
     r"/dev/(?:null|zero|u?random|stdin|stdout|stderr|fd/\d+|tty)"
@@ -364,7 +364,7 @@ def wildly(pattern: str, path: str) -> bool:
 
 
 def _overlap(word: str, glob: str) -> bool:
-    """Is there a name that both match, not only because both begin or end with a wildcard?"""
+    """Is there a name that both match, beyond wildcards at their beginnings and ends?"""
     mine = re.sub(f"[{STAR}{UNKNOWN}]+", "*", word)
     if mine.startswith("*") and glob.startswith("."):
         return False  # a leading wildcard finds no hidden file
@@ -414,7 +414,7 @@ def matches(pattern: str, text: str, *, many: str = "*", one: str = "?") -> bool
 def covers(patterns: Sequence[str], words: Sequence[str]) -> bool:
     """Do patterns for words match words? A ``*`` alone matches one word or more.
 
-    A wildcard within a word does not extend into the next.
+    A wildcard within a word does not extend into the next word.
     """
     at = begin = 0
     star = -1

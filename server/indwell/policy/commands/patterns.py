@@ -143,7 +143,7 @@ class Patterns(msgspec.Struct, frozen=True):
         return bool(self.others) or any(name in lower for name in self.named)
 
     def of(self, word: Word) -> Iterator[Pattern]:
-        """Return those that could match a command with this first word."""
+        """Return the patterns that could match a command with this first word."""
         if word.is_literal:
             text = word.text.lower()
             for name in {text: 0, _name(text): 0}:
@@ -190,8 +190,8 @@ def _covers(allows: tuple[str, ...], texts: list[str]) -> bool:
 def governing(words: Sequence[Word], patterns: Patterns) -> str:
     """Return the pattern for this very program and its first words; empty if none.
 
-    Somebody who writes ``ls -l?`` has said which ``ls`` they mean: another one needs a question,
-    even if it were allowed without the pattern.
+    A user who writes ``ls -l?`` allows only that use of ``ls``: any other use needs a question,
+    even if it would be allowed without the pattern.
     """
     for one in patterns.of(words[0]) if words else ():
         fixed = _fixed(one.words)
@@ -203,9 +203,9 @@ def governing(words: Sequence[Word], patterns: Patterns) -> str:
 
 
 def forbidding(words: Sequence[Word], patterns: Patterns) -> tuple[str, bool]:
-    """Return the first pattern that begins like a command, and whether that is certain.
+    """Return the first pattern that a command's beginning matches, and whether that is certain.
 
-    A match by words that only a run can tell is not certain.
+    A match by words that are known only at run time is not certain.
     """
     perhaps = ""
     alike = list(patterns.of(words[0])) if words else []
@@ -300,7 +300,7 @@ def _could_be(text: str, wanted: str) -> bool:
 _VALUED: Mapping[str, frozenset[str]] = {
     "git": names("-C -c --git-dir --work-tree --namespace --config-env --super-prefix --exec-path"),
 }
-"""Programs whose options with a value are known; of others, each option may have one."""
+"""Programs whose options with a value are known; any option of another program may have one."""
 
 _MOST = 200  # words before a subcommand that are examined
 

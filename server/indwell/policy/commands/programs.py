@@ -15,8 +15,8 @@ class Program(Options, frozen=True):
 
     Attributes:
         most_operands: The possible number of operands, if there is a limit.
-        n_before: Of a program that runs another one: the words before that one.
-        with_names: Of a git command: options with which its operands are only read, too.
+        n_before: For a program that runs another program: the number of words before the other one.
+        with_names: For a git command: options with which its operands are only read, too.
     """
 
     most_operands: int | None = None
@@ -28,12 +28,12 @@ class Tables(msgspec.Struct, frozen=True):
     """All tables.
 
     Attributes:
-        lists: Names of programs (or words) by what is true of them.
+        lists: Names of programs (or words) by their common property.
         readers: Programs that only read with these options.
-        languages: Programs with a language of their own.
+        languages: Programs with their own language.
         wrappers: Programs that run another program.
         git_log: The options of ``git log`` and of the commands that compare commits.
-        git_looks: Commands that only read, and the options with which that is so.
+        git_looks: Commands that only read, and the options with which they only read.
         git_listing: Commands that only read with these options and no operands.
         git_second: Commands that only read, by their second word.
         git_takes_up_unless: Commands that replace files, except with these second words.

@@ -49,7 +49,7 @@ def sed(words: Sequence[Word]) -> Use:
     operands = found.operands
     if not scripts and operands:
         if not operands[0].is_literal:
-            return writing("'sed' with a script that only a run can tell")
+            return writing("'sed' with a script that is known only at run time")
         scripts, operands = [operands[0].text], operands[1:]
     if not scripts or not all(map(_is_quiet, scripts)):
         return writing("'sed' with such a script may write files or run programs")
@@ -80,7 +80,7 @@ def awk(words: Sequence[Word]) -> Use:
     except UnknownOption as option:
         return writing(f"'awk' with {str(option)!r} may run or write anything")
     if not found.operands or not found.operands[0].is_literal:
-        return writing("'awk' with a program that only a run can tell")
+        return writing("'awk' with a program that is known only at run time")
     program, *reads = found.operands
     if not _only_prints(program.text):
         return writing("'awk' with such a program may run or write anything")
@@ -114,7 +114,7 @@ def jq(words: Sequence[Word]) -> Use:
         elif words[at].source.endswith("file"):
             reads += words[at + 2 : at + 3]
         elif any(word.splits for word in words[at + 1 : at + n_values + 1]):
-            return writing("'jq' with words that only a run can tell")
+            return writing("'jq' with words that are known only at run time")
         at += n_values + 1
     try:
         found = given(rest, _JQ)
@@ -139,7 +139,7 @@ def find(words: Sequence[Word]) -> Use:
         word = words[at]
         at += 1
         if not word.is_literal:
-            return writing("'find' with words that only a run can tell")
+            return writing("'find' with words that are known only at run time")
         if word.text in _FIND_ALONE or not word.text.startswith("-"):
             if not word.text.startswith("-") and word.text not in _FIND_ALONE:
                 starts.append(word)
@@ -162,7 +162,7 @@ def _finds_more(words: Sequence[Word], at: int) -> Use:
             while end < len(words) and words[end].text not in {";", "+"}:
                 end += 1
             if end == index + 1:
-                return Use("unknown", "'find' runs nothing that can be seen")
+                return Use("unknown", "'find' runs no visible program")
             inner.append(tuple(words[index + 1 : end]))
         elif text.startswith(("-fprint", "-fls", "-files0")):
             return writing(f"'find {text}' writes a file", *words[index + 1 : index + 2])
@@ -208,7 +208,7 @@ def _by_table(name: str, words: Words) -> Use:
     except UnknownOption as option:
         return writing(f"{name!r} with {str(option)!r} may do more than read")
     if program.most_operands is not None and len(found.operands) > program.most_operands:
-        return writing(f"{name!r} writes to its second file, or changes what it names")
+        return writing(f"{name!r} writes to its second file, or changes it")
     reads = found.operands
     if name in {"date", "ps", "man", "which", "pgrep", "whereis", "printenv"}:
         return _named(name, reads)
@@ -306,7 +306,7 @@ def _printf(words: Words) -> Use:
         or any(_SETS.search(one.replace("%%", "")) for one in words[at].options)
         or (not words[at].is_known and len(words) > at + 1)
     ):
-        return Use("unknown", "'printf' with an option can run what is in a name")
+        return Use("unknown", "'printf' with an option can run code in the name of a variable")
     return Use("reads", takes_any=True)
 
 
@@ -367,7 +367,7 @@ def _test(words: Words) -> Use:
     if any(word.splits for word in own) or (
         not clear and not all(one.is_literal and not one.could_be_option for one in values)
     ):
-        return Use("unknown", "'test' can run what is in a name")
+        return Use("unknown", "'test' can run code in the name of a variable")
     paths = [word for word in values if own[0].source in _UNARY - {"-n", "-z"}]
     return Use("reads", reads=tuple(paths), takes_any=True)
 
@@ -377,7 +377,7 @@ def _double(words: Words) -> Use:
     known = (_UNARY - {"-t"}) | _JOINING | {"]]", "&&", "||", "=", "==", "!=", "=~", "<", ">"}
     for word in words:
         if word.source.startswith("-") and word.source not in known | {"-nt", "-ot", "-ef"}:
-            reason = "'[[' with such a comparison can run what is in a name"
+            reason = "'[[' with such a comparison can run code in the name of a variable"
             numbers = [one for one in words if one.source not in _NUMERIC | _JOINING | {"]]"}]
             # A variable's value may also be a subscript; the sandbox contains that.
             is_plain = all(re.fullmatch(r"-?\d+|\"?\$\w+\"?", one.source) for one in numbers)
@@ -421,7 +421,7 @@ _SPECIAL: Mapping[str, Callable[[Words], Use | None]] = {
     "find": find,
     "xxd": _xxd,
     "getconf": _getconf,
-    "arch": lambda words: None if words else Use("reads"),  # on macOS the program runs its words
+    "arch": lambda words: None if words else Use("reads"),  # macOS: runs its words
     "jq": jq,
     "cd": lambda words: Use("reads", reads=tuple(w for w in words if w.text not in {"-P", "-L"})),
 }
@@ -432,14 +432,15 @@ ANY_PATHS = LISTS["readers of any paths"]
 
 
 ANY_TEXT = LISTS["readers of any text"]
-"""Like the programs above, and their words are no paths."""
+"""Programs like those above, whose words are not paths."""
 
 
 HERE = LISTS["readers of the folder"]
-"""Programs that read the folder in which they run."""
+"""Programs that read their working directory."""
 
 
 TELL_OF_PROGRAMS = LISTS["tell of programs"]
-"""They list the processes of the machine with their arguments, which often hold passwords. They
-need no question only where the sandbox shows no other process.
+"""Programs that list all processes with their arguments, which often contain passwords.
+
+They need no question only where the sandbox shows no other process.
 """

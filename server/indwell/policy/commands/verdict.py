@@ -22,8 +22,8 @@ class CommandPart(msgspec.Struct, frozen=True):
         text: Its source.
         start: Its beginning in the source, in characters from 0.
         end: Its end, exclusive.
-        words: Its words as bash would expand them; ``words.UNKNOWN`` for what only a run can
-            tell.
+        words: Its words as bash would expand them; ``words.UNKNOWN`` for text known only at run
+            time.
         decision: The decision on this part alone.
         rule: The deciding rule: ``read-only``, ``workspace-write``, ``allow: git *``, …
         reason: Half a sentence for people; empty if it is allowed.
@@ -54,7 +54,7 @@ class PartFinding(msgspec.Struct, frozen=True):
         reason: The reason why it is not allowed.
         widening: The access it needs beyond the sandbox.
         reads_only: Whether it changes nothing.
-        is_held: Whether it may do anything, and the sandbox prevents changes outside ``/tmp``.
+        is_held: Whether it may do anything, because the sandbox prevents changes outside ``/tmp``.
         by_user: Whether a pattern of the user allows it.
         texts: Shell texts that it runs, to be judged as well.
         hints: Texts that it may run, in which denied commands are searched.
@@ -91,7 +91,9 @@ def ask(rule: str, reason: str, widening: Widening = NOTHING_MORE) -> PartFindin
 def secret(text: str) -> PartFinding:
     """Return a finding that asks about a secret file."""
     return ask(
-        "secret", f"{quoted(shown(text))} is or holds a secret file", Widening(shows_secrets=True)
+        "secret",
+        f"{quoted(shown(text))} is or contains a secret file",
+        Widening(shows_secrets=True),
     )
 
 
@@ -138,18 +140,19 @@ class Use(msgspec.Struct, frozen=True):
         reason: Half a sentence for people: the harm that it could do.
         reads: Words that are paths to read.
         writes: Words that are paths to write.
-        is_here: Whether it reads the folder in which it runs.
+        is_here: Whether it reads its working directory.
         is_deep: Whether it reads the contents of all files beneath what it reads.
         skips_hidden: Whether it then skips names that begin with a dot.
         only: Globs of the file names that it then reads; empty for all.
-        takes_any: Whether words that only a run can tell make no difference.
+        takes_any: Whether words known only at run time make no difference.
         hosts: Hosts that it connects to.
         inner: Words of commands that it runs.
         texts: Shell texts that it runs.
         is_work: Whether it builds, tests or runs programs, and changes files only as a side effect.
         moves_to: The target of files that it moves elsewhere.
-        takes_up: Whether it may replace workspace files that no word names, even protected ones.
-        is_past: Whether it reads committed contents, which no sandbox hides.
+        takes_up: Whether it may replace workspace files that its words do not name, even protected
+            ones.
+        is_past: Whether it reads contents of old commits, which no sandbox hides.
         installs: Whether it installs programs that editors and shells start (`.venv/bin`).
         is_unbound: Whether it needs something that no sandbox offers to reach other machines, such
             as keys.

@@ -68,13 +68,13 @@ class Simple(msgspec.Struct, frozen=True):
 
 
 class Oddity(msgspec.Struct, frozen=True, gc=False):
-    """A construct that is not understood, or does more than run programs.
+    """A construct that the parser does not understand, or that does more than run programs.
 
     Attributes:
         reason: Half a sentence for people.
         start: Its beginning in the source, in bytes.
         end: Its end, exclusive.
-        is_hard: Whether it needs a question whatever pattern or sandbox there is.
+        is_hard: Whether it needs a question regardless of patterns and sandbox.
         texts: Shell texts that it runs, to be judged as well.
     """
 
@@ -112,7 +112,7 @@ def after_cd(simple: Simple) -> tuple[str, ...]:
 
 
 def either(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return all folders of both; unknown if one is, or if they are too many."""
+    """Return the folders of both; unknown if either is, or if there are too many."""
     if one == other:
         return one
     both = tuple(dict.fromkeys((*one, *other))) if one and other else ()
@@ -138,10 +138,10 @@ _ELSEWHERE = lazy_pattern(r"/|[A-Za-z]:(?!/)|\w{2,}:/")
 
 
 def powershell_path(path: str) -> str:
-    r"""Return a path with ``/`` alone; unknown if only a run can tell where it leads.
+    r"""Return a path with ``/`` alone; unknown if its target is known only at run time.
 
-    That is a path of another machine or of the current drive (``\a``), relative to the folder of
-    a drive (``C:a``), or on a drive that is no disk (``HKLM:\``).
+    The target is unknown for a path of another machine or of the current drive (``\a``), relative
+    to the folder of a drive (``C:a``), or on a drive that is not a disk (``HKLM:\``).
     """
     plain = path.replace("\\", "/")
     return f"/{UNKNOWN}{plain}" if _ELSEWHERE.match(plain) else plain

@@ -115,7 +115,7 @@ class ShellReading(CommandReading):
             "ERROR": "is not understood",
         }
         hard = node.type not in {"&", "case_statement"}
-        self._odd(node, reasons.get(node.type, "is of a kind that is not judged"), hard=hard)
+        self._odd(node, reasons.get(node.type, "is a construct that is not analysed"), hard=hard)
         for child in node.named_children:
             if child.type in WORDS or child.type == "case_item":
                 self._read_inside(child)
@@ -175,7 +175,7 @@ class ShellReading(CommandReading):
         for child in node.children:
             if child.type == "do_group":
                 self._read(child)
-        if name is not None:  # it may not have run, or in a shell of its own
+        if name is not None:  # it may not have run, or ran in another shell
             self._values[text_of(name)] = (UNKNOWN,)
 
     def _read_redirected(self, node: Node) -> None:

@@ -63,7 +63,7 @@ class WordReading(ABC):
     def _assignment(self, node: Node) -> Assignment:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if name is None or name.type != "variable_name":
-            self._odd(node, "computes which variable it sets", hard=True)
+            self._odd(node, "sets a variable whose name is computed", hard=True)
             self._read_inside(node)
             return Assignment(text_of(name) if name else "", None)
         if value is None:
@@ -108,7 +108,7 @@ class WordReading(ABC):
             if one.type == "arithmetic_expansion":
                 if not _ARITHMETIC.fullmatch(text_of(one)):
                     hard = not _WITH_NAMES.fullmatch(text_of(one))
-                    self._odd(one, "computes with values that only a run can tell", hard=hard)
+                    self._odd(one, "computes with values known only at run time", hard=hard)
                     self._read_inside(one)
             else:
                 if one.type == "process_substitution":
@@ -134,9 +134,7 @@ class WordReading(ABC):
 
     def _joins(self, start: int, end: int) -> None:
         """Does a line continue within a word? Bash and the parser read that differently."""
-        self.items.append(
-            Oddity("goes on in the next line within a word", start, end, is_hard=True)
-        )
+        self.items.append(Oddity("continues a word on the next line", start, end, is_hard=True))
 
     def _odd(self, node: Node, reason: str, *, hard: bool) -> None:
         self.items.append(Oddity(reason, node.start_byte, node.end_byte, hard))
@@ -231,7 +229,7 @@ class CommandReading(WordReading):
             for child in node.children:
                 self._argument(child, found)
         elif node.type != "comment":
-            self._odd(node, "is of a kind that is not judged", hard=True)
+            self._odd(node, "is a construct that Indwell does not analyse", hard=True)
             self._read_inside(node)
 
     def _redirect(self, node: Node, found: _Found) -> None:
@@ -260,7 +258,7 @@ class CommandReading(WordReading):
                     if target.is_known:
                         found.spans.append(span(child))
                     else:
-                        self._odd(child, "feeds a command what only a run can tell", hard=True)
+                        self._odd(child, "gives a command input known only at run time", hard=True)
                 case _ if child.type in WORDS:  # words behind a redirect belong to the command
                     self._argument(child, found)
                 case _:  # what follows the first line of a here-document
@@ -272,12 +270,12 @@ class CommandReading(WordReading):
         pieces = _BACKTICK.split(text_of(body))
         if len(pieces) > 1:
             texts = tuple(re.sub(r"\\([\\`$])", r"\1", one) for one in pieces[1::2])
-            reason = "runs what stands in backticks in a text"
+            reason = "runs the text in backticks within a text"
             self.items.append(Oddity(reason, *span(body), is_hard=True, texts=texts))
 
     def _here_document(self, body: Node) -> None:
         if any(child.type != "heredoc_content" for child in body.named_children):
-            self._odd(body, "holds a text in which bash fills in values", hard=False)
+            self._odd(body, "contains a text in which bash replaces variables", hard=False)
             self._read_inside(body)
 
     def _read_assignments(self, node: Node) -> None:
@@ -318,7 +316,7 @@ LOOP_NAME = lazy_pattern(
     r"(?!(?:path|cdpath|fpath|manpath|mailpath|module_path|argv|status|options|commands|functions"
     r"|aliases|\w+_proxy)$)_?[a-z][a-z0-9_]*|_|[A-Z]|FILE|DIR|LINE|NAME|ITEM"
 )
-"""Names of loop variables that mean nothing to any program."""
+"""Names of loop variables that have no meaning for any program."""
 
 _PLAIN = lazy_pattern(r"[\w%\\ :.,=+-]*")
 _SETTING = frozenset(
@@ -344,14 +342,14 @@ def changed_again(root: Node) -> frozenset[str]:
         ):
             words = [_text(child).strip("\"'") for child in node.named_children[1:]]
             found.update({word.removeprefix("-v"): 2 for word in words})
-            if not all(_PLAIN.fullmatch(word) for word in words):  # it may set any
+            if not all(_PLAIN.fullmatch(word) for word in words):  # it may set any variable
                 sets_any = True
         pending.extend(node.named_children)
     return frozenset(name for name, n_times in found.items() if sets_any or n_times > 1)
 
 
 def surely_runs(node: Node) -> bool:
-    """Does an assignment always run, and in the shell itself?"""
+    """Does an assignment always run, and in the main shell?"""
     behind = node.next_sibling
     if behind is not None and behind.type == "&":
         return False

@@ -1,7 +1,7 @@
 """Parses a PowerShell text into the commands that it runs. Unknown syntax never passes.
 
-Indwell has a reader of its own here: the public grammars misread common commands (decision 26). The
-reader knows a part of the language, and a text outside of that part is broken as a whole.
+Indwell has its own parser for PowerShell: the public grammars misread common commands (decision
+26). The parser knows a part of the language; any other text counts as broken.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from indwell.policy.shell.words import STAR, UNKNOWN, Word
 
 _MOST_ITEMS = 300
 PIPE = Word("|", ("|",))
-"""Between the commands of ``Simple.upstream``, the nearest command first."""
+"""Separates the commands in ``Simple.upstream``; the nearest command is first."""
 
 _KEYWORD = lazy_pattern(r"[A-Za-z]+(?=$|[\s({;)}|&])")
 _FLOW = frozenset(["exit", "return", "break", "continue", "throw"])
@@ -68,7 +68,7 @@ class PowerShellReading(ValueReading):
         data: The text in bytes.
         items: Its commands and oddities in source order.
         is_broken: Whether a part of it was not understood.
-        expands: Always False: words that only a run can tell are judged with their command.
+        expands: Always False: words known only at run time are judged with their command.
     """
 
     def __init__(self, command: str) -> None:
@@ -80,16 +80,20 @@ class PowerShellReading(ValueReading):
             self._statements("")
         except (Unreadable, RecursionError) as error:
             self.is_broken = True
-            reason = str(error) if isinstance(error, Unreadable) else "is too deep to be judged"
+            reason = (
+                str(error)
+                if isinstance(error, Unreadable)
+                else "is nested too deeply to be analysed"
+            )
             self._odd(self._at, reason, end=len(command))
 
     # Statements
 
     def _statements(self, closing: str) -> None:
-        """Read statements up to a closing bracket, which is read as well."""
+        """Read statements, up to and including a closing bracket."""
         self._depth += 1
         if self._depth > DEEPEST:
-            raise Unreadable("is too deep to be judged")
+            raise Unreadable("is nested too deeply to be analysed")
         while len(self.items) <= _MOST_ITEMS:
             self._skip(lines=True)
             while self._peek() == ";":
@@ -102,9 +106,9 @@ class PowerShellReading(ValueReading):
             self._folders = either(before, self._folders)
             self._skip()
             if not (ends_itself or self._peek() in {"", ";", "\n", "\r", closing}):
-                raise Unreadable(f"holds {self._peek()!r} where a statement should end")
+                raise Unreadable(f"contains {self._peek()!r} where a statement should end")
         if len(self.items) > _MOST_ITEMS:
-            raise Unreadable("is too long to be judged")
+            raise Unreadable("is too long to be analysed")
         if closing:
             self._take(closing)
         self._depth -= 1
@@ -114,7 +118,7 @@ class PowerShellReading(ValueReading):
         keyword = _KEYWORD.match(self._text, self._at)
         name = keyword[0].lower() if keyword else ""
         if keyword and name in _NOT_READ:
-            raise Unreadable(f"holds {name!r}, which is not judged")
+            raise Unreadable(f"contains {name!r}, which Indwell does not analyse")
         if keyword and name in _FLOW:
             self._at = keyword.end()
             self._skip()
@@ -139,7 +143,7 @@ class PowerShellReading(ValueReading):
             self._loop_variable()
             self._skip()
             if not re.compile(r"in\b", re.IGNORECASE).match(self._text, self._at):
-                raise Unreadable("holds a loop that is not understood")
+                raise Unreadable("contains a loop that is not understood")
             self._at += 2
             self._statements(")")
         elif name == "for" or name in {"if", "while"}:
@@ -160,11 +164,11 @@ class PowerShellReading(ValueReading):
     def _loop_variable(self) -> None:
         found = re.compile(r"\$(\w+)(?![\w:?])").match(self._text, self._at)
         if not found or found[1].lower() in _PREFERENCES:
-            raise Unreadable("holds a loop over a variable that is not understood")
+            raise Unreadable("contains a loop over a variable that is not understood")
         self._at = found.end()
 
     def _continues(self, name: str) -> str:
-        """Take the keyword that goes on with a statement, such as ``else``."""
+        """Take the keyword that continues a statement, such as ``else``."""
         wanted = {"if": "elseif|else", "try": "catch|finally", "do": "while|until"}.get(name, "")
         at = words.blanks(self._text, self._at, lines=True)
         found = re.compile(rf"(?:{wanted})\b", re.IGNORECASE).match(self._text, at)
@@ -244,7 +248,7 @@ class PowerShellReading(ValueReading):
     def _begins_expression(self) -> bool:
         one = self._peek()
         if one == "@" and self._text[self._at + 1 : self._at + 2].isalnum():
-            raise Unreadable("holds '@' where a command should begin")
+            raise Unreadable("contains '@' where a command should begin")
         is_number = words.number_end(self._text, self._at) > self._at
         return one in STARTS_EXPRESSION or is_number
 
@@ -265,7 +269,7 @@ class PowerShellReading(ValueReading):
             if is_dot and found:
                 found.insert(0, Word(".", (".",)))
         elif not one or one in words.ENDS or one in STARTS_EXPRESSION:
-            raise Unreadable(f"holds {one!r} where a command should begin")
+            raise Unreadable(f"contains {one!r} where a command should begin")
         else:
             found.append(self._bare())
         redirects = self._elements(found)
@@ -288,7 +292,7 @@ class PowerShellReading(ValueReading):
         return whole
 
     def _elements(self, found: list[Word]) -> tuple[Redirect, ...]:
-        """Read what follows a command's name."""
+        """Read the arguments and redirects of a command."""
         redirects: list[Redirect] = []
         is_list = False
         while True:
@@ -296,7 +300,7 @@ class PowerShellReading(ValueReading):
             one = self._peek()
             if one == ",":
                 if is_list or len(found) < 2:  # noqa: PLR2004 - a name and an argument
-                    raise Unreadable("holds a list that is not understood")
+                    raise Unreadable("contains a list that is not understood")
                 is_list = True
                 self._at += 1
                 self._skip(lines=True)
@@ -314,7 +318,7 @@ class PowerShellReading(ValueReading):
                 found.append(word)
             is_list = False
         if is_list:
-            raise Unreadable("holds a list without an end")
+            raise Unreadable("contains a list without an end")
         return tuple(redirects)
 
     def _redirects(self) -> tuple[Redirect, ...]:
@@ -348,7 +352,7 @@ class PowerShellReading(ValueReading):
         if one == "$" and (behind == "(" or words.begins_variable(self._text, start)):
             return self._primary_argument()
         if not one or one in "<>&)}@" or one in words.ENDS:
-            raise Unreadable(f"holds {one!r}, which is not understood")
+            raise Unreadable(f"contains {one!r}, which is not understood")
         return self._bare()
 
     def _parameter(self, found: re.Match[str]) -> Word:
@@ -360,7 +364,7 @@ class PowerShellReading(ValueReading):
             before = self._at
             self._skip()
             if self._at > before:  # for a cmdlet one parameter, for a program two words
-                raise Unreadable("holds a blank behind the colon of a parameter")
+                raise Unreadable("contains a blank behind the colon of a parameter")
             value = self._argument()
             options = tuple(f"{found[0]}:{text}" for text in value.options)
             return Word(self._text[start : self._at], options, value.splits)
@@ -373,7 +377,7 @@ class PowerShellReading(ValueReading):
         return Word(found[0], (found[0],))
 
     def _primary_argument(self) -> Word:
-        """Read a string, a variable or a bracket, and what is called on it."""
+        """Read a string, a variable or a bracket, and the calls on its value."""
         start, n_before = self._at, len(self.items)
         self._nested += 1
         value = self._operand()
@@ -384,7 +388,7 @@ class PowerShellReading(ValueReading):
         if is_whole:
             return words.unknown_word(source) if value is None else words.known_word(source, value)
         if self._text[start] != "$" or len(self.items) > n_before:
-            raise Unreadable("holds two words that run together")
+            raise Unreadable("contains two words that run together")
         self._at = start  # `$env:TEMP\a` is one word
         return self._bare()
 
@@ -405,14 +409,14 @@ class PowerShellReading(ValueReading):
             parts.append(text)
         source = self._text[start : self._at]
         if source == "--%":
-            raise Unreadable("hands the rest of the line to a program unread")
+            raise Unreadable("passes the rest of the line to a program unparsed")
         if self._peek() == "(" and self._at > start:
-            raise Unreadable("holds a bracket within a word")
+            raise Unreadable("contains a bracket within a word")
         return words.known_word(source, "".join(parts))
 
 
 def _moved(simple: Simple) -> tuple[str, ...]:
-    """Return where what follows a command may run; empty if unknown."""
+    """Return the folders in which the commands after this one may run; empty if unknown."""
     first = simple.words[0].text.lower() if simple.words else ""
     kind = _MOVES.get(first, "")
     if not kind and not any(first.endswith(one) for one in ("-location", UNKNOWN)):

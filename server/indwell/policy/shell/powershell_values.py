@@ -1,4 +1,4 @@
-"""The values of a PowerShell text: strings, expressions, and what is called on them. Pure."""
+"""The values of a PowerShell text: strings, expressions, and calls on values. Pure."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ValueReading(ABC):
 
     @abstractmethod
     def _statements(self, closing: str) -> None:
-        """Read statements up to a closing bracket, which is read as well."""
+        """Read statements, up to and including a closing bracket."""
 
     @abstractmethod
     def _statement(self) -> bool:
@@ -57,7 +57,7 @@ class ValueReading(ABC):
         """Read an expression; return its value if it is one known text."""
         self._depth += 1
         if self._depth > DEEPEST:
-            raise Unreadable("is too deep to be judged")
+            raise Unreadable("is nested too deeply to be analysed")
         value, n_operands = self._operand(), 1
         while True:
             self._skip()
@@ -105,7 +105,9 @@ class ValueReading(ABC):
             self._at = words.number_end(self._text, self._at)
             value = self._text[start : self._at]
         if self._at == start:
-            raise Unreadable(f"holds {one!r}, which is not understood" if one else "ends too soon")
+            raise Unreadable(
+                f"contains {one!r}, which is not understood" if one else "ends too soon"
+            )
         return value if not self._members(value) and is_plain else None
 
     def _inside(self, closing: str) -> None:
@@ -135,7 +137,7 @@ class ValueReading(ABC):
             self._statement()
 
     def _type(self) -> str | None:
-        """Read a type: its static members, or a conversion of what follows."""
+        """Read a type: its static members, or a conversion of the next value."""
         found = words.TYPE.match(self._text, self._at)
         if not found:
             raise Unreadable("names a type that is not understood")
@@ -154,7 +156,7 @@ class ValueReading(ABC):
         return None
 
     def _members(self, value: str | None) -> bool:
-        """Read what is called on a value: properties, methods, indexes. Were there any?"""
+        """Read properties, methods and indexes behind a value; return whether there were any."""
         start = self._at
         while True:
             if self._text.startswith(("++", "--"), self._at):
@@ -173,7 +175,7 @@ class ValueReading(ABC):
             elif self._text.startswith("::", self._at) or (
                 self._peek() == "." and not self._text.startswith("..", self._at)
             ):
-                raise Unreadable("calls what only a run can tell")
+                raise Unreadable("calls a method that is known only at run time")
             else:
                 return self._at > start
 
@@ -225,7 +227,7 @@ class ValueReading(ABC):
         while True:
             one = self._peek()
             if not one:
-                raise Unreadable("holds a quote without an end")
+                raise Unreadable("contains a quote without an end")
             if self._text.startswith('""', self._at):
                 parts.append('"')
                 self._at += 2
@@ -245,7 +247,7 @@ class ValueReading(ABC):
         while self._at < stop:
             parts.append(self._quoted_piece())
         if self._at != stop:
-            raise Unreadable("holds a here-string that is not understood")
+            raise Unreadable("contains a here-string that is not understood")
         self._at = end
         return "".join(parts)
 
@@ -269,7 +271,7 @@ class ValueReading(ABC):
             text, self._at = words.variable(self._text, self._at)
             return text
         if self._text[self._at + 1 : self._at + 2] == "{":
-            raise Unreadable("holds a '$' that is not understood")
+            raise Unreadable("contains a '$' that is not understood")
         self._at += 1
         return "$"
 

@@ -11,7 +11,7 @@ ENDS = frozenset(" \t\r\n;|&(){},<>")
 """Characters that end a bare word."""
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": ""}
-_UNSURE = frozenset("eu\r\n")  # behind a backtick: versions differ, or the line goes on
+_UNSURE = frozenset("eu\r\n")  # behind a backtick: versions differ, or the line continues
 _VARIABLE = lazy_pattern(r"\$(?:(\w+):)?(\w+\??)|\$\{(?:(\w+):)?([^}:`]+)\}|\$[$?^]")
 _SCOPES = frozenset(
     ["env", "global", "local", "private", "script", "using", "variable", "workflow"]
@@ -40,7 +40,7 @@ TYPE = lazy_pattern(r"\[\s*([A-Za-z_][\w.]*)(?:\[\])?\s*\]")
 
 
 class Unreadable(Exception):
-    """The text holds more than this reader knows for certain.
+    """The text contains a construct that this parser does not know for certain.
 
     Args:
         why: Half a sentence for people.
@@ -48,14 +48,14 @@ class Unreadable(Exception):
 
 
 def check_characters(text: str) -> None:
-    """Refuse quotes of typography, which PowerShell takes for quotes.
+    """Refuse typographic quotes, which PowerShell accepts as quotes.
 
     Raises:
-        Unreadable: There is one.
+        Unreadable: The text contains one.
     """
     for found in _ODD.finditer(text):
         if found[0] in _QUOTES:
-            raise Unreadable(f"holds {found[0]!r}, which PowerShell reads as a quote")
+            raise Unreadable(f"contains {found[0]!r}, which PowerShell reads as a quote")
 
 
 def blanks(text: str, at: int, *, lines: bool = False) -> int:
@@ -74,7 +74,7 @@ def blanks(text: str, at: int, *, lines: bool = False) -> int:
         elif text.startswith("<#", at):
             end = text.find("#>", at + 2)
             if end < 0:
-                raise Unreadable("holds a comment without an end")
+                raise Unreadable("contains a comment without an end")
             at = end + 2
         else:
             break
@@ -94,7 +94,7 @@ def raw_string(text: str, at: int) -> tuple[str, int]:
     while True:
         end = text.find("'", at)
         if end < 0:
-            raise Unreadable("holds a quote without an end")
+            raise Unreadable("contains a quote without an end")
         parts.append(text[at:end])
         if not text.startswith("''", end):
             return "".join(parts), end + 1
@@ -107,13 +107,13 @@ def here_string(text: str, at: int) -> tuple[int, int, int]:
     quote = text[at + 1]
     start = re.compile(r"[ \t]*\r?\n").match(text, at + 2)
     if not start:
-        raise Unreadable("holds a here-string that does not begin on a line of its own")
+        raise Unreadable("contains a here-string that does not begin on a line of its own")
     begin = start.end()
     if text.startswith(f"{quote}@", begin):
         return begin, begin, begin + 2
     end = text.find(f"\n{quote}@", begin)
     if end < 0:
-        raise Unreadable("holds a here-string without an end")
+        raise Unreadable("contains a here-string without an end")
     return begin, end, end + 3
 
 
@@ -121,15 +121,15 @@ def variable(text: str, at: int) -> tuple[str, int]:
     """Read a variable; return what it expands to, and its end.
 
     Raises:
-        Unreadable: It reads a file, or runs or holds what is not known.
+        Unreadable: It reads a file, runs code, or has an unknown form.
     """
     found = _VARIABLE.match(text, at)
     if not found:
-        raise Unreadable("holds a '$' that is not understood")
+        raise Unreadable("contains a '$' that is not understood")
     scope = (found[1] or found[3] or "").lower()
     name = (found[2] or found[4] or "").lower()
     if scope and scope not in _SCOPES:
-        raise Unreadable(f"reads through the drive {scope + ':'!r}")
+        raise Unreadable(f"reads from the drive {scope + ':'!r}")
     if (scope, name) in _HOMES:
         return HOME, found.end()
     return UNKNOWN, found.end()
@@ -141,7 +141,7 @@ def begins_variable(text: str, at: int) -> bool:
 
 
 def escaped(text: str, at: int) -> tuple[str, int]:
-    """Read a backtick and what follows; return the value and the end."""
+    """Read a backtick and the escaped character; return the value and the end."""
     behind = text[at + 1 : at + 2]
     if not behind:
         raise Unreadable("ends with a backtick")
@@ -165,17 +165,17 @@ def bare_piece(text: str, at: int) -> tuple[str, int]:
             return (HOME if is_alone else "~"), at + 1
         case one:
             if not one.isascii() and not one.isalnum():
-                raise Unreadable(f"holds {one!r} outside of quotes")
+                raise Unreadable(f"contains {one!r} outside of quotes")
             return one, at + 1
 
 
 def known_word(source: str, text: str) -> Word:
-    """Return a word of one text; a text that only a run can tell may become several words."""
+    """Return a word of one text; if known only at run time, it may become several words."""
     return Word(source, (text,), splits=UNKNOWN in text)
 
 
 def unknown_word(source: str) -> Word:
-    """Return a word that only a run can tell."""
+    """Return a word that is known only at run time."""
     return Word(source, (UNKNOWN,), splits=True)
 
 

@@ -1,7 +1,7 @@
-"""A second, small reader of shell texts; both readers must agree before a command runs unasked.
+"""A second, small parser of shell texts; both must agree before a command runs without a question.
 
-It knows words, quotes, operators, loops and substitutions, and gives up on all else. If the parser
-mistakes a word (as happened behind redirects, CMD-05), the two readers disagree.
+It knows words, quotes, operators, loops and substitutions, and gives up on everything else. If the
+first parser misreads a word (as happened behind redirects, CMD-05), the two disagree.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _UNKNOWN = frozenset(["case", "select", "function", "coproc", "[[", "let", "esac
 
 
 class _Unknown(Exception):
-    """A construct that this reader does not know."""
+    """A construct that this parser does not know."""
 
 
 def runs_of(data: bytes) -> Runs | None:

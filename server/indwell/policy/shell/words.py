@@ -65,22 +65,22 @@ class Word(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def text(self) -> str:
-        """The first of the options."""
+        """The first of the possible texts."""
         return self.options[0]
 
     @property
     def is_literal(self) -> bool:
-        """Is it one known word?"""
+        """Is this one known word?"""
         return len(self.options) == 1 and not self.splits and not has_marks(self.options[0])
 
     @property
     def is_known(self) -> bool:
-        """Is it known except for wildcards and the home folder?"""
+        """Is the word known except for wildcards and the home folder?"""
         return not any(UNKNOWN in one for one in self.options)
 
     @property
     def could_be_option(self) -> bool:
-        """Could it begin with a hyphen?"""
+        """Could the word begin with a hyphen?"""
         return any(one[:1] in {"-", STAR, UNKNOWN} for one in self.options)
 
 
@@ -93,7 +93,7 @@ class UnreadableWord(Exception):
 
 
 def has_marks(text: str) -> bool:
-    """Does a text contain something that only a run can tell?"""
+    """Does a text contain something that is known only at run time?"""
     return UNKNOWN in text or STAR in text or HOME in text
 
 
@@ -106,7 +106,7 @@ def word_of(source: str, shown: str, values: Mapping[str, tuple[str, ...]]) -> W
         values: The possible values of variables.
 
     Raises:
-        UnreadableWord: It holds more than is known to be harmless.
+        UnreadableWord: The word contains a construct that may be harmful.
     """
     if _NAME.fullmatch(source):
         return Word(shown, (source,))
@@ -142,7 +142,7 @@ def _segment(  # noqa: C901 - one case for each kind of piece
             return ["" if text == "\\\n" else text[1]], False
         case "wild" | "set":
             return [STAR], False
-        case "bracket":  # half of a set with quotes in it, or `[` and the like alone
+        case "bracket":  # half of a set with quotes in it, or a lone `[`
             return [text if found.string in _ALONE else STAR], False
         case "home":
             before, after = found.string[: found.start()], found.string[found.end() :]
@@ -216,19 +216,19 @@ def _in_full(source: str, shown: str, options: list[str], *, splits: bool) -> Wo
 
 def _why(rest: str) -> str:
     if rest.startswith("${"):
-        return "holds an expansion that can run or change things"
+        return "contains an expansion that can run or change things"
     if rest.startswith("$'"):
         return "is written in escapes"
     if rest.startswith(("$", "`")):
-        return "holds an expansion that is not understood"
-    return f"holds {rest[:1]!r}, which is not understood"
+        return "contains an expansion that is not understood"
+    return f"contains {rest[:1]!r}, which is not understood"
 
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 UNKNOWN = "\0"
-"""Marks what only a run can tell: a substitution, a variable, a range of files."""
+"""Marks text that is known only at run time: a substitution, a variable, a range of files."""
 
 HOME = "\1"
 """Marks the user's home folder: ``~`` or ``$HOME``."""
@@ -270,7 +270,7 @@ _WRAPPERS: Mapping[str, tuple[str, int]] = {
 
 
 class Tangled(Exception):
-    """A command grows so much while it is read that no person could tell what it does."""
+    """A command grows so much during expansion that no person could understand it."""
 
 
 class Effort:
@@ -288,7 +288,7 @@ class Effort:
         """Use up ``n`` characters.
 
         Raises:
-            Tangled: Too few are left.
+            Tangled: Too few characters are left.
         """
         self._left -= n
         if self._left < 0:
@@ -314,7 +314,7 @@ class Variables:
         """Return the value of a name.
 
         Raises:
-            Tangled: It was asked for too often, or is too long.
+            Tangled: The value is used too often, or is too long.
         """
         value = self._values.get(name, UNKNOWN)
         self.effort.spend(len(value))
@@ -329,7 +329,7 @@ def words_of(node: Node, variables: Variables) -> list[str]:
         variables: The assignments of the same text.
 
     Raises:
-        Tangled: It expands to too much.
+        Tangled: The word expands to too much text.
     """
     if node.type == "concatenation":
         source = _source(node)
@@ -397,7 +397,7 @@ def _word_value(node: Node, variables: Variables) -> str:
         case "word" | "number" | "variable_name" | "command_name" if not node.named_children:
             return _unquoted(_source(node))
         case "command_name" | "concatenation" | "string" | "translated_string":
-            # Blanks at the ends of a string are no nodes, and do not matter.
+            # Blanks at the ends of a string are not nodes, and do not matter.
             return "".join(_word_value(child, variables) for child in node.named_children)
         case "raw_string":
             return _source(node)[1:-1]

@@ -68,7 +68,7 @@ class StreamGuard:
         """Read to the end of the stream.
 
         Raises:
-            ProviderError: It is no stream, reports an error, or was cut off.
+            ProviderError: The answer is not a stream, reports an error, or was cut off.
             ListenerFailed: ``on_event`` raised.
         """
         try:
@@ -150,12 +150,12 @@ class StreamGuard:
         self._check_length(reply)
         error = reply.error_in(chunk, event.name)
         if error is not None:
-            said = said_by(error) or EndpointError("an error without words")
+            said = said_by(error) or EndpointError("an error without a message")
             raise refused(said.status or 500, said, self._where, self._request)
         return True
 
     async def _read_whole(self, reply: GrowingReply) -> None:
-        """Read an answer that is no stream: a whole completion, an error, or some page."""
+        """Read an answer that is not a stream: a whole completion, an error, or some page."""
         kind = self._kind()
         body = await body_of(self._response, WHOLE_LIMIT if kind == _JSON else MAX_ODD_BODY)
         value = None
@@ -194,7 +194,7 @@ class StreamGuard:
             raise ListenerFailed(error) from error
 
     def _let_go(self, reply: GrowingReply) -> None:
-        """Note that other tasks run now, and restart the timer if data arrived."""
+        """Note that other tasks can run now, and restart the timer if data arrived."""
         self._is_fresh = True
         if self._has_data:
             self._has_data = False

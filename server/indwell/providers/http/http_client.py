@@ -5,10 +5,10 @@ Redirects are never followed: the prompt and the key stay with their address. Co
     (httpx2), so that no small answer fills the memory.
 
 Bytes that a server sends after the end of an answer would be read as the answer to the next
-request. The HTTP library sees bytes that wait in the system. Bytes that were already read wait in
-its parser, in the stream, in TLS and in Windows' event loop; only this module looks there. The
-libraries do not promise where: if the place cannot be read, the connection is closed, which costs
-one more handshake.
+request. The HTTP library notices bytes that wait in the system. Bytes that were already read wait
+in its parser, in the stream, in TLS and in Windows' event loop; only this module checks these
+places. The libraries do not promise where: if the place cannot be read, the connection is closed,
+which costs one more handshake.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def http_client(
     Args:
         connect_s: Seconds to reach the endpoint.
         trust_env: Whether the environment's proxies are used.
-        is_openai: Whether headers that the environment adds may go out; only OpenAI gets them.
-        headers: Names in small letters of headers of the user's own, which may go out, too.
+        is_openai: Whether headers from the environment may be sent; only OpenAI gets them.
+        headers: Lower-case names of the user's own headers, which may be sent, too.
         proxy: The address of a proxy; empty for the environment's.
     """
     hooks: dict[str, list[Callable[..., Any]]] = {"response": [keep_only_if_clean, _refuse]}
@@ -242,4 +242,4 @@ def _in_event_loop(network: _Inside) -> bool:
         ended = read is not None and (read.done() or not read._ov.pending)  # noqa: SLF001 -- as above
         return bool(ended or transport._pending_data_length >= 0)  # noqa: SLF001 -- as above
     except AttributeError:
-        return True  # it cannot be read: another handshake
+        return True  # unreadable: close the connection

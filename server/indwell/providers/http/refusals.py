@@ -143,7 +143,7 @@ def _by_client_status(
         case HTTPStatus.REQUEST_TIMEOUT:
             return Unreachable(f"{endpoint} did not answer in time; try again")
         case HTTPStatus.CONFLICT:  # another request holds the resource; OpenAI's SDK retries, too
-            return ServerFault(f"{endpoint} is busy with something else; try again{quoted}")
+            return ServerFault(f"{endpoint} is busy with another request; try again{quoted}")
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return _too_long(endpoint, model, quoted)
         case _:
@@ -162,7 +162,7 @@ def _by_other_status(refusal: EndpointRefusal, endpoint: str, quoted: str) -> Pr
     if is_server_fault:
         return ServerFault(f"{endpoint} failed with status {status}; try again later{quoted}")
     if status < HTTPStatus.BAD_REQUEST:
-        where = repr(refusal.location) if refusal.location else "nowhere that it names"
+        where = repr(refusal.location) if refusal.location else "an unnamed address"
         return RequestRejected(
             f"{endpoint} redirects to {where}, and a prompt is not sent on to another address;"
             " if you trust it, set OPENAI_BASE_URL to the API there"
@@ -266,7 +266,7 @@ _STATUS_OF: Mapping[str, int] = {
     "billing_error": 402,
     "request_too_large": 413,
     "timeout_error": 504,
-    # Of a response that failed, and would fail again.
+    # Codes of a response that failed, and would fail again.
     "invalid_prompt": 400,
     "invalid_encrypted_content": 400,
     "invalid_image": 400,

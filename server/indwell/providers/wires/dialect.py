@@ -30,7 +30,7 @@ class Dialect(msgspec.Struct, frozen=True):
         cache_marks: Whether it takes ``cache_control`` on content parts and tools.
         cache_hours: Whether it takes marks for an hour, by ``ttl``.
         life: How long the marks of this request live; ``for_request`` sets it.
-        cache_key: Whether it takes ``prompt_cache_key``; others may refuse unknown fields.
+        cache_key: Whether it takes ``prompt_cache_key``; other endpoints may refuse unknown fields.
         output_limit: The field that limits the reply.
         usage_option: Whether it takes ``stream_options``; learned at the first refusal (H39).
         tool_choice: Whether it takes ``tool_choice: "none"``.
@@ -45,9 +45,9 @@ class Dialect(msgspec.Struct, frozen=True):
         reasoning_apart: Whether ``completion_tokens`` excludes reasoning; the total includes it.
         effort_field: The field for the effort in chat completions; empty if there is no such field.
         efforts: The efforts that the endpoint takes for its model; empty if it takes all.
-        reasoning: Whether the other two wires may ask for reasoning.
-        seals: Whether they send back the reasoning of earlier replies.
-        summaries: Whether they may ask for a text of the reasoning, for people.
+        reasoning: Whether the wires ``responses`` and ``messages`` may ask for reasoning.
+        seals: Whether these wires send back the reasoning of earlier replies.
+        summaries: Whether these wires may ask for a readable text of the reasoning.
         verbosity: Whether it takes ``verbosity``.
         phases: Whether it takes ``phase`` on the assistant's texts (OpenAI's responses).
         model_in_path: Whether the path names the model instead of the body, as at Google's Vertex.
@@ -123,8 +123,8 @@ class _Lesson(msgspec.Struct, frozen=True):
         words: A pattern of the endpoint's message.
         changes: The new values of the dialect's fields.
         applies: Whether the refusal can concern a request in this dialect.
-        says_unknown: Whether the message must also say that something is not accepted; a bare name
-            is not enough if the same name occurs in other error messages.
+        says_unknown: Whether the message must also say that something is not accepted, because the
+            name alone also occurs in other error messages.
     """
 
     words: re.Pattern[str]

@@ -31,7 +31,7 @@ from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, joined_sur
 PATH = ""  # the requests go to the editor, not to an address
 NO_ANSWER = "[no answer]"
 JUSTIFICATION = "Indwell answers your prompts with the model that you chose."
-"""What the editor shows when it asks the user for consent."""
+"""The text that the editor shows when it asks the user for consent."""
 
 
 def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:

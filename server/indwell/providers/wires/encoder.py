@@ -185,7 +185,7 @@ def path_of(request: Request, dialect: Dialect) -> str:
 
 
 def _options(layout: Layout, request: Request, dialect: Dialect) -> dict[str, Any]:
-    """Return the fields behind the messages and tools, with those of the user's own."""
+    """Return the fields behind the messages and tools, including the user's own fields."""
     options = layout.options(request, dialect)
     return options | msgspec.json.decode(dialect.fields) if dialect.fields else options
 
@@ -212,7 +212,7 @@ def _hashed(
 def _n_same(kept: Sequence[Message], messages: Sequence[Message]) -> int:
     """Count the leading messages that equal the kept ones."""
     low, high = 0, min(len(kept), len(messages))
-    if kept[:high] == messages[:high]:  # mostly so; it takes 10 ns a message
+    if kept[:high] == messages[:high]:  # true for most messages; takes 10 ns a message
         return high
     while low < high - 1:
         middle = (low + high) // 2

@@ -15,7 +15,7 @@ from indwell.providers.wires.dialect import Dialect, WireName
 MARK: Mapping[str, str] = {"type": "ephemeral"}  # the usual kind of cache mark; lives 5 minutes
 HOUR_MARK: Mapping[str, str] = {"type": "ephemeral", "ttl": "1h"}
 BLANK_LINE = "\n\n"
-_INVALID_CHARS = 10_000  # characters of arguments that are no JSON; the start shows the mistake
+_INVALID_CHARS = 10_000  # characters of arguments that are not JSON; the start shows the mistake
 _NINE = lazy_pattern(r"[A-Za-z0-9]{9}")
 
 

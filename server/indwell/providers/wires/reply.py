@@ -64,7 +64,7 @@ class GrowingReply(ABC):
     Attributes:
         n_chunks: Events so far.
         reason: The endpoint's finish reason; empty until it comes.
-        is_done: Whether the stream said that it is over.
+        is_done: Whether the stream reported its end.
         excess: The exceeded limit, for the error message; empty if none.
     """
 
@@ -75,7 +75,7 @@ class GrowingReply(ABC):
     """Finish reasons that mean that the model behind the endpoint failed."""
 
     finishes: ClassVar[Mapping[str, Finish]] = {}
-    """What a finish reason means, if it is not the usual end."""
+    """The meaning of a finish reason that is not the usual end."""
 
     def __init__(self, dialect: Dialect | None = None, tools: Sequence[ToolSpec] = ()) -> None:
         self.n_chunks = 0
@@ -142,7 +142,8 @@ class GrowingReply(ABC):
     def end(self) -> list[StreamEvent]:
         """Return the events of text that was held back until the end of the stream.
 
-        That is text which could be calls that the model wrote as text: now they are read, or not.
+        The text may be calls that the model wrote as text; now they are read as calls or returned
+        as text.
         """
         may_be_read = self._held and not self._calls.begun and self.reason not in self.finishes
         found = written_calls(self._text.joined, self._tools) if may_be_read else ()
@@ -154,7 +155,7 @@ class GrowingReply(ABC):
         return [CallStarted(call.name) for call in found]
 
     def let_go(self) -> list[StreamEvent]:
-        """Return the events of text that was held back and is no call, or is broken."""
+        """Return the events of text that was held back and is not a valid call."""
         held, self._held = "".join(self._held or ()), None
         return [TextDelta(held)] if held else []
 
@@ -217,7 +218,7 @@ class GrowingReply(ABC):
 
         Args:
             request: The request.
-            problem: What went wrong, in plain words.
+            problem: The fault, in plain words.
             on_event: Receives text that was held back.
             is_endless: Whether another attempt is pointless, as after a limit was exceeded.
         """
@@ -265,7 +266,7 @@ class GrowingReply(ABC):
         try:
             raw = msgspec.json.encode(item)
         except (RecursionError, UnicodeEncodeError):
-            return  # no endpoint would take it back
+            return  # no endpoint would accept it
         self._n_kept += len(text) + len(raw)
         if len(self._reasoning) < REASONING_LIMIT and self._n_kept <= TEXT_LIMIT:
             self._reasoning.append(_KeptPiece(text, raw, at))
@@ -311,8 +312,8 @@ class _KeptPiece(NamedTuple):
 class _Repetition:
     """Watches for a text that says the same again and again, as small models do without end.
 
-    A text that has repeated itself from its beginning may be meant so: somebody wanted a long text
-    of no content. The period may be four times as long.
+    A text that has repeated itself from its beginning may be intended, because the user may want a
+    long text without content. Then the limit is four times as long.
     """
 
     def __init__(self) -> None:
@@ -323,7 +324,7 @@ class _Repetition:
     def add(self, piece: str) -> bool:
         """Return whether the last ``REPEATED`` characters are nothing but repetitions.
 
-        They are looked at in blocks that do not overlap, so it takes at most two of them.
+        The check uses blocks that do not overlap, so at most two of them are needed.
         """
         self._pieces.append(piece)
         self._n += len(piece)

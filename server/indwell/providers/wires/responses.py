@@ -73,7 +73,7 @@ def tool_entries(
     marked: bool,  # noqa: ARG001 - see Layout
     life: CacheLife = "",  # noqa: ARG001 - see Layout
 ) -> list[dict[str, Any]]:
-    """Return the schemas of the tools, which need not be strict ones."""
+    """Return the schemas of the tools, which need not be strict."""
     return [
         {
             "type": "function",
@@ -267,7 +267,7 @@ class ResponsesReply(GrowingReply):
 
     def _end(self, response: Mapping[str, Any], events: list[StreamEvent]) -> None:
         output = response.get("output")
-        if not self.n_characters and isinstance(output, list):  # some gateways send only this
+        if not self.n_characters and isinstance(output, list):  # some gateways send only this event
             for place, item in enumerate(map(_mapping, output[:_ITEMS_LIMIT])):
                 self._finished(place, item, events)
         details = _mapping(response.get("incomplete_details"))

@@ -2,7 +2,7 @@
 
 Endpoints differ: an index may be missing or reused for the next call, the name may come in every
     piece or in parts, ids may be missing or equal, arguments may be an object in place of a text.
-    Nothing is guessed: two objects in one call stay one text that is no JSON, which the tool
+    Nothing is guessed: two objects in one call stay one text that is not JSON, which the tool
     reports.
 """
 

@@ -28,7 +28,7 @@ _CANDIDATES = 20  # places at which a call may begin behind other words
 
 _FENCES = ("", "json", "tool", "tool_call", "tool_calls", "xml", "text")
 _OPENERS = ("{", "[{", "[TOOL_CALLS]", "<tool", "<func", "<|", "<｜tool", "<invoke ", "<minimax:")
-# Text around calls that means nothing.
+# Text around calls that has no meaning.
 _MARK = lazy_pattern(
     r"\s+|[;,]|```(?:json|tool|tool_calls?|xml|text)?(?!\w)"
     r"|</?(?:tool_calls?|function_calls?|minimax:tool_call|tools?)>|</(?:function|invoke|s)>"
@@ -222,7 +222,7 @@ def _parts(value: object) -> tuple[str, object]:
 
 
 def _is_schema(arguments: Mapping[str, Any]) -> bool:
-    """Whether these are no arguments but the description of some."""
+    """Whether this is a description of arguments and not arguments."""
     return arguments.get("type") == "object" and isinstance(arguments.get("properties"), Mapping)
 
 
@@ -242,7 +242,7 @@ def _type_of(schema: object) -> str:
 
 
 def _typed(text: str, kind: str) -> object:
-    """Return the value of a tag; what is no JSON stays text, and the tool refuses it."""
+    """Return the value of a tag; a value that is not JSON stays text, and the tool refuses it."""
     if kind == "string":
         return text
     try:

@@ -33,8 +33,8 @@ NOT_COVERED = (
 )
 WHY = "a link, a file over 4 MB, or too many or too large ones at once"
 UNSAVED = (
-    "a command changed {what} on disk, and the editor holds other text of it that is not saved: "
-    "review and rewind cover that change only once the file is reloaded"
+    "a command changed {what} on disk, and the editor has other, unsaved text of it: review and "
+    "rewind cover that change only once the file is reloaded"
 )
 NOT_WHOLE = (
     "this folder holds more files than Indwell compares around a command (50,000), so review and "
@@ -42,7 +42,7 @@ NOT_WHOLE = (
 )
 MANY = (
     "a command changed {n:,} files: they count as accepted, and are not listed for review; a "
-    "rewind takes them back"
+    "rewind restores them"
 )
 
 
@@ -78,7 +78,7 @@ class Coverage:
         self.beside = Beside()
         self._looking = asyncio.Lock()
         self._later: set[asyncio.Task[None]] = set()
-        # Of all commands that run, or whose changes are being recorded.
+        # For all commands that run, or whose changes are being recorded.
         self._holds: set[CommandHold] = set()
         self._hold_beside: CommandHold | None = None
         self._beginning = asyncio.Lock()
@@ -133,7 +133,7 @@ class Coverage:
 
         Changes by a verdict of the user, or by an edit, are separate. After a cancellation the
         recording continues by itself, because a stop is answered at once; see ``settled``. The
-        caller holds ``turn``, so no command of another session runs meanwhile.
+        caller holds ``turn``, so no command of another session runs at the same time.
 
         Args:
             actor: The one who runs the command.
@@ -183,7 +183,7 @@ class Coverage:
                 sessions keep waiting, because this command's changes would be credited to them.
         """
         hold = None
-        if not runs_on:  # released first: a command that begins meanwhile gets a new hold
+        if not runs_on:  # released first: a command that begins during the release gets a new hold
             hold, self._hold_beside = self._hold_beside, None
         try:
             await self.beside.end()
@@ -386,7 +386,7 @@ def _as_shown(entry: LedgerEntry, shown: str | None) -> CommandChange:
 
 
 Make: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
-"""Makes one stretch, or one step."""
+"""Opens one stretch, or runs one step."""
 
 
 @asynccontextmanager

@@ -60,7 +60,7 @@ class KeptStates:
     Attributes:
         listing: The listing of its files.
         digests: Digest by name; None for a file that is too large to keep.
-        doubtful: Names of files that may have changed although they look the same.
+        doubtful: Names of files that may have changed although their size and time are the same.
     """
 
     __slots__ = ("digests", "doubtful", "listing")
@@ -106,7 +106,7 @@ class CommandEffects(NamedTuple):
     Attributes:
         changes: By file; each can be undone.
         lost: Changed files whose old bytes were not kept; secret files are not listed.
-        is_whole: Every file was compared.
+        is_whole: Whether every file was compared.
     """
 
     changes: tuple[FileChange, ...]
@@ -201,7 +201,7 @@ class Lookout:
             for one in self._candidates(look, now):
                 is_linked = one.facts is not None and is_link(
                     one.facts
-                )  # its name is told, no more
+                )  # only its name is reported
                 if secret.has(f"{self._root}/{one.at}") and not is_linked:
                     continue
                 if len(changes) >= MOST_CHANGED or room <= 0:
@@ -269,7 +269,7 @@ class Lookout:
                     digest = self._bodies.put(body.data) if body and body.facts == facts else None
                 if digest is not None or facts[1] > self._most_file_b:
                     here = look.kept[at]
-                    if not _is_old(facts, look.at_ns):  # first: a concurrent scan then sees both
+                    if not _is_old(facts, look.at_ns):  # first, so that a concurrent scan sees both
                         here.doubtful.add(name)
                     here.digests[name] = digest
         return ()
@@ -383,7 +383,7 @@ class LedgerEntry(msgspec.Struct, frozen=True):
         before: Its old text; None if there was none, or it is ``opaque``.
         after: Its new text.
         opaque: Set for a change without text.
-        is_lost: It cannot be undone.
+        is_lost: Whether it cannot be undone.
     """
 
     path: Path

@@ -37,8 +37,9 @@ class SandboxHost(msgspec.Struct, frozen=True):
         bwrap: The bubblewrap program.
         covers: Parts of /proc that root can write without any capability.
         temporary: Folders that get an empty file system: /run, /var/tmp and the like.
-        kept: Folders in those, or in /tmp, where programs are found.
-        binds_handles: It can mount open descriptors, so that no link can be swapped in.
+        kept: Folders inside ``temporary`` folders or /tmp that contain programs.
+        binds_handles: Whether bubblewrap can mount open descriptors, so that no link can be swapped
+            in.
     """
 
     bwrap: str
@@ -135,7 +136,7 @@ def _layers(bounds: Confinement, before: Sequence[str], folders: frozenset[str])
 
 
 def _split(hidden: Sequence[str], writable: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split paths: those that must precede the workspace's mounts inside them, and the others."""
+    """Split paths into those to mount before the workspace inside them, and the others."""
     before = [one for one in hidden if any(is_in(root, one) for root in writable)]
     return before, [one for one in hidden if one not in before]
 
@@ -151,7 +152,7 @@ def _each(option: str, paths: Sequence[str]) -> Iterator[str]:
 
 
 def _visible(bounds: Confinement) -> tuple[str, ...]:
-    """Return folders that it may read wherever they lie, also in hidden ones."""
+    """Return folders that the command may read anywhere, even inside hidden folders."""
     return (*bounds.readable, *bounds.shown)
 
 
@@ -172,10 +173,10 @@ def _empty(paths: Sequence[str]) -> Iterator[str]:
 
 
 def _hide(paths: Sequence[str], folders: frozenset[str], mask: str) -> Iterator[str]:
-    """Hide folders as empty ones, and files as unreadable ones, like a device on such a mount."""
+    """Replace hidden folders by empty folders, and hidden files by an unreadable file or device."""
     for path in paths:
         if path in folders:
-            # Only this: a read-only mount on top would be a second mount.
+            # Nothing more, because a read-only mount on top would be a second mount.
             yield from ("--perms", "0500", "--size", str(_EMPTY_B), "--tmpfs", path)
         else:
             yield from ("--ro-bind", mask or "/dev/null", path)

@@ -10,15 +10,16 @@ from indwell.sandbox.confine.trial import ALL_HELD, Held, Proof
 from indwell.sandbox.confinement import Strength
 
 Cage: TypeAlias = Literal["container", "restricted", "low"]
-"""What holds a command: an AppContainer, or a token for which both checks of writes apply, or that
-of the integrity level alone.
+"""The confinement of a command.
+
+An AppContainer, a token with both checks of writes, or a token with the integrity level alone.
 
 Git's bash creates pipes that only the user may write to, so with a restricting SID it cannot start.
 An AppContainer also cuts the network and hides the home folder. But it reads a folder only if the
 folder's access list says so, which Indwell never changes.
 """
 CAGES: tuple[Cage, ...] = ("restricted", "low")
-"""The cages that are tried at the start, best first; they need nothing of a folder."""
+"""The cages that are tried at the start, best first; they do not depend on a folder."""
 ALL_PACKAGES = "S-1-15-2-1"  # "ALL APPLICATION PACKAGES": every AppContainer
 _MEANS: Mapping[Cage, str] = {
     "container": "an AppContainer",
@@ -27,17 +28,23 @@ _MEANS: Mapping[Cage, str] = {
 }
 
 NEEDED: frozenset[Held] = frozenset(["writes", "processes"])
-"""Who reaches other processes lets them write. Reading and the network are never held here."""
+"""A command that reaches other processes could make them write.
+
+These cages never restrict reading and the network.
+"""
 
 
 def strength_of(tried: Sequence[tuple[Cage, Proof]]) -> tuple[Strength, Cage | None]:
-    """Return the strength of this Windows, and its best cage; from trials, best first. Pure."""
+    """Return the strength of this Windows and its best cage, from trials, best first.
+
+    Pure.
+    """
     reasons: list[str] = []
     for cage, proof in tried:
         if proof.held >= NEEDED:
             return Strength("S2w", _limits(proof), f"partly sandboxed ({_MEANS[cage]})"), cage
         lacks = " and ".join(one for one in ALL_HELD if one in NEEDED - proof.held)
-        reasons.append(f"{_MEANS[cage]}: {proof.reason or f'it does not hold {lacks}'}")
+        reasons.append(f"{_MEANS[cage]}: {proof.reason or f'it does not block {lacks}'}")
     reason = "; ".join(reasons) or "no confinement could be tried"
     return Strength("S0", f"Windows confines no command here ({reason})", "not sandboxed"), None
 
@@ -46,9 +53,9 @@ def _limits(proof: Proof) -> str:
     held = ", ".join(one for one in ALL_HELD if one in proof.held)
     lacks = " and ".join(one for one in ALL_HELD if one not in proof.held)
     return (
-        f"Windows holds of a command that only reads: {held}; not {lacks}, for which it needs "
-        "administrator rights or other access lists on your files; every other command runs with "
-        "your rights once you have allowed it"
+        f"for a command that only reads, Windows blocks: {held}; it does not block: {lacks}, "
+        "which needs administrator rights or other access lists on your files; every other "
+        "command runs with your rights once you have allowed it"
     )
 
 
@@ -58,9 +65,9 @@ _INHERIT_ONLY = 0x8
 
 
 def is_open_to_containers(aces: Iterable[Ace] | None) -> bool:
-    """Tell whether every AppContainer may read and run what has this access list. Pure.
+    """Tell whether every AppContainer may read and run files with this access list. Pure.
 
-    An AppContainer ignores refusals, and a missing list opens nothing to it.
+    An AppContainer ignores deny entries, and a missing list gives it no access.
     """
     return any(
         one.kind == 0
@@ -79,7 +86,8 @@ def scratch_descriptor(user: str, sid: str) -> str:
     """Return the security of the folder for temporary files, in Windows' own notation (SDDL). Pure.
 
     The user and the system have all rights, ``sid`` (the restricting one, or that of our
-    AppContainer) those of a writer; the label is low integrity. What is created there inherits all.
+    AppContainer) those of a writer; the label is low integrity. New files there inherit all of
+    this.
     """
     return f"D:P(A;OICI;FA;;;{user})(A;OICI;FA;;;SY)(A;OICI;0x1301bf;;;{sid})S:(ML;OICI;NW;;;LW)"
 

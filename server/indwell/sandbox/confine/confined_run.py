@@ -1,4 +1,4 @@
-"""Runs a command within its bounds by what this machine offers, never without (SBX-22).
+"""Runs a command within its bounds by the means of this machine, never without bounds (SBX-22).
 
 A mount needs an existing folder. An empty stub folder is created before the first command that
 needs it, and removed after the last one of any of our processes: if the folder is removed, the
@@ -53,9 +53,9 @@ class ConfinedStart(msgspec.Struct, frozen=True):
         prefix: Arguments before its own.
         environment: Additional variables.
         pass_fds: Descriptors that the prefix needs.
-        is_wrapped: The prefix starts a process of its own around the command.
+        is_wrapped: Whether the prefix starts a separate process around the command.
         start: The function that starts it.
-        told: Notes for after its end, a sentence each.
+        told: Notes to show after the command's end, a sentence each.
         was_set_up: Tells, after the end, whether the setup succeeded and the command ran.
         has_ui: It may use other programs' windows and the clipboard (Windows).
     """
@@ -78,8 +78,8 @@ async def resolve_bounds(bounds: Confinement) -> Confinement:
 async def settle_bounds(bounds: Confinement) -> tuple[str, ...]:
     """Move away the files that an ended command planted; returns notes.
 
-    If no file descriptor is left, others get a moment to end. If nobody can check at all, further
-    commands are blocked until someone could.
+    If no file descriptor is left, other commands get a moment to end. If no check is possible,
+    further commands are blocked until a check succeeds.
     """
     last: Exception = OSError()
     for _ in range(_MOST_TRIES):
@@ -91,7 +91,7 @@ async def settle_bounds(bounds: Confinement) -> tuple[str, ...]:
                 break
             await asyncio.sleep(_TRY_S)
         except Exception as error:  # any failure means that nothing was checked
-            log.warning("the look after a command failed", exc_info=error)
+            log.warning("the check for planted files after a command failed", exc_info=error)
             last = error
             break
     reason = error_reason(last)
@@ -121,7 +121,7 @@ def prepare_confined(
             return _by_token(bounds, cwd)
         case _:
             raise ToolError(
-                f"the command was to be sandboxed, which this machine cannot: {strength().reason}"
+                f"the command needs a sandbox, which this machine lacks: {strength().reason}"
             )
 
 
@@ -203,7 +203,7 @@ async def in_cage(bounds: Confinement, cage: Cage | None) -> AsyncIterator[Confi
     """Prepare a command of Windows that can write only its own temporary files.
 
     Raises:
-        ToolError: Nothing holds it, or it may do more than that.
+        ToolError: Nothing confines the command, or its bounds allow more than that.
     """
     if cage is None or bounds.writable or bounds.hosts:
         raise ToolError(
@@ -236,7 +236,7 @@ def _status() -> Iterator[tuple[int, int]]:
     """A pipe for bubblewrap's status reports about the command."""
     reading, writing = os.pipe()
     try:
-        if sys.platform != "win32":  # where there is no bubblewrap
+        if sys.platform != "win32":  # without bubblewrap
             os.set_blocking(reading, False)
         yield reading, writing
     finally:
@@ -253,7 +253,7 @@ def _has_ended(reading: int) -> bool:
 
 
 def _with_ends(bounds: Confinement) -> Confinement:
-    """Hide the targets of hidden links too; here there is room for all that is protected."""
+    """Hide the targets of hidden links too; Landlock and Seatbelt can protect all paths."""
     there, _ = _existing(bounds.hidden)
     return msgspec.structs.replace(
         bounds,
@@ -264,7 +264,7 @@ def _with_ends(bounds: Confinement) -> Confinement:
 
 
 def _handles(stack: contextlib.AsyncExitStack, places: Iterable[str]) -> dict[str, int]:
-    """Open each place without following links; those gone or replaced by links are left out."""
+    """Open each place without following links; leave out places that are gone or became links."""
     handles: dict[str, int] = {}
     for place in places:
         try:
@@ -293,7 +293,7 @@ def _real(path: str) -> str:
         return path
 
 
-_in_use: Counter[str] = Counter()  # of this process; only its event loop uses it
+_in_use: Counter[str] = Counter()  # of this process; only the event loop uses it
 _MOST_STUB_TRIES = 5
 _holds: dict[str, int] = {}
 

@@ -52,7 +52,7 @@ _PR_SET_NO_NEW_PRIVS = 38
 _PR_CAP_AMBIENT, _CLEAR_ALL = 47, 4
 _CAPABILITIES_3 = 0x20080522  # linux/capability.h
 _PASSED_OVER = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES}
-"""The place is gone, became a link, or is closed to us and so to the command."""
+"""The place is gone, became a link, or is not readable for us and so not for the command."""
 
 
 @functools.cache
@@ -129,7 +129,7 @@ def _drop_capabilities() -> None:
     _control(_PR_CAP_AMBIENT, _CLEAR_ALL)
     capability = 0
     try:
-        while True:  # until the kernel knows no more; an ordinary user may drop none
+        while True:  # until the kernel knows no more capabilities; an ordinary user may drop none
             _control(_PR_CAPBSET_DROP, capability)
             capability += 1
     except OSError:
@@ -189,7 +189,7 @@ REFER = 1 << 13
 TRUNCATE = 1 << 14
 IOCTL_DEV = 1 << 15
 ALL = (1 << 16) - 1
-"""Everything that ABI 6 knows; refused wherever no rule allows it."""
+"""All rights that ABI 6 knows; refused wherever no rule allows them."""
 
 FOR_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 """The rights that a rule for a file may name; others are a kernel error."""
@@ -198,9 +198,9 @@ READ = EXECUTE | READ_FILE | READ_DIR
 WRITE = ALL & ~(READ | MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV)
 
 LIMITS = (
-    "protected files such as `.git/config` are looked at only after a command that may write",
-    "modes, owners and times of files elsewhere can be changed, where the user may",
-    "what a command makes beside a hidden file, it cannot read again",
+    "protected files such as `.git/config` are checked only after a command that may write",
+    "a command can change modes, owners and times of files elsewhere, if the user may",
+    "a command cannot read files that it creates beside a hidden file",
 )
 """What bubblewrap can enforce and Landlock cannot, for the user."""
 
@@ -230,7 +230,7 @@ def rules_of(
     outside = hidden | frozenset(_SHUT)
     roots = dict.fromkeys((*confinement.writable, *confinement.readable))
     readable = [*_beside("/", outside, children)]
-    for root in (*roots, *_OPEN):  # also in a closed place, such as a project in /tmp
+    for root in (*roots, *_OPEN):  # also in a hidden place, such as a project in /tmp
         # A root may lie in a hidden folder, as a project in the home folder does.
         within = [one for one in hidden if one == root or not _is_in_one(root, (one,))]
         readable += _beside(root, within, children)
@@ -247,7 +247,7 @@ def rules_of(
 def _shown(
     folder: str, hidden: frozenset[str], children: Callable[[str], Sequence[Child]]
 ) -> Iterator[str]:
-    """Yield a readable folder in a hidden one, without its hidden parts."""
+    """Yield a readable folder inside a hidden folder, without its hidden parts."""
     return _beside(folder, [one for one in hidden if not _is_in_one(folder, (one,))], children)
 
 
@@ -263,7 +263,7 @@ def _beside(
         return
     try:
         found = children(folder)
-    except OSError:  # then the command cannot read it either
+    except OSError:  # then the command cannot read the folder either
         return
     for child in found:
         path = f"{folder.rstrip('/')}/{child.name}"

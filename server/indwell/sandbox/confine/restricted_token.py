@@ -66,7 +66,7 @@ if sys.platform == "win32":
 
     @functools.cache
     def strength_here(greeting: tuple[str, ...]) -> tuple[Strength, Cage | None]:
-        """Try the cages, and return the strength of this machine; blocks for a second at most.
+        """Try the cages, and return the strength of this machine; blocks for up to a second.
 
         Args:
             greeting: The words with which the shell of commands prints ``STARTED``; empty if none.
@@ -113,7 +113,7 @@ if sys.platform == "win32":
             scratch: An empty folder of ours for its temporary files.
 
         Raises:
-            ToolError: It cannot be started like this.
+            ToolError: The program cannot be started with these checks.
         """
         assert not launch.pass_fds
         assert Path(launch.argv[0]).is_absolute(), "else it would come from the working folder"
@@ -169,7 +169,7 @@ if sys.platform == "win32":
             with os.fdopen(reading, "rb") as stream:
                 pieces.extend(iter(stream.read1, b""))
 
-        # Whoever still holds the pipe afterwards keeps this thread waiting, and nobody else.
+        # If a process still holds the pipe afterwards, only this thread waits for it.
         reader = threading.Thread(target=read, name="indwell-trial", daemon=True)
         reader.start()
         started.wait_for(_TRY_S)
@@ -178,7 +178,7 @@ if sys.platform == "win32":
 
     @contextlib.contextmanager
     def _system_errors() -> Iterator[None]:
-        """Raise the errors of pywin32 as those of the system, which they do not inherit from."""
+        """Raise errors of pywin32 as ``OSError``, from which they do not inherit."""
         try:
             yield
         except pywintypes.error as error:
@@ -222,12 +222,12 @@ if sys.platform == "win32":
         ):
             raise OSError("no AppContainer can be created")
         length = ctypes.WinDLL("advapi32").GetLengthSid(found)
-        read: Any = api.SID  # its types forget that it takes bytes
+        read: Any = api.SID  # its type annotations omit bytes
         return read(ctypes.string_at(found, length))
 
     @functools.cache
     def _restricting_sid() -> str:
-        """Return the SID of this process's commands: random, and of no account."""
+        """Return the SID for this process's commands: random, and not an account's."""
         parts = "-".join(str(secrets.randbits(32)) for _ in range(4))
         return f"S-1-9-{parts}"
 
@@ -247,7 +247,7 @@ if sys.platform == "win32":
         restricting = api.ConvertStringSidToSid(_restricting_sid())
         everyone = api.ConvertStringSidToSid(_EVERYONE)
         flags = _DISABLE_MAX_PRIVILEGE | _LUA
-        create: Any = api.CreateRestrictedToken  # its types forbid None
+        create: Any = api.CreateRestrictedToken  # its type annotations forbid None
         if cage == "restricted":
             # The user is never one of them: that would allow every write again. PowerShell needs
             # its session and everyone; what everyone may write, the low integrity refuses.
@@ -257,7 +257,7 @@ if sys.platform == "win32":
             token = create(own, flags, None, None, None)
         label = (api.ConvertStringSidToSid(_LOW), _INTEGRITY)
         api.SetTokenInformation(token, api.TokenIntegrityLevel, label)
-        created = api.ACL()  # who may use what its processes create without an access list
+        created = api.ACL()  # who may use objects that its processes create without an access list
         for sid in (user, restricting, *logon):
             created.AddAccessAllowedAce(api.ACL_REVISION, _ALL, sid)
         api.SetTokenInformation(token, api.TokenDefaultDacl, created)
@@ -275,11 +275,11 @@ if sys.platform == "win32":
         text = scratch_descriptor(user, sid)
         what = api.DACL_SECURITY_INFORMATION | api.PROTECTED_DACL_SECURITY_INFORMATION
         _secure(folder, text, what)
-        with contextlib.suppress(OSError):  # then commands lack a folder, which the trial notices
+        with contextlib.suppress(OSError):  # the trial notices a missing folder
             _secure(folder, text, _LABEL)
 
     def _let_everyone_write(folder: Path, cage: Cage) -> None:
-        """Leave the forbidden write of a trial to the cage alone; an AppContainer may list it."""
+        """Let only the cage block the trial's write; an AppContainer may list the folder."""
         text = "D:(A;OICI;FA;;;OW)(A;OICI;FA;;;WD)"
         if cage == "container":
             text += f"(A;;0x1200a9;;;{api.ConvertSidToStringSid(_package())})"
@@ -295,19 +295,19 @@ if sys.platform == "win32":
 else:
 
     def container_here(greeting: tuple[str, ...]) -> Proof:
-        """Say that there is nothing to try on this system."""
+        """Report that there is nothing to try on this system."""
         del greeting
         return Proof(reason="only Windows has AppContainers")
 
     def are_open_to_containers(folders: Iterable[str]) -> bool:
-        """Say that no folder is."""
+        """Return False: this system has no AppContainers."""
         del folders
         return False
 
     def strength_here(
         greeting: tuple[str, ...],
     ) -> tuple[Strength, Cage | None]:
-        """Say that there is nothing to try on this system."""
+        """Report that there is nothing to try on this system."""
         del greeting
         return strength_of(())
 

@@ -17,7 +17,7 @@ _SERVICES = (
     "com.apple.bsd.dirhelper",  # locations of temporary folders
     "com.apple.logd",
 )
-"""The allowed system services; others could act for a command beyond its bounds."""
+"""The allowed system services; other services could act for a command beyond its bounds."""
 
 _START = """\
 (version 1)
@@ -36,8 +36,10 @@ _START = """\
 (allow file-read* file-write* file-ioctl (literal "/dev/ptmx"))
 (allow file-read* file-write* file-ioctl
   (require-all (regex #"^/dev/ttys[0-9]+$") (extension "com.apple.sandbox.pty")))"""
-"""A command reads no terminal and no disk directly. It may open terminals of its own: the system
-gives it the extension for exactly these. ``/dev/fd`` leads only to what it has open already.
+"""A command reads no terminal and no disk directly.
+
+It may open terminals of its own: the system gives it the extension for exactly these terminals.
+``/dev/fd`` leads only to what it has open already.
 """
 
 _ELSEWHERE = ("/etc", "/tmp", "/var")  # noqa: S108 - links into /private on every Mac
@@ -87,7 +89,7 @@ def profile(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> s
 
 
 def canonical(path: str) -> str:
-    """Return the path by which the kernel knows a file, whose rules match no other spelling."""
+    """Return the kernel's path of a file; rules match no other spelling."""
     if _is_in(path, _DATA):
         path = path.removeprefix(_DATA) or "/"
     return f"/private{path}" if any(_is_in(path, one) for one in _ELSEWHERE) else path
@@ -121,13 +123,15 @@ def _upwards(path: str) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """Quote a string, so that nothing in it can end it.
+    """Quote a string, so that no character in it can end the quotation.
 
     Raises:
         ToolError: It contains a control character.
     """
     if re.search(r"[\x00-\x1f\x7f]", text):
-        raise ToolError(f"{text!r} holds a control character, so no command can be confined to it")
+        raise ToolError(
+            f"{text!r} contains a control character, so no command can be confined to it"
+        )
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
@@ -137,7 +141,7 @@ def _pattern(path: str, what: str = "all in it") -> str:
 
     Mac disks ignore case and have several spellings of an accented letter. Any other unusual
     character matches itself and more: too much is denied, never too little, and no name can inject
-    profile text. The same file on the data volume counts as the same path.
+    profile text. The path of the same file on the data volume matches, too.
     """
     text = re.sub(r"(\[\^/\]\*)+", "[^/]*", "".join(map(_any_case, path.rstrip("/"))))
     return f'#"^({_DATA})?{text}{"$" if what == "alone" else "(/|$)"}"'

@@ -1,9 +1,9 @@
 """Assembles the system-call filter of confined programs, as classic BPF.
 
 The kernel runs this program of eight-byte instructions at each system call (seccomp(2)). It refuses
-calls that lead out of a sandbox or only deep into the kernel, with the error of a system that lacks
-them, so that programs fall back. All other calls are allowed: mounts and namespaces are the walls,
-and the filter closes the gaps they leave.
+calls that lead out of a sandbox or expose rarely used parts of the kernel. The error is that of a
+system without these calls, so that programs fall back. All other calls are allowed: mounts and
+namespaces are the walls, and the filter closes the gaps they leave.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _only_not(at: int, values: Sequence[int]) -> list[Instruction]:
 
 
 def _argument(at: int) -> Instruction:
-    """Load the lower half of an argument; the kernel reads no more of an ``int``."""
+    """Load the lower half of an argument; of an ``int`` the kernel reads only that half."""
     return (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * at)
 
 

@@ -58,12 +58,12 @@ def strength() -> Strength:
 
 @functools.cache
 def of_windows() -> tuple[Strength, Cage | None]:
-    """Try what Windows has, with the shell that commands use, and return the best cage."""
+    """Try the cages of Windows with the shell for commands, and return the best one."""
     return strength_here(_greeting())
 
 
 def cage_for(folders: Sequence[str]) -> Cage | None:
-    """Return what holds a command that reads these folders on Windows; None if nothing does.
+    """Return the cage for a command that reads these folders on Windows; None if there is none.
 
     An AppContainer is tried once, when a folder is open to one for the first time; blocks then.
     """
@@ -74,7 +74,7 @@ def cage_for(folders: Sequence[str]) -> Cage | None:
 
 
 def _greeting() -> tuple[str, ...]:
-    """Return the words with which the shell of commands says that it has started."""
+    """Return the arguments with which the shell for commands prints that it has started."""
     shell = command_shell()
     return tuple(shell.argv(f"echo {STARTED}")) if shell.path else ()
 
@@ -85,11 +85,11 @@ def without_bubblewrap(reason: str, no_landlock: str) -> Strength:
         return Strength("S1", f"{reason}; {no_landlock}", "not sandboxed")
     limits = "; ".join(landlock.LIMITS)
     words = "partly sandboxed (Landlock), no network"
-    return Strength("S2", f"{reason}; until then Landlock holds commands: {limits}", words)
+    return Strength("S2", f"{reason}; until then Landlock confines commands: {limits}", words)
 
 
 def why_no_bubblewrap(bwrap: str) -> str:
-    """Try bubblewrap with everything commands use; empty if it works, else why not and a fix."""
+    """Try bubblewrap with all that commands use; return the problem and a fix, or empty."""
     if not bwrap:
         return "bubblewrap is not installed; install the package `bubblewrap`"
     if not has_filter(platform.machine()):
@@ -102,7 +102,7 @@ def why_no_bubblewrap(bwrap: str) -> str:
 
 
 def why_no_seatbelt(program: str = seatbelt.PROGRAM) -> str:
-    """Try Seatbelt and all that it holds; empty if it works, else why not, a clause."""
+    """Try each restriction of Seatbelt; return empty if all work, else the reason as a clause."""
     if not os.access(program, os.X_OK):
         return f"{program}, which comes with macOS, is missing"
 
@@ -174,7 +174,7 @@ def _covers() -> tuple[str, ...]:
 
 
 def _is_folder(path: str) -> bool:
-    """Tell whether it is a folder and not a link: nothing can be mounted on a link."""
+    """Tell whether the path is a folder and not a link: nothing can be mounted on a link."""
     return Path(path).is_dir() and not Path(path).is_symlink()
 
 
@@ -202,8 +202,8 @@ def _in_words(said: str) -> str:
     last = said.strip().rpartition("\n")[2]
     if "namespace" in said or "uid map" in said or "Operation not permitted" in said:
         return (
-            "this system does not let programs make namespaces, which bubblewrap needs; allow "
-            "unprivileged user namespaces (on Ubuntu by an AppArmor profile for /usr/bin/bwrap, in "
-            f"a container by its runtime) ({last})"
+            "this system does not let programs create namespaces, which bubblewrap needs; allow "
+            "unprivileged user namespaces (on Ubuntu by an AppArmor profile for /usr/bin/bwrap, "
+            f"in a container by its runtime) ({last})"
         )
     return f"bubblewrap does not work here ({last})"

@@ -115,7 +115,7 @@ if sys.platform == "win32":
             self._close = weakref.finalize(self, _kernel.CloseHandle, process)
 
         def resume(self) -> None:
-            """Let it run, where no job does."""
+            """Resume the program, if no job does so."""
             _ntdll.NtResumeProcess(self._process)
 
         async def wait(self) -> int:
@@ -128,7 +128,7 @@ if sys.platform == "win32":
                 with contextlib.suppress(RuntimeError):  # the loop is closed
                     loop.call_soon_threadsafe(_settle, done, code)
 
-            # Not a thread of the pool: commands may run for hours, and others need the pool.
+            # Not a thread of the pool: commands may run for hours, and other work needs the pool.
             threading.Thread(target=tell, name="caged", daemon=True).start()
             return await done
 

@@ -1,8 +1,8 @@
-"""Tries a confinement out: a script attempts what must not succeed, and this side sees the effects.
+"""Tries out a confinement: a script attempts forbidden actions, and this module checks the effects.
 
 The same script runs twice: first unconfined, then confined. Only an attempt that succeeds the first
-time and fails the second time proves that the confinement holds it. Everything else counts as not
-held, with the reason.
+time and fails the second time proves that the confinement blocks it. Everything else counts as not
+blocked, with the reason.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class TrialPlace(msgspec.Struct, frozen=True):
         secret: A file in it that the script must not read.
         canary: The content of the secret file.
         port: A local port on which this side listens.
-        victim: This process, which the script must not reach; it is only asked whether it could.
+        victim: This process, which the script must not reach; the script only tests whether it
+            could.
     """
 
     folder: Path
@@ -56,9 +57,9 @@ class Effects(msgspec.Struct, frozen=True):
     """The effects of one run of the script.
 
     Attributes:
-        started: The script ran.
-        is_usable: It wrote where it may write.
-        done: What it achieved of that which a confinement is to hold.
+        started: Whether the script ran.
+        is_usable: Whether the script wrote where it may write.
+        done: The actions that succeeded and that a confinement should block.
         said: The end of its output, for the user.
     """
 
@@ -72,8 +73,8 @@ class Proof(msgspec.Struct, frozen=True):
     """The result of a trial.
 
     Attributes:
-        held: What the confinement holds.
-        reason: Why it does not hold everything, a clause; empty if it does.
+        held: The actions that the confinement blocks.
+        reason: Why it does not block everything, a clause; empty if it does.
     """
 
     held: frozenset[Held] = frozenset()
@@ -91,7 +92,7 @@ def proof_of(confined: Run, *, unconfined: Run, dialect: Literal["sh", "python"]
 
 
 def judge(free: Effects, confined: Effects) -> Proof:
-    """Say what a confinement holds, from the effects without and with it. Pure."""
+    """Return what a confinement blocks, from the effects without and with it. Pure."""
     if not free.started:
         return Proof(reason=f"the trial could not be run at all ({free.said or 'no output'})")
     if not confined.started:
@@ -101,7 +102,7 @@ def judge(free: Effects, confined: Effects) -> Proof:
     held = free.done - confined.done
     broken = [one for one in ALL_HELD if one in confined.done]
     unproved = [one for one in ALL_HELD if one not in free.done and one not in confined.done]
-    reasons = [f"it does not hold {' and '.join(broken)}"] if broken else []
+    reasons = [f"it does not block {' and '.join(broken)}"] if broken else []
     reasons += [f"{' and '.join(unproved)} could not be tried"] if unproved else []
     return Proof(held, "; ".join(reasons))
 
@@ -136,7 +137,7 @@ def shell_script(place: TrialPlace) -> str:
 def python_script(place: TrialPlace) -> str:
     """Return the script for Python on Windows. Pure.
 
-    It is no script of ``cmd.exe``, whose helpers could fail in a confinement for other reasons.
+    It is not a script for ``cmd.exe``, whose helpers could fail in a confinement for other reasons.
     """
     return f"""\
 import ctypes, socket

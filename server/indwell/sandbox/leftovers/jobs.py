@@ -1,11 +1,11 @@
 """Ends or pauses a program with everything it started: Windows, where each run is a Job object.
 
-A program starts suspended, joins the job of its run, and then runs, so that nothing that it starts
-is outside. Only this process has a handle of the job. The system closes the handle when this
-process ends, however it ends, and kills whatever is in the job (PRC-03).
+A program starts suspended, joins the job of its run, and then runs, so that all processes that it
+starts are in the job. Only this process has a handle of the job. The system closes the handle when
+this process ends, however it ends, and kills whatever is in the job (PRC-03).
 
-Every program has a console of its own that nobody sees. CTRL_BREAK reaches only programs of the
-sender's console. So a helper process joins that console and sends it.
+Every program has its own invisible console. CTRL_BREAK reaches only programs of the sender's
+console. So a helper process joins that console and sends the signal.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if sys.platform == "win32":
 
     SEARCH_S = 5.0  # limit for a job to become empty after its end
     HELPER_S = 0.5  # a grace period below this is over before the helper process has started
-    KILLED = 137  # exit code of what we kill, as shells report a killed program
+    KILLED = 137  # exit code of processes that we kill, as shells report a killed program
     _PAUSE_SEARCH_S = 0.2  # limit for processes that start others while they are suspended
     _LOOK_S = 0.002
     _MOST_IDS = 4_096
@@ -52,7 +52,7 @@ if sys.platform == "win32":
         "sys.exit(not (k.AttachConsole(pid) and k.GenerateConsoleCtrlEvent(1, pid)))\n"
     )
     _ntdll = ctypes.WinDLL("ntdll")
-    for _name in ("NtSuspendProcess", "NtResumeProcess"):  # pywin32 knows threads alone
+    for _name in ("NtSuspendProcess", "NtResumeProcess"):  # pywin32 lacks both
         getattr(_ntdll, _name).argtypes = [wintypes.HANDLE]
 
     class LeftoverRun(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ if sys.platform == "win32":
 
         Attributes:
             n: How many processes were killed.
-            is_gone: Nothing is left; False if the time ran out before that was certain.
+            is_gone: Whether nothing is left; False if the time ran out before that was certain.
         """
 
         n: int
@@ -121,8 +121,9 @@ if sys.platform == "win32":
         Args:
             pid: The program.
             run: Its run.
-            has_ui: It may use the windows of other programs and the clipboard. If not, the job
-                forbids that where Windows lets it: a job inside other jobs cannot forbid it.
+            has_ui: Whether it may use the windows of other programs and the clipboard. If not, the
+                job forbids that, unless the job is inside other jobs, where Windows does not allow
+                it.
 
         Raises:
             ToolError: The system refuses; the program was killed.
@@ -134,7 +135,7 @@ if sys.platform == "win32":
             except pywintypes.error as error:
                 win32api.TerminateProcess(process, KILLED)
                 raise ToolError(
-                    f"Windows refused to hold the command in a job ({error.strerror}), so it was "
+                    f"Windows refused to put the command into a job ({error.strerror}), so it was "
                     "not run"
                 ) from error
             if not has_ui:
@@ -147,18 +148,18 @@ if sys.platform == "win32":
             _ntdll.NtResumeProcess(int(process))
 
     def waited_for(pid: int) -> None:
-        """Nothing to note: no process reaps another one."""
+        """Do nothing: on Windows no process reaps another one."""
         del pid
 
     def ended(pid: int) -> None:
-        """Nothing to forget: an open handle keeps a process id from being used again."""
+        """Do nothing: an open handle keeps a process id from being used again."""
         del pid
 
     def prepare() -> None:
-        """Nothing to prepare: other programs of this user read our memory in any case."""
+        """Do nothing: other programs of this user can read our memory in any case."""
 
     def process_ids(run: Run) -> tuple[int, ...]:
-        """Return the processes of a run; those of its consoles are left out."""
+        """Return the processes of a run, without those of its consoles."""
         which = win32job.JobObjectBasicProcessIdList
         found = win32job.QueryInformationJobObject(run.job, which)
         return tuple(pid for pid in found[:_MOST_IDS] if _image(pid) != _CONSOLE)
@@ -193,7 +194,7 @@ if sys.platform == "win32":
             pid: The started program, which leads a group of its own.
             run: Its run.
             grace_s: Seconds that the caller waits afterwards.
-            is_wrapped: Makes no difference.
+            is_wrapped: Has no effect on Windows.
         """
         del run, is_wrapped
         return grace_s >= HELPER_S and await asyncio.to_thread(_send_break, pid)
@@ -236,7 +237,7 @@ if sys.platform == "win32":
             self._stopped: set[int] = set()
 
         def begin(self, pid: int, run: Run) -> None:
-            """The program was started; pause it if someone has asked for that."""
+            """Note that the program was started; pause it if someone has asked for that."""
             del pid
             with self._lock:
                 self._run = run
@@ -253,7 +254,8 @@ if sys.platform == "win32":
             """Pause the run, or resume it unless someone else wants it paused; blocks.
 
             Returns:
-                Whether that succeeded; False if processes appear faster than they can be stopped.
+                Whether pausing succeeded; False if processes appear faster than they can be
+                stopped.
             """
             with self._lock:
                 if is_still:
@@ -267,7 +269,7 @@ if sys.platform == "win32":
                 return True
 
         def _stop(self) -> bool:
-            """Suspend all processes, until a look finds no new one."""
+            """Suspend all processes, until a check finds no new one."""
             until = time.monotonic() + _PAUSE_SEARCH_S
             while self._run is not None:
                 new = set(process_ids(self._run)) - self._stopped
@@ -291,7 +293,10 @@ if sys.platform == "win32":
     def _suspend(pid: int, *, is_still: bool) -> None:
         call = _ntdll.NtSuspendProcess if is_still else _ntdll.NtResumeProcess
         rights = win32con.PROCESS_SUSPEND_RESUME
-        with contextlib.suppress(pywintypes.error), _opened(pid, rights) as process:  # or it ended
+        with (
+            contextlib.suppress(pywintypes.error),
+            _opened(pid, rights) as process,
+        ):  # or it has ended
             call(int(process))
 
     def _image(pid: int) -> str:

@@ -7,12 +7,12 @@ alone left 4 of 7). A process without a mark becomes our child once it is orphan
 
 A child can clear its environment and leave its session. When its parent ends, the kernel makes it
 our child, since we are a "subreaper". An orphan belongs to the run during which it started. While
-another run that could have started it goes on, it is left alone; the last such run to end kills it.
-Programs that the sandbox itself started are never touched, nor is any process in our session, which
-children of a run cannot join. So children of other parts of this process are safe unless they lead
-a session.
+another run that could have started it continues, it is not killed; the last such run to end kills
+it. Programs that the sandbox itself started are never touched, nor is any process in our session,
+which children of a run cannot join. So children of other parts of this process are safe unless they
+lead a session.
 
-A command that creates files faster than they can be checked is paused meanwhile.
+A command that creates files faster than they can be checked is paused until they are.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class LeftoverRun(msgspec.Struct, frozen=True):
 
     Attributes:
         n: How many processes were killed.
-        is_gone: Nothing is left; False if the time ran out before that was certain.
+        is_gone: Whether nothing is left; False if the time ran out before that was certain.
     """
 
     n: int
@@ -220,7 +220,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 
 def _end_those_alive(pid: int, run: Run, found: set[int]) -> bool:
-    """Scan once and kill what is found; False if nothing was."""
+    """Scan once and kill the processes found; False if there were none."""
     young = tuple(processes(run.began))
     alive = descendants(pid, run, young)
     if alive and alive <= found:
@@ -242,8 +242,9 @@ def _end_those_alive(pid: int, run: Run, found: set[int]) -> bool:
 def ahead_of_others() -> Iterator[None]:
     """Raise this thread's priority where we may, as root.
 
-    A fork bomb with many sessions gets a processor share for each and leaves us none; it once held
-    for two minutes. For users other than root, the kernel limits the number of processes.
+    A fork bomb with many sessions gets a processor share for each and leaves us none; one once
+    blocked us for two minutes. For users other than root, the kernel limits the number of
+    processes.
     """
     if sys.platform != "linux":
         yield
@@ -326,7 +327,7 @@ async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
 
 
 def over(run: Run) -> None:
-    """Mark the end of a run: what starts from now on is not its own."""
+    """Mark the end of a run: processes that start from now on are not its own."""
     _going_on.discard(run)
 
 
@@ -415,12 +416,12 @@ class Pause:
         self._stopped: set[tuple[int, int]] = set()  # process ids, with start times
 
     def begin(self, pid: int, run: Run) -> None:
-        """The program was started; pause it if someone has asked for that."""
+        """Note that the program was started; pause it if someone has asked for that."""
         with self._lock:
             self._run = (pid, run)
 
     def end(self) -> None:
-        """The program has ended: its process id may be used again."""
+        """Note that the program has ended: its process id may be used again."""
         with self._lock:
             self._run = None
             self._stopped.clear()
@@ -429,7 +430,7 @@ class Pause:
         """Pause the run, or resume it unless someone else wants it paused; blocks.
 
         Returns:
-            Whether that succeeded; False if processes appear faster than they can be stopped.
+            Whether pausing succeeded; False if processes appear faster than they can be stopped.
         """
         with self._lock:
             if is_still:

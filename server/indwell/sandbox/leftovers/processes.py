@@ -84,7 +84,7 @@ def children() -> list[int] | None:
 def mark_of(pid: int) -> bytes:
     """Read a process's mark, kept in the limit of file locks, which kernels ignore.
 
-    A limit survives what an environment does not: ``env -i``, ``sudo``, a daemon's cleanup.
+    Unlike an environment, a limit survives ``env -i``, ``sudo`` and a daemon's cleanup.
     """
     before, _, after = _read(f"/proc/{pid}/limits").partition(b"Max file locks")
     return after.split(maxsplit=1)[0] if before and after.strip() else b""

@@ -78,7 +78,7 @@ class Way(msgspec.Struct, frozen=True):
         """Notes about the network for after the command's end, a sentence each."""
         if not self.refused:
             return ()
-        return (f"the sandbox allowed no connection to {', '.join(self.refused)}",)
+        return (f"the sandbox refused connections to {', '.join(self.refused)}",)
 
 
 @contextlib.asynccontextmanager
@@ -119,7 +119,7 @@ async def way_to(
 async def way_by_port(
     hosts: Iterable[str], *, resolve: Resolve = resolve, reach: Reach = reach
 ) -> AsyncIterator[Way]:
-    """Open a proxy for a command in our network that may connect to a single port."""
+    """Open a proxy for a command in our network that may connect to a single port only."""
     word = secrets.token_urlsafe(24)
     credentials = f"Basic {base64.b64encode(f'indwell:{word}'.encode()).decode()}"
     door = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
@@ -130,7 +130,7 @@ async def way_by_port(
 
 
 def _around(hosts: Allowed) -> Mapping[str, str]:
-    """Return variables for hosts to reach without the proxy; one makes Node read them."""
+    """Return variables for hosts to reach without the proxy; one variable makes Node read them."""
     named = {place.host.strip("[]") for place in hosts.places}
     near = ",".join(name for name in _NEAR if name not in named)
     return {"NO_PROXY": near, "no_proxy": near, "NODE_USE_ENV_PROXY": "1"}
@@ -157,7 +157,7 @@ async def serving(
 async def _serve_handed_over(ours: socket.socket, proxy: Proxy) -> None:
     """Wait for the socket from inside, and serve it if it is a valid one."""
     await _readable(ours)
-    if sys.platform != "win32":  # where no command has a network of its own
+    if sys.platform != "win32":  # on a system without separate networks for commands
         _, numbers, _, _ = socket.recv_fds(ours, 1, 1)
         if not numbers:
             return  # the sender ended first

@@ -32,7 +32,7 @@ _TRANSLATED = tuple(map(ipaddress.IPv6Network, ("2002::/16", "2001::/32")))  # 6
 
 
 class HostPort(msgspec.Struct, frozen=True):
-    """A host in its single spelling, and a port; port 0 was not named."""
+    """A host in its single spelling, and a port; port 0 means that none was given."""
 
     host: str
     port: int = 0
@@ -80,7 +80,7 @@ def is_public(address: Address) -> bool:
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
         if address not in _INTERNET or any(address in network for network in _TRANSLATED):
-            return False  # an embedded IPv4 address would need its own check; nobody needs these
+            return False  # the embedded IPv4 address would need its own check
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 
@@ -88,8 +88,8 @@ class Allowed(msgspec.Struct, frozen=True):
     """The allowed hosts; all others are refused, so an empty list means no network (SBX-20).
 
     Attributes:
-        any_name: Every name is allowed.
-        places: Names, addresses, and ``*.name`` for all subdomains, each with a port or with 0.
+        any_name: Whether every name is allowed.
+        places: Names, addresses, and ``*.name`` for all subdomains, each with a port or 0 for none.
     """
 
     any_name: bool = False
@@ -110,8 +110,9 @@ class Allowed(msgspec.Struct, frozen=True):
         """Tell whether a host may be reached at this address.
 
         A name may only lead to the internet, so that no owner of a name can point it at this
-        machine or network (DNS rebinding). A named address stands for itself; ``localhost`` is this
-        machine. Link-local addresses are never reached; clouds serve keys there (169.254.169.254).
+        machine or network (DNS rebinding). An address in the list is allowed itself; ``localhost``
+        is this machine. Link-local addresses are never reached; clouds serve keys there
+        (169.254.169.254).
         """
         if literal(host) is not None:
             return literal(host) == address and not _is_of_the_link(address)

@@ -52,7 +52,7 @@ def check_request(request: h11.Request, hosts: Allowed) -> WantedRequest | Reque
     if request.method == b"CONNECT":
         place = place_of(target)
         if place is None or not place.port:
-            return RequestRefusal(400, f"the address {target[:100]!r} cannot be read without doubt")
+            return RequestRefusal(400, f"the address {target[:100]!r} is ambiguous")
         return _allowed(WantedRequest(place), hosts)
     match = _HTTP.fullmatch(target)
     if match is None:
@@ -61,7 +61,7 @@ def check_request(request: h11.Request, hosts: Allowed) -> WantedRequest | Reque
         )
     place = place_of(match["authority"])
     if place is None:
-        return RequestRefusal(400, f"the address {target[:100]!r} cannot be read without doubt")
+        return RequestRefusal(400, f"the address {target[:100]!r} is ambiguous")
     rest = match["rest"] or "/"
     path = rest if rest.startswith("/") else f"/{rest}"
     return _allowed(WantedRequest(HostPort(place.host, place.port or _HTTP_PORT), path), hosts)

@@ -26,9 +26,9 @@ _ANY_PORT = 9
 def is_own(address: Address) -> bool:
     """Tell whether a connection to this address would end on this machine (S-L6).
 
-    A server with a public address may answer there with what it otherwise shows only locally. For
-    such a connection the system chooses that same address as source. A UDP socket tells the source
-    without sending anything.
+    A server with a public address may show content there that it otherwise shows only locally. For
+    such a connection the system chooses that same address as source. A UDP socket reveals the
+    source without sending anything.
     """
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6  # noqa: PLR2004 - of IP
     with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
@@ -133,9 +133,7 @@ class Proxy:
             async with asyncio.timeout(REQUEST_S):
                 request = await _event(client, reader)
         except h11.RemoteProtocolError:
-            await _refuse(
-                client, writer, RequestRefusal(400, "this is no request that is understood")
-            )
+            await _refuse(client, writer, RequestRefusal(400, "this request is not understood"))
             return
         if not isinstance(request, h11.Request):
             return
@@ -170,7 +168,7 @@ class Proxy:
         except (OSError, TimeoutError, UnicodeError):
             return RequestRefusal(502, f"no address was found for {place.host}")
         if not found or not all(self._may_lead(place, one) for one in found):
-            words = f"{shown} leads into this machine or its own network, which the sandbox forbids"
+            words = f"{shown} is on this machine or its local network, which the sandbox forbids"
             return RequestRefusal(403, words, shown)
         for address in found[:_MOST_ADDRESSES]:
             with contextlib.suppress(OSError, TimeoutError):

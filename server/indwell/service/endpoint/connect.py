@@ -108,7 +108,7 @@ class Endpoint(msgspec.Struct, frozen=True):
         base_url: Where the API starts.
         key: The key for its origin; None to use the stored key, or none.
         model: The model; None to choose one.
-        is_tested: False stores it as it is.
+        is_tested: Whether to test the endpoint before it is stored.
         keep: Who stores the key: the system's keyring, or the client, in its own place.
         name: The name of its table in the settings; empty for the endpoint outside of the tables.
         extras: The user's own headers, parameters and proxy.
@@ -367,7 +367,7 @@ def checked_name(name: str) -> str:
     """Return the name of an endpoint.
 
     Raises:
-        UserError: It cannot be one.
+        UserError: The text cannot be a name of an endpoint.
     """
     if name == EDITOR:
         raise UserError(
@@ -387,7 +387,7 @@ def store_model(model: str, config: Path, environment: Mapping[str, str]) -> tup
     Raises:
         UserError: The settings file is broken, or cannot be written.
     """
-    from indwell.settings.edit import edited  # as above
+    from indwell.settings.edit import edited  # tomlkit takes 15 ms, and only a login needs it
 
     before = read_user_file(config)
     changes: dict[str, str | int | None] = {"model": model, "provider": None}
@@ -404,7 +404,7 @@ def _keep_all(
 ) -> tuple[StoredKey, ...]:
     """Store keys, then call ``then``; restore the earlier keys if anything fails.
 
-    Only for the origins in ``wanted``: keys of other origins stay as they are.
+    Keys of origins that are not in ``wanted`` stay as they are.
     """
     before = {origin: _kept(origin, store) for origin in wanted}
     try:
@@ -424,7 +424,7 @@ def _kept(origin: str, store: KeyStore) -> StoredKey | None:
     try:
         return store.stored(origin)
     except KeyringUnusable:
-        return None  # lost already, so there is nothing to restore
+        return None  # the key is lost already, so there is nothing to restore
 
 
 def _notes(

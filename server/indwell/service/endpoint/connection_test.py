@@ -96,7 +96,7 @@ async def talk(
     extras: Extras = NO_EXTRAS,
     dialect: Dialect | None = None,
 ) -> tuple[EndpointStep, ...]:
-    """Let the model call a tool through a stream; after a failure, find out which features work."""
+    """Let the model call a tool in a streamed reply; if that fails, find out what works."""
     from indwell.providers.client import EndpointClient
     from indwell.providers.quirks import dialect_for
 
@@ -227,10 +227,7 @@ def _reach_mend(base_url: str, error: BaseException) -> str:
 
 
 def _is_plain_http(error: BaseException | None) -> bool:
-    """Tell whether the other side answered TLS with something else.
-
-    OpenSSL has two names for it.
-    """
+    """Tell whether the server does not speak TLS. OpenSSL has two names for this error."""
     while error is not None:
         if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLCertVerificationError):
             return error.reason in {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}

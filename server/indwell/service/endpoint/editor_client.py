@@ -36,7 +36,7 @@ from indwell.service.endpoint.editor_models import WHOSE
 from indwell.settings.endpoints import split_name
 
 IN_A_THREAD = 500_000  # new characters of a request; encoding them takes some 5 ms
-AT_ONCE = 200  # pieces of a reply between two turns of others on the event loop
+AT_ONCE = 200  # pieces of a reply that are read before other tasks get the event loop
 
 
 class EditorClient:
@@ -132,7 +132,7 @@ class EditorClient:
         """Return the next pieces; None at the end.
 
         Raises:
-            Unreachable: They do not come in time.
+            Unreachable: The pieces do not come in time.
         """
         try:
             async with asyncio.timeout_at(until):
@@ -180,7 +180,7 @@ def fault_of(refusal: EditorRefusal, request: Request) -> ProviderError:
 
 
 def _by_words(code: str, words: str, request: Request, quoted: str) -> ProviderError:
-    """Return the error for a code that the editor's API does not name: its extensions differ."""
+    """Return the error for an extension's own code, which the editor's API does not define."""
     said = f"{code} {words}"
     if _LIMIT.search(said):
         return RateLimited(

@@ -41,7 +41,7 @@ class EditorModels:
         return self._connection()
 
     def forget(self) -> None:
-        """The editor has other models now."""
+        """Note that the editor's models have changed."""
         self._known = None
         self._asking = None
 
@@ -55,7 +55,7 @@ class EditorModels:
         return await asyncio.shield(self._asking) or ()
 
     async def offered(self) -> tuple[OfferedModel, ...]:
-        """Return the models as those of an endpoint; nobody knows a price."""
+        """Return the models as those of an endpoint; their prices are unknown."""
         return tuple(
             OfferedModel(one.name, window=one.window, tools=one.tools, source="VS Code")
             for one in await self.look()
@@ -83,7 +83,7 @@ class EditorModels:
         """Return a model that the editor offers, once ``look`` has asked for them.
 
         Raises:
-            SettingsError: The editor does not offer it.
+            SettingsError: The editor does not offer the model.
         """
         self.need_connection(name)
         bare, _ = split_name(name, {})

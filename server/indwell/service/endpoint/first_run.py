@@ -1,7 +1,8 @@
 """Leads a user without a usable model to one, by questions at the front door.
 
 A key is never typed here, because no editor hides what is typed into its input box. Keys are given
-to ``indwell login`` in a terminal. A front door with a flow of its own leads instead.
+to ``indwell login`` in a terminal. A front door with its own set-up dialogue leads the user
+instead.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class ModelSearch(Protocol):
     """Finds, tests and stores endpoints."""
 
     async def lacking(self) -> str:
-        """Why no model can be called, with settings and keys read again; empty if one can."""
+        """Read settings and keys again; return why no model can be called, empty if one can."""
         ...
 
     async def local_servers(self) -> tuple[LocalServer, ...]:

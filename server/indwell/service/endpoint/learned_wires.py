@@ -2,8 +2,8 @@
 
     <state>/wires.json    {"<digest of the address>": {"<model>": "responses"}}
 
-An address may hold a secret, so only its digest is kept. All functions block for one small file. A
-file that cannot be read or written costs one more refusal, and nothing else.
+An address may hold a secret, so only its digest is kept. All functions block for one small file. If
+the file cannot be read or written, the endpoint only refuses one more request.
 """
 
 from __future__ import annotations

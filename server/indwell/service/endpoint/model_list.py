@@ -77,7 +77,7 @@ async def offered_models(
 
 
 def _chosen_first(asked: Iterable[str], settings: Settings) -> list[str]:
-    """Return the names of endpoints, that of the chosen model first, the editor's else last."""
+    """Return the endpoints' names: the chosen model's first, else the editor's last."""
     names = [name for name in reversed(tuple(asked)) if name != EDITOR]
     return [EDITOR, *names] if is_editors(settings.model) else [*names, EDITOR]
 
@@ -128,7 +128,7 @@ def _listed_facts(settings: Settings) -> ModelFacts:
     return facts_for(name, settings.base_url, now=now, counts_as=settings.counts_as)
 
 
-ASK_S = 3.0  # seconds that a session may wait for all of it, once a day
+ASK_S = 3.0  # seconds that a session may wait for all answers, once a day
 LIFE = timedelta(days=1)  # a gateway changes its models by hand
 RETRY = timedelta(minutes=5)  # after no answer
 MOST_KEPT = 200
@@ -148,7 +148,7 @@ _told: dict[str, Told] = {}  # of this process, by the place of a model
 
 
 def ask_for_facts(models: Sequence[Settings], *, timeout_s: float = ASK_S) -> None:
-    """Ask the endpoints of those models that no list knows; blocks for at most ``timeout_s``.
+    """Ask the endpoints of models that no list knows; blocks for at most ``timeout_s``.
 
     A gateway is asked once a day, and its answer is kept on disk. A server on this machine is asked
     each time: its window may have changed. If an endpoint does not answer, nothing is known of its
@@ -158,7 +158,7 @@ def ask_for_facts(models: Sequence[Settings], *, timeout_s: float = ASK_S) -> No
 
     Args:
         models: The settings of each model's endpoint, with its key.
-        timeout_s: Seconds for all of it.
+        timeout_s: Seconds for all requests together.
     """
     wanted = {_place(one): one for one in models if _is_unknown(one)}
     if wanted:
@@ -219,7 +219,7 @@ def _place(settings: Settings) -> str:
 
 
 def _known(place: str) -> Told | None:
-    """Return the newest answer with a model; an old one counts more than no answer."""
+    """Return the newest answer that names a model; an old answer is better than none."""
     return max(_answers(place), key=lambda one: (one.model is not None, one.at), default=None)
 
 

@@ -117,7 +117,7 @@ class HandingOn:
 
         Args:
             named: The session that the user named; empty: none.
-            for_good: No later session gets the task of the session that was left.
+            for_good: Whether no later session gets the task of the session that the user left.
         """
         await self._look()
         self._named = named
@@ -154,7 +154,7 @@ class HandingOn:
             await take_task(session, self._stored.store, left.session)
         except UserError as error:  # unsaved: only this process knows the task
             if left.card is None:
-                words = f"the task of session {left.session} does not go along any more: {error}"
+                words = f"the task of session {left.session} is no longer carried over: {error}"
                 session.notice = "; ".join(filter(None, (session.notice, words)))
                 return
             session.conversation = queue(session.conversation, (left.card,))

@@ -35,7 +35,7 @@ from indwell.workspace.base import Workspace
 class SessionFactory(Protocol):
     """Creates sessions; the composition root implements it.
 
-    ``settings`` returns the settings in force. A ``UserError`` gives the reason of a failure.
+    ``settings`` returns the settings in force. A failure raises ``UserError`` with the reason.
     """
 
     async def begin(
@@ -292,7 +292,7 @@ class OpenSessions:
         """Leave the current session, so that the next prompt begins a new one.
 
         Args:
-            for_good: The new session gets no task of this one.
+            for_good: Whether the new session gets no task of this one.
             inherit: The session whose task the new one takes along; empty: as usual.
 
         Raises:

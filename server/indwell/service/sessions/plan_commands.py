@@ -55,8 +55,8 @@ class PlanCommands:
     Args:
         sessions: The open sessions.
         stored: All sessions.
-        turns: No turn may run in the session of a decided plan.
-        commands: Switch to the session of a plan.
+        turns: The running turns; none may run in the session of a decided plan.
+        commands: Switches to the session of a plan.
         configuration: Leaves the mode ``plan`` when a plan is approved.
 
     Attributes:

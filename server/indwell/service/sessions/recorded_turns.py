@@ -55,7 +55,7 @@ class RecordedTurn(msgspec.Struct, frozen=True):
     Attributes:
         turn: Its number.
         at: When it began.
-        left: Whether a rewind abandoned it.
+        left: Whether a rewind abandoned the turn.
         events: ``TurnStarted`` is the first. ``TurnFinished`` is the last; it is missing while the
             turn runs, or if the process was killed. The events of one call are together.
     """
@@ -121,7 +121,7 @@ def events_of(records: Sequence[Record]) -> tuple[RecordedTurn, ...]:
 
 
 def by_call(told: Iterable[Event]) -> Iterator[Event | RecordedCall]:
-    """The events of a recorded turn, with those of each call as one."""
+    """The events of a recorded turn, with the events of each call in one ``RecordedCall``."""
     call: RecordedCall | None = None
     for event in told:
         of_call = call.inner[-1] if call is not None and call.inner and event.agent else call
@@ -198,7 +198,7 @@ class _Turn:
         self._items: list[_Item] = []
         self._calls: dict[
             str, RecordedCall
-        ] = {}  # the newest of each id: some endpoints repeat ids
+        ] = {}  # the newest call of each id, because some endpoints repeat ids
         self._steering: list[str] = []  # words that have reached no request yet
         self._is_prompt_sent = False
         self._answer = ""
@@ -320,7 +320,7 @@ class _Turn:
         is_known = self._cost is not None and record.cost is not None
         self._cost = (self._cost or 0.0) + (record.cost or 0.0) if is_known else None
         if record.agent:
-            return  # the sums have it, and the card of the sub-agent shows its calls
+            return  # the sums contain it, and the card of the sub-agent shows its calls
         self._model = record.model
         self._items.append(
             events.UsageReported(
@@ -365,7 +365,7 @@ class _Turn:
     def _as(self, kind: type[_E], record: Record, **more: object) -> _E:
         """The event of a record: fields of the same name are the same, and ``more`` has the rest.
 
-        A field that both have needs no line here.
+        Fields with the same name need no line here.
         """
         names = set(kind.__struct_fields__) & set(record.__struct_fields__)
         known = {name: getattr(record, name) for name in names}
@@ -376,7 +376,7 @@ class _Turn:
 
 
 def _without_mark(text: str) -> str:
-    """A reply without the mark at its break, which is meant for the model."""
+    """A reply without the mark where it was cut off, which is meant for the model."""
     return text.removesuffix(BROKE_OFF).removesuffix("\n") if text.endswith(BROKE_OFF) else text
 
 

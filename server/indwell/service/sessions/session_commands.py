@@ -240,7 +240,7 @@ class SessionCommands:
         """Return the object that restores files; None if they are to stay.
 
         Raises:
-            UserError: There is no place for the ledger, and files are wanted.
+            UserError: Files should be restored, but the ledger has no folder.
         """
         workspace = self._sessions.workspace
         if workspace is None or files is False or turn < 0:
@@ -283,7 +283,7 @@ class FilesBack:
     async def is_wanted(self, session: str, turn: int, *, files: bool | None) -> bool:
         """Decide whether to restore files.
 
-        Ask the user if nobody has said so and the front door does not ask itself.
+        Ask the user if the command has no value and the front door does not ask itself.
 
         Args:
             session: The session of the changes.
@@ -327,7 +327,7 @@ class FilesBack:
 
 
 def _both(first: VerdictOutcome, then: VerdictOutcome) -> VerdictOutcome:
-    """Combine the results of two steps; drop the parts that the second step settled."""
+    """Combine the results of two steps; drop conflicts that the second step resolved."""
     return msgspec.structs.replace(
         then,
         hunks=(*first.hunks, *then.hunks),

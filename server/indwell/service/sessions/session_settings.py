@@ -1,7 +1,7 @@
 """The settings of one open session: the user's settings with this session's mode and model.
 
 Several sessions may run turns at once. A user's choice in one session must not affect another
-session: a turn in the mode ``plan`` would get the ``auto`` of a turn beside it.
+session: otherwise a turn in the mode ``plan`` could get the mode ``auto`` of another running turn.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class OwnChoice(NamedTuple):
 class SessionSettings:
     """The settings in force for a session.
 
-    The current session follows the user's choices. Other sessions keep their mode and model.
-    If the user's own settings get another mode, that mode replaces all that were chosen before:
-    those of sessions, and those that prompts requested for their turns.
+    The current session follows the user's choices. Other sessions keep their mode and model. If the
+    mode in the user's own settings changes, it replaces all modes chosen before: those of sessions,
+    and those that prompts requested for their turns.
 
     Args:
         configuration: The user's settings, with the choices for the current session.
@@ -111,7 +111,7 @@ class SessionSettings:
         self.update()
 
     def update(self) -> None:
-        """Put the settings of the session together again; implements ``Follower``."""
+        """Combine the settings of the session again; implements ``Follower``."""
         configured = self._configuration.configured_mode
         if configured != self._configured:
             self._configured, self._turn_mode = configured, None
@@ -156,7 +156,7 @@ async def held_with(
 
     Args:
         settings: The user's own settings.
-        model: As the log names it.
+        model: The model's name in the log.
         offered_now: Lists the models of the endpoints in the settings.
     """
     own = tuple(dict.fromkeys(filter(None, (settings.model, *settings.models))))
@@ -213,7 +213,7 @@ class ModelChoice:
         chosen = model or held.model
         if chosen != settings.model and model is None and held.problem:
             chosen = await self._other(held)
-        return chosen if chosen != settings.model else ""  # that may be of the endpoint's list
+        return chosen if chosen != settings.model else ""  # perhaps from the endpoint's list
 
     async def held(self, session: str) -> HeldWith:
         """Return the model that last answered in a session, and whether it is still available.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 MB = 1_000_000
-SHOWN_DAYS = 30  # lists name deletions for so long
+SHOWN_DAYS = 30  # lists show deletions for this long
 
 
 class Sweeper:
@@ -45,7 +45,7 @@ class Sweeper:
         self._sweeping: asyncio.Future[object] | None = None
 
     async def sweep(self, settings: Settings, session: str) -> str:
-        """Begin to delete old sessions; return the deletions that the user does not know of yet."""
+        """Begin to delete old sessions; return the deletions that the user was not told of yet."""
         if self._sweeping is not None:
             await asyncio.wait({self._sweeping})
         state = state_folder(self._environment)
@@ -120,7 +120,7 @@ def _counted(n: int, one: str, many: str = "") -> str:
 def uncollected() -> Iterator[None]:
     """Turn the cyclic garbage collector off: with a million new objects it blocks the event loop.
 
-    Objects read in here stay exempt from collection; reference counts free them.
+    Objects read inside this context stay exempt from collection; reference counts free them.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -141,7 +141,7 @@ class StoredSessions:
     Args:
         environment: The process's variables.
         roots: Returns the folders of the workspace.
-        is_resident: The process keeps prompts and tasks that wait.
+        is_resident: Whether the process stores waiting prompts and tasks on disk.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class StoredSessions:
         """The first folder of the workspace.
 
         Raises:
-            UserError: None is open.
+            UserError: No folder is open.
         """
         if not self._roots():
             raise UserError("no folder is open; open the folder of the project, and try again")
@@ -340,7 +340,7 @@ class Keeping:
         self._writing = asyncio.Lock()
 
     def want(self, unsent: Mapping[str, str]) -> None:
-        """Have these words on disk soon; returns at once."""
+        """Write these words to disk soon; returns at once."""
         self._wanted = unsent
         if not self._is_busy and not self._is_stopped and unsent != self._kept:
             self._is_busy = True

@@ -39,7 +39,7 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
         prompt: The words, with the selection and problems of the moment when they were typed.
         target: The session that the prompt names: an id, ``new``, or None for none.
         mode: The mode for its turn; None for the session's mode.
-        home: The session in which the prompt was typed; empty: the one that is current when the
+        home: The session in which the prompt was typed; empty: the session that is current when the
             turn begins.
         is_held: Whether its turn waits until the user releases it.
     """
@@ -59,7 +59,7 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
 
     @property
     def session(self) -> str:
-        """The session: an id, ``new``, or empty for the one that is current when it begins."""
+        """The session: an id, ``new``, or empty for the session that is current later."""
         return self.target or self.home
 
 
@@ -186,10 +186,10 @@ def released(queue: Queue) -> Queue:
 
 
 def check_seq(queue: Queue, seen: int | None) -> None:
-    """Check that a client which changes the queue has seen its newest state.
+    """Check that a client that changes the queue has seen the newest state.
 
     Raises:
-        UserError: The queue was changed meanwhile.
+        UserError: The queue was changed after that.
     """
     if seen is not None and seen != queue.seq:
         raise UserError(

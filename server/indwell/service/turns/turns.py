@@ -180,7 +180,7 @@ class Turns:
         return found is not None and _stopped(found)
 
     def abandon(self, ticket: Ticket) -> None:
-        """Remove a prompt from the queue, or stop its turn: the caller has gone."""
+        """Remove a prompt from the queue, or stop its turn, because its caller has disconnected."""
         if ticket in self._running:
             _stopped(ticket)
         elif ticket.waiting.id in self._tickets:
@@ -219,7 +219,7 @@ class Turns:
         unsent = (*opening, *self._queue.waiting)
         for one in self._running:
             if one.session is not None and not one.is_stopped:
-                one.session.endings.is_ending = True  # not the user's stop
+                one.session.endings.is_ending = True  # the user did not stop the turn
             _stopped(one)
         self.change(lambda queue: Queue(queue.seq + 1))
         return tuple(one.prompt.words for one in unsent)
@@ -238,7 +238,7 @@ class Turns:
             self._unsent()
         if isinstance(event, events.TurnFinished):
             ticket.finished = event
-            self._hold_after(ticket)  # first: an answer to the event continues the session
+            self._hold_after(ticket)  # first: an answer to the event goes on
 
     def _go_on(self) -> None:
         """Start every turn for which there is room."""
@@ -361,7 +361,7 @@ def _id_of(ticket: Ticket) -> str:
 
 
 def _stopped(running: Ticket) -> bool:
-    """Cancel a turn's task once, because a second time would cut its end short.
+    """Cancel a turn's task once, because a second cancellation would interrupt its clean-up.
 
     Returns:
         False if the turn had ended.

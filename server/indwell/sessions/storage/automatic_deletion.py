@@ -61,7 +61,7 @@ class Gone(msgspec.Struct, frozen=True):
         n_for_room: Number of sessions that were deleted for space.
         n_copies: Deleted copies of the user's files.
         freed_b: Bytes freed in total.
-        is_told: The user was informed.
+        is_told: Whether the user was informed.
     """
 
     at: str
@@ -76,8 +76,8 @@ class SweepRecord(msgspec.Struct, frozen=True):
     """The state kept between sweeps.
 
     Attributes:
-        doubted: Since when the clock is doubted; empty if it is trusted.
-        believed: When it was last trusted.
+        doubted: The time since which the clock is not trusted; empty if it is trusted.
+        believed: The time when it was last trusted.
         gone: The deletions, oldest first.
     """
 
@@ -112,9 +112,9 @@ def sweep(
     Args:
         state: The state folder.
         limits: The retention limits.
-        now: With its time zone.
+        now: The current time, with its time zone.
         pending: Returns the sessions that must stay.
-        ours: The caller's session: it stays, and is no evidence for the clock.
+        ours: The caller's session: it stays, and its time does not count for judging the clock.
     """
     if limits == RetentionLimits() or not exists(state / "sessions"):
         return None
@@ -310,7 +310,7 @@ class _Sweep:
         try:
             _write(self._state, record)
         except OSError as error:
-            _logger.warning("what is deleted cannot be written down: %s", error)
+            _logger.warning("the record of deletions cannot be written: %s", error)
 
     def _is_old(self, used: datetime | None) -> bool:
         days = self._limits.keep_days

@@ -95,7 +95,7 @@ class DraftStore:
                     self.keep(words, now=now)
                 remove_own(path)
         except (OSError, SessionError) as error:
-            _log.warning("words of a server that was killed stay where they are: %s", error)
+            _log.warning("unsent prompts of a killed server could not be moved: %s", error)
 
     def keep_task(self, task: LeftTask | None, *, now: datetime) -> None:
         """Store whose task the next new session inherits.
@@ -115,7 +115,7 @@ class DraftStore:
                     self.keep_task(found, now=now)
                 remove_own(path)
         except (OSError, SessionError) as error:
-            _log.warning("what a new session was to take along stays for later: %s", error)
+            _log.warning("the task for a new session stays for later: %s", error)
         return found
 
     def untold(self) -> tuple[Path, ...]:

@@ -150,7 +150,7 @@ def remove_unread(folder: Path) -> None:
             if is_id(name) and not path.is_symlink() and _is_rest(path) and not _is_read(path):
                 remove_own_tree(rename_own(path, _DELETED + name))
     except OSError as error:
-        _logger.warning("long texts that nobody needs any more stay: %s", error)
+        _logger.warning("long texts that are no longer needed could not be removed: %s", error)
 
 
 def remove_leftovers(state: Path) -> None:
@@ -196,7 +196,7 @@ def delete_unless(path: Path, is_changed: Callable[[], bool]) -> bool:
     except BlockingIOError as error:
         raise SessionOpen(f"session {path.name!r} is open in an editor; close it first") from error
     except OSError:
-        log = None  # no log, so nobody can write to it
+        log = None  # no log, so no process can write to it
     try:
         if is_changed():
             return False

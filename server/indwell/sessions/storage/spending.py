@@ -53,7 +53,7 @@ class SpendingLedger:
         """Add the cost of a call without waiting; a disk error is logged."""
         if not is_plausible(dollars):
             _log.warning(
-                "a call is said to cost $%g, which no call does; it is not counted for the day",
+                "a call seems to cost $%g, which is impossible; it is not counted for the day",
                 dollars,
             )
             return
@@ -68,7 +68,7 @@ class SpendingLedger:
         try:
             return await asyncio.wrap_future(holding)
         except asyncio.CancelledError:
-            self._thread.submit(self._undo, holding)  # after the write: the thread works in order
+            self._thread.submit(self._undo, holding)  # after the write: the thread keeps the order
             raise
 
     def release(self, hold: Reservation) -> None:
@@ -115,7 +115,7 @@ class SpendingLedger:
             if is_new:
                 remove_all_but(self._folder, KEPT_DAYS)
         except OSError as error:
-            _log.warning("the spending of today is not written down: %s", error)
+            _log.warning("today's spending cannot be written: %s", error)
 
     def _total(self, day: str) -> float:
         if day != self._day:
@@ -133,7 +133,8 @@ class SpendingLedger:
             _log.warning("the spending of today cannot be read: %s", error)
         if self._sum.n_absurd > n_absurd:
             _log.warning(
-                "%s has %d lines that are no cost of a call (under 0, over $%g); they do not count",
+                "%s has %d lines that are not the cost of a call (under 0, over $%g); they do "
+                "not count",
                 self._path(day),
                 self._sum.n_absurd,
                 MOST_A_CALL,

@@ -53,8 +53,8 @@ class SessionStore:
         """Create a session: its folder, and a writer with the first line queued.
 
         Args:
-            model: Written to the first line.
-            now: With its time zone.
+            model: The model; it is written to the first line.
+            now: The current time, with its time zone.
             random_bytes: Part of the id; random by default.
             readers_of: Sessions whose long texts it refers to; they are kept as long as it is.
 
@@ -289,7 +289,7 @@ class _LogFile(msgspec.Struct, frozen=True):
     """A cached overview.
 
     Attributes:
-        made_by: The version of Indwell that wrote it.
+        made_by: The version of Indwell that wrote this entry.
         log: Times, size and inode of the log when it was read.
         overview: The overview of that log.
     """

@@ -83,8 +83,8 @@ class LogWriter:
         Concurrent commits share one fsync. A cancelled commit loses nothing: its lines stay queued.
 
         Raises:
-            SessionError: The disk did not take it. The lines stay queued; commit again when there
-                is space.
+            SessionError: The disk did not take the records. The lines stay queued; commit again
+                when there is space.
             RecordsLost: An fsync failed, which is final (see ``AppendLog.sync``).
         """
         try:
@@ -168,7 +168,7 @@ class LogWriter:
         try:
             self._settle(self._n_queued, close=False)
         except OSError as error:
-            _log.warning("session log: %s; the next commit tells", error)
+            _log.warning("session log: %s; the next commit reports it", error)
 
     def _settle(self, target: int, close: bool) -> None:  # noqa: FBT001 -- positional in executors
         """In the thread: flush the first ``target`` lines, and whatever else is queued by now."""
@@ -195,7 +195,9 @@ class LogWriter:
         """
         if not self._log.stands:
             self._log.write_again()
-            _log.warning("session log: the file was removed while it was open; it is there again")
+            _log.warning(
+                "session log: the file was removed while it was open; it was written again"
+            )
 
     def _write(self) -> None:
         while self._queue:
@@ -218,10 +220,10 @@ class MemoryLog:
         """Drop the record: the session keeps its state in memory."""
 
     async def commit(self) -> None:
-        """Do nothing."""
+        """Do nothing: the session is only in memory."""
 
     def commit_soon(self) -> None:
-        """Do nothing."""
+        """Do nothing: the session is only in memory."""
 
     async def close(self) -> None:
         """Do nothing."""

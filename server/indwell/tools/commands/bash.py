@@ -108,7 +108,8 @@ def _understood(given: Given) -> Given:
     """Translate the names and units of other agents.
 
     Raises:
-        ToolError: It names a folder to run in; with our tool the command changes the folder itself.
+        ToolError: The call names a folder to run in; with our tool the command changes the folder
+            itself.
     """
     ours = renamed(given, _NAMES)
     ours.pop("description", None)  # the purpose of the command in words; people see the command
@@ -182,7 +183,9 @@ def _wanted(arguments: Bash) -> Widening:
     for host in arguments.network:
         is_read = len(host) <= HOST_LIMIT and _HOST.fullmatch(host) and allowed([host]).places
         if not is_read:
-            raise ToolError(f"{host[:80]!r} is no name of a host; write one such as 'example.com'")
+            raise ToolError(
+                f"{host[:80]!r} is not a name of a host; write one such as 'example.com'"
+            )
     hosts = tuple(dict.fromkeys(host.lower() for host in arguments.network))
     return Widening(hosts=hosts, unconfined=arguments.unsandboxed)
 
@@ -254,7 +257,7 @@ async def _notes_before(shell: Shell, context: ToolContext) -> tuple[list[str], 
     Return notes for the model, and the files that could not be saved.
 
     Raises:
-        ToolError: It is not the directory that was allowed.
+        ToolError: The directory is not the one that was allowed.
     """
     workspace = context.workspace
     if context.facts is not None and context.facts.cwd != shell.cwd.as_posix():
@@ -336,7 +339,7 @@ else:
         try:
             os.set_blocking(reading, False)
             os.set_blocking(writing, False)  # a command that fills the pipe must not hang
-            # `builtin` is no function, which a command may define.
+            # With `builtin`, a function that a command may have defined is not called.
             yield _Trail(f"builtin pwd -P 2>/dev/null >&{writing}", (writing,), read)
         finally:
             os.close(reading)

@@ -1,4 +1,4 @@
-"""A command's output and end: streamed like in a terminal, stored, and worded for the model."""
+"""A command's output and end: streamed like in a terminal, stored, and described for the model."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ def ending_words(finished: Finished, timeout_s: float | None = None) -> list[str
     ending = []
     if finished.stopped:
         ending.append(
-            "stopped by Indwell at once: the command made what no command may make here; the note "
-            "names it. Work without that file, or ask the user to make it"
+            "stopped by Indwell at once: the command created a file that no command may create "
+            "here; the note names it. Work without that file, or ask the user to create it"
         )
     elif finished.overrun:
         ending.append(f"ended: it used {finished.overrun}; change what it does, not the limit")

@@ -46,9 +46,9 @@ class Proposal(msgspec.Struct, frozen=True):
 
     Attributes:
         text: The whole text.
-        known: What the model knows of the file once it is written: ``text``, or less.
+        known: The text that the model knows once the file is written: ``text``, or a part of it.
         notes: For the model: how its texts were found.
-        others: For the model: what others changed meanwhile, as a unified diff that may be cut.
+        others: For the model: changes that others made since, as a unified diff that may be cut.
     """
 
     text: str
@@ -61,10 +61,10 @@ class Collision(msgspec.Struct, frozen=True):
     """Others changed the same lines, or made the changes of the edit.
 
     Attributes:
-        known: What the model knows after reading ``words``: the text that it had read, with the
-            shown lines as they are now. Not more, or a whole new text by the model could remove
-            what it never saw.
-        words: For the model.
+        known: The text that the model knows after reading ``words``: the text that it had read,
+            with the shown lines as they are now. It contains no other new lines, or a whole new
+            text by the model could remove lines that it never saw.
+        words: The message for the model.
     """
 
     known: str
@@ -202,7 +202,7 @@ def check_whole(path: str, context: ToolContext) -> None:
     """Check a change that is written whole or in place, for which no hunks were shown.
 
     Raises:
-        EditRefused: Hunks were shown, so the file was another one then.
+        EditRefused: Hunks were shown, so the file had another content then.
     """
     if context.chosen is not None:
         raise EditRefused(f"{quoted(path)}: {MOVED}")

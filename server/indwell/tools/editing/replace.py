@@ -1,12 +1,13 @@
-r"""Search and replace as the model means it: exact, unique, all edits or none.
+r"""Search and replace for the model: exact, unique, all edits or none.
 
 This module knows no disk. Other line endings are accepted: a model writes ``\n`` where the file has
 ``\r\n``, and new text gets the file's endings. An edit that changes only line endings is applied
-as written. Trailing blanks may differ: nobody sees them, editors and formatters remove them, and
-they hardly ever matter, so if exactly one place fits, it is the place, and the result says so.
-Indentation, tabs for spaces, quotes, case and anything else are never guessed (ENC-11). Where
-nothing fits, the model is shown the most similar places: those that hold the most wanted lines,
-ignoring white space, or else those with a line like the longest one. The work is bounded.
+as written. Trailing blanks may differ, because they are invisible, editors and formatters remove
+them, and they hardly ever matter. If exactly one place fits apart from them, it is used, and the
+result says so. Indentation, tabs for spaces, quotes, case and anything else are never guessed
+(ENC-11). Where nothing fits, the model is shown the most similar places: those that hold the most
+wanted lines, ignoring white space, or else those with a line like the longest one. The work is
+bounded.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class ReplacementResult(msgspec.Struct, frozen=True):
 
     Attributes:
         text: The text with all edits made.
-        notes: What the model should know about how its texts were found.
+        notes: Notes for the model on how its texts were found.
     """
 
     text: str
@@ -80,7 +81,7 @@ def replaced(
         exactly: Whether only other line endings are accepted.
 
     Raises:
-        ToolError: One edit cannot be made; then none is.
+        ToolError: One edit cannot be made, so none is made.
     """
     if not edits:
         raise ToolError("there are no edits; give at least one {old, new}")
@@ -302,7 +303,7 @@ def _lines(text: str, places: Sequence[tuple[int, int]]) -> str:
 
 
 def closest(text: str, old: str) -> str:
-    """Say where something like ``old`` is, the best place first, with its lines."""
+    """Describe places with text similar to ``old``, the best place first, with its lines."""
     wanted = [line.rstrip("\r\n") for line in split_lines(old)]
     if wanted and all(_NUMBERED.match(line) for line in wanted if line.strip()):
         return "; leave out the line numbers and tabs that read_file puts before each line"
@@ -354,7 +355,7 @@ def _indent(line: str) -> str:
 def _alike(there: Sequence[str], wanted: Sequence[str], plain: Callable[[str], str]) -> bool:
     """Are the wanted lines there, apart from characters that ``plain`` removes?
 
-    The first and last ones may be parts of lines.
+    The first and last of them may be parts of lines.
     """
     return plain("\n".join(wanted)).strip() in plain("\n".join(there))
 

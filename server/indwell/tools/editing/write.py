@@ -129,7 +129,7 @@ async def _base(
     """Return the present text that the model has read; else None and why it cannot be read.
 
     Raises:
-        ToolError: It was never read, or was changed or deleted since.
+        ToolError: The model never read the file, or it was changed or deleted since.
     """
     path = context.resolve(arguments.path)
     was_known = bool(context.seen.digest(path))

@@ -167,7 +167,7 @@ def _nothing(
 
 
 def _relative(pattern: str, folder: Path) -> str:
-    """Return a pattern relative to ``folder``, if it was written from a folder above."""
+    """Return a pattern relative to ``folder``, if the model wrote it relative to a folder above."""
     pattern = slashed_glob(pattern)
     if not pattern.startswith("/") and is_absolute(pattern):
         pattern = relative(pattern, folder.as_posix()) or pattern
@@ -185,7 +185,7 @@ class _Listing:
 
     @property
     def is_full(self) -> bool:
-        """Is nothing more taken?"""
+        """Were enough names taken?"""
         return self._newest.n_files >= MAX_LOOKED_AT
 
     def take(self, data: bytes) -> bool:

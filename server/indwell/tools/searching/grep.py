@@ -82,7 +82,7 @@ def make_grep() -> Tool[Grep]:
 
 async def _run(arguments: Grep, context: ToolContext) -> Outcome:
     if not arguments.pattern or "\0" in arguments.pattern:
-        raise ToolError(f"{arguments.pattern!r} is no pattern to search for")
+        raise ToolError(f"{arguments.pattern!r} is not a pattern to search for")
     query = GrepQuery(
         pattern=arguments.pattern,
         glob=slashed_glob(arguments.glob).removeprefix("./"),
@@ -98,7 +98,7 @@ async def _run(arguments: Grep, context: ToolContext) -> Outcome:
         found = await together(*(search(query, place, context) for place in places))
         if not any(one.hits.counts for one in found):
             raise ToolError(
-                f"{query.pattern[:200]!r} is no regular expression that ripgrep takes; escape "
+                f"{query.pattern[:200]!r} is not a regular expression that ripgrep takes; escape "
                 f"special characters with a backslash; {complaint[:500]}"
             )
     return await asyncio.to_thread(report, query, found, context, complaint)
@@ -277,7 +277,7 @@ def join(texts: Mapping[str, str], room: int = MAX_UNSAVED) -> Joined:
 
 
 def with_context(text: str, matches: Sequence[RawLine], n_beside: int) -> list[RawLine]:
-    """Return the matching lines, with so many lines on either side."""
+    """Return the matching lines, with ``beside`` lines on either side."""
     if not n_beside:
         return list(matches)
     found = {number: (number, data, True) for number, data, _ in matches}

@@ -32,7 +32,7 @@ class FoundMatches(msgspec.Struct, frozen=True):
         place: The searched place.
         hits: Matches by path relative to the root.
         unsaved: Paths whose buffer was searched.
-        is_cut: Whether there was more than could be taken.
+        is_cut: Whether there were more matches than the limit.
         timed_out: Whether the time ended first.
         has_binary: Whether a binary file was not searched or shown completely.
         has_errors: Whether files could not be read.
@@ -85,7 +85,7 @@ def report(
     notes = []
     if complaint:
         reason = complaint.rpartition("error: ")[2].split("\n")[0]
-        notes.append(f"no regular expression ({reason}), so it was searched for as plain text")
+        notes.append(f"not a regular expression ({reason}), so it was searched for as plain text")
     if tally.n_shown < n_all or is_over:
         notes.append(_stopped(tally, mode, is_over=is_over, is_cut=is_cut))
     notes += _limits(found)
@@ -117,7 +117,7 @@ def _show(
     n_matches = one.hits.counts[name]
     room = MAX_SHOWN - tally.n_shown
     is_exact = mode != "lines" or n_matches <= MAX_SHOWN
-    tally.n_matches += n_matches if is_exact else MAX_SHOWN  # where ripgrep stopped, too
+    tally.n_matches += n_matches if is_exact else MAX_SHOWN  # ripgrep also stopped there
     tally.n_files += 1
     tally.is_exact &= is_exact
     if not room:
@@ -138,7 +138,7 @@ def _show(
 def _stopped(tally: _Tally, mode: Mode, *, is_over: bool, is_cut: bool) -> str:
     narrow = "narrow the pattern, path or glob"
     what = "matches" if mode == "lines" else "files"
-    if is_cut:  # it is chance which files were searched by then
+    if is_cut:  # the files searched until then are a random choice
         return f"stopped at {tally.n_shown} {what}; there are more, also in other files; {narrow}"
     if is_over:
         return f"stopped at {tally.n_shown} {what}, there are more; {narrow}"

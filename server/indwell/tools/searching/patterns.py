@@ -90,7 +90,7 @@ def path_matcher(
         ToolError: The pattern is empty, or would cost too much.
     """
     if not pattern or "\0" in pattern:
-        raise ToolError(f"{pattern!r} is no pattern; write one such as '*.py' or 'src/**/*.ts'")
+        raise ToolError(f"{pattern!r} is not a pattern; write one such as '*.py' or 'src/**/*.ts'")
     if len(pattern) > MAX_PATTERN:
         raise ToolError(f"{pattern[:100]!r} … is over {MAX_PATTERN} characters; use a simpler one")
     if not escapes:
@@ -213,7 +213,7 @@ class SearchPlace(msgspec.Struct, frozen=True):
 
     @property
     def argument(self) -> str:
-        """The start relative to the root, in a form that is no option."""
+        """The start relative to the root, in a form that is not read as an option."""
         return "/".join((".", *self.parts))
 
 

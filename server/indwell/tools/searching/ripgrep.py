@@ -13,7 +13,9 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.sandbox import Finished, find_program, run_program
 
 WALK = ("--no-config", "--hidden", "--no-require-git", "--color=never", "--path-separator=/")
-"""Ignore files count, also outside of a git repository; hidden files count as files. Links are
+"""Ignore files apply, also outside of a git repository; hidden files are searched.
+
+Links are
 never followed, which is ripgrep's default. Paths have the same form on Windows.
 """
 T = TypeVar("T")
@@ -162,8 +164,8 @@ class Hits:
     Args:
         mode: The kind of result that was asked for.
         limit: Matches (or files) after which nothing more is taken.
-        wanted: Is the file of this name to be searched?
-        is_file: Does a file of this name exist? Called only for names with line feeds.
+        wanted: Tells whether to search the file of this name.
+        is_file: Tells whether a file of this name exists. Called only for names with line feeds.
     """
 
     def __init__(
@@ -229,8 +231,8 @@ class Hits:
     def _readings(self, raw: bytes) -> tuple[str, ...]:
         """Return the path without ripgrep's message before it; two paths if it is ambiguous.
 
-        A folder can have a name for which both exist. Then both must be searchable, or a denied
-        file could be read under the other name.
+        Both paths can exist if a folder has a special name. Then both must be searchable, or a
+        denied file could be read under the other name.
         """
         whole = raw.decode("utf-8", "surrogateescape")
         rest = _WARNING.sub(b"", raw) if b"\n" in raw else raw

@@ -193,7 +193,7 @@ def _cut(text: str, start: int, stop: int, size: int) -> int:
 
 
 def _sure(blocks: Sequence[MatchingBlock], n_old: int, n_new: int) -> list[MatchingBlock]:
-    """Return blocks of a window that more text would not change; none if too few lines matched."""
+    """Return blocks of a window that more text would not change; none if too few lines match."""
     n_same = n_old - sum(block.a1 - block.a0 for block in blocks)
     if 2 * n_same < max(n_old, n_new):
         return []
@@ -295,11 +295,11 @@ def take_hunks(
         before: The old text.
         after: The new text.
         name: The file's path as shown.
-        of: The ids of all hunks when somebody chose from them.
+        of: The ids of all hunks that the user chose from.
         ids: The chosen ids.
 
     Raises:
-        OtherHunks: The change has other hunks now.
+        OtherHunks: The change has different hunks now.
     """
     difference = compare(before, after)
     hunks = diff_hunks(shown(unified(difference, name)))

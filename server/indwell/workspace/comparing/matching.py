@@ -86,7 +86,7 @@ def _anchors(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
     """Return some pairs of equal lines that are unique in both texts and in the same order."""
     n_b = Counter(b)
     both = [number for number, n_a in Counter(a).items() if n_a == 1 == n_b.get(number)]
-    # One for so many lines: enough to split the work, and few enough to be fast.
+    # One anchor per ``EVERY`` lines: enough to split the work, and few enough to be fast.
     n_wanted = min(len(a) // PER_ANCHOR, MAX_ANCHORS) + 1
     both = both[:: 1 + len(both) // n_wanted]
     a_place = dict(zip(a, range(len(a)), strict=True))

@@ -39,7 +39,7 @@ class Merge(NamedTuple):
     """The result of a merge.
 
     Attributes:
-        text: The merged text; a conflict holds their version.
+        text: The merged text; at a conflict, the version of ``theirs``.
         base: The base, with the line endings of a side that changed them throughout.
         conflicts: The conflicts, in order.
     """
@@ -81,7 +81,7 @@ def merge(base: str, mine: str, theirs: str) -> Merge:
 
 
 def _regions(texts: _Sides) -> Iterator[_Region]:
-    """Yield the changed places; overlapping or adjacent ones are joined."""
+    """Yield the changed places; overlapping or adjacent places are joined."""
     base, mine, theirs = texts
     marked = [
         *((place, True) for place in slid(base, compare(base, mine).places)),

@@ -86,7 +86,7 @@ def _by_mark(data: bytes) -> Decoded | None:
             return _told(decoded)
         if encoding.startswith("utf-16"):
             text = data[len(mark) :].decode(encoding, "backslashreplace")
-            note = f"it is no whole {encoding}: what is no text is shown as \\xNN"
+            note = f"it is not valid {encoding} throughout: undecodable bytes are shown as \\xNN"
             return Decoded(text, encoding, mark, lossless=False, notes=(note,))
     return None
 

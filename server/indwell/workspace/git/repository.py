@@ -31,7 +31,7 @@ OBEYED = (
     *("info/grafts", "objects/info/alternates", "objects/info/http-alternates"),
     *("branches", "remotes"),
 )
-"""What git runs or reads in its own folder, including pointers to other places."""
+"""Files that git runs or reads in its own folder, including pointers to other places."""
 
 HOOKS = frozenset(
     [
@@ -43,7 +43,7 @@ HOOKS = frozenset(
         *("p4-prepare-changelist", "p4-post-changelist", "p4-pre-submit", "post-index-change"),
     ]
 )
-"""The names that git runs if the hooks folder is the whole workspace."""
+"""The names that git runs if its hooks folder is the whole workspace."""
 
 _SIGNS = frozenset({GIT, "head"})
 _SHUT = frozenset(
@@ -76,7 +76,7 @@ class Repository(msgspec.Struct, frozen=True):
         configurations: All existing configuration files, included ones too.
         hooks: Folders of hooks, resolved, whether they exist or not.
         programs: Files in ``holder`` that a configuration names.
-        is_whole: Nothing was left out because of a limit.
+        is_whole: Whether everything was examined within the limits.
     """
 
     holder: Path
@@ -88,7 +88,7 @@ class Repository(msgspec.Struct, frozen=True):
 
 
 class GitPlaces(msgspec.Struct, frozen=True):
-    """Paths that matter to git; absolute and resolved.
+    """Paths that git uses; absolute and resolved.
 
     Attributes:
         folders: Git's own folders, whatever their names; never one that contains ``root``.

@@ -1,7 +1,7 @@
 """Finds a project's check commands in its files, and decides which scripts only read. Pure.
 
 A ``package.json`` script counts only if every part of it is on a list of known programs. The user
-can set other ones as ``check_command``.
+can set other commands as ``check_command``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FILES = ("pyproject.toml", "package.json", "tsconfig.json", "Cargo.toml", "go.mo
 """The files that are read, directly in the folder."""
 
 SCRIPTS = ("typecheck", "check", "lint")
-"""In ``package.json``; the first existing script that is known to be read-only is run."""
+"""Scripts of ``package.json``; the first existing one that is known to be read-only is run."""
 
 _PYTHON = (".py", ".pyi")
 _SCRIPT = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte")

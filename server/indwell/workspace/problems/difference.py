@@ -52,7 +52,7 @@ class ProblemReport(msgspec.Struct, frozen=True):
 
     Attributes:
         problems: At most ``MOST_READ`` in total.
-        is_cut: There may be more.
+        is_cut: Whether there may be more problems.
     """
 
     problems: Mapping[str, tuple[Problem, ...]] = {}

@@ -63,7 +63,7 @@ async def _blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
 async def _count_as_read(session: Session, marked: Selection) -> None:
     """Let ``edit_file`` change lines that come with the prompt, without a call of ``read_file``.
 
-    Only lines count that the prompt quotes in full and unchanged.
+    Only lines that the prompt quotes in full and unchanged count.
     """
     if is_cut(marked) or await session.hidden(marked.text) != marked.text:
         return
@@ -78,7 +78,7 @@ async def _count_as_read(session: Session, marked: Selection) -> None:
 
 
 def whole_lines(marked: Selection, text: str) -> range:
-    """Return the lines of a file that a selection has whole; none if the text is another now."""
+    """Return the lines that a selection contains in full; none if the file's text has changed."""
     given = split_lines(marked.text)
     lines = split_lines(text)[marked.first_line - 1 : marked.last_line]
     if not given or len(lines) != len(given):

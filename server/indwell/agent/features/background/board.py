@@ -196,12 +196,12 @@ class Board:
         monotonic: Returns seconds of a monotonic clock.
 
     Attributes:
-        begin_s: As given.
+        begin_s: Seconds after which a command counts as running.
         turn: The newest turn.
         hear: Receives events during a turn.
         outside: Receives events between two turns.
-        cover: Starts recording what commands change, as of a call.
-        uncover: Stops it.
+        cover: Starts recording the changes of commands, from a call on.
+        uncover: Stops that recording.
         note: Records that the model knows the state of a command: id, its text, whether it runs.
         lost: Ids that the conversation names and that ended with an earlier process.
         is_told: Whether the user was told that changes between turns are not reviewed.

@@ -1,7 +1,7 @@
 """The output of a background command: stored up to a limit; the model gets new output.
 
-Output is taken line by line, and a private key as a whole, so that no secret is split before the
-search for secrets. An unfinished line is shown up to its last blank, and taken at its end. The
+Output is decoded line by line, and a private key as a whole, so that no secret is split before the
+search for secrets. An unfinished line is shown up to its last blank, and stored at its end. The
 event loop only queues bytes. Threads decode them, in small pieces with pauses between them, because
 a busy thread delays the event loop. A command that writes faster waits.
 """
@@ -215,7 +215,7 @@ def _before_key(waiting: bytearray, stop: int) -> int:
 
 
 def _untorn(data: bytearray) -> int:
-    """Return where no word is split; the end, if the last word is longer than any secret."""
+    """Return a place that splits no word; the end, if the last word is longer than any secret."""
     start = max(data.rfind(b"\n") + 1, len(data) - _MOST_WORD_B)
     if start == len(data):
         return start

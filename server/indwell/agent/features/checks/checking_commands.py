@@ -2,7 +2,7 @@
 
 A check is a program that looks for faults and reports by its exit status whether it found some:
     tests, type checkers, linters, builds. It counts only if the exit status of the whole text is
-    its own: not before a pipe that hides it, nor before ``|| true`` or ``; echo done``.
+    that of the check: not before a pipe that hides it, nor before ``|| true`` or ``; echo done``.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class _CheckReader:
     """Interprets a text from its beginning to its end, as bash does.
 
     Attributes:
-        is_upset: Whether something in it may change what a name or an exit status means.
+        is_upset: Whether something in the text may change the meaning of a name or an exit status.
     """
 
     def __init__(self, cwd: Path, declared: frozenset[str]) -> None:
@@ -318,7 +318,7 @@ def _suffixes(words: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _of_program(name: str, rest: list[str], plain: list[str]) -> tuple[str, ...] | None:
-    """Return the same for a program and its words; ``plain`` has no options."""
+    """Return these suffixes for a program and its words; ``plain`` has no options."""
     if re.fullmatch(r"python[\d.]*|py|pypy[\d.]*", name):
         return _of_python(rest)
     if name in _ALWAYS:
@@ -342,7 +342,7 @@ def _of_program(name: str, rest: list[str], plain: list[str]) -> tuple[str, ...]
 
 
 def _of_python(words: list[str]) -> tuple[str, ...] | None:
-    """Return the same for ``python`` with a module or a script."""
+    """Return these suffixes for ``python`` with a module or a script."""
     for at, word in enumerate(words):
         if word == "-m" and at + 1 < len(words):
             module = words[at + 1]

@@ -93,7 +93,7 @@ class VerifiedState(msgspec.Struct, frozen=True):
         passed: Checks of which only the exit status is known.
         proven: The agent's commands that are checks and passed after the last edit.
         n_left: Number of changed files that no check covers.
-        n_others: Number of files with errors that somebody else changed meanwhile.
+        n_others: Number of files with errors that somebody else changed during the turn.
         is_sure: Whether the problems before are known.
         why: Clauses that say why some checkers did not count.
     """
@@ -228,7 +228,7 @@ async def look_back(
 
 
 def _unseen(session: Session, left: Sequence[Path], known: KnownProblems) -> tuple[str, ...]:
-    """Return clauses for files without a verdict: checkers without errors, and silent checkers."""
+    """Return clauses about files without a verdict: checkers without errors, silent checkers."""
     looked = tuple(dict.fromkeys(by for path in left for by in known.reports.get(path, ())))
     silent = [path for path in left if known.silent.get(path)]
     names = tuple(dict.fromkeys(by for path in silent for by in known.silent[path]))

@@ -56,7 +56,7 @@ CHECK = "check"  # its name in the log
 NOT_STARTED, NOT_FOUND = 126, 127  # exit codes of a shell
 BY_SIGNAL = 128  # from this exit code on, a signal ended the shell's child
 OF_ERRORS = frozenset({1, 2, 101})  # exit codes of checkers and `make` that found errors
-_WRONG_USE = 2  # exit code of those that were called wrongly
+_WRONG_USE = 2  # exit code of checkers that were called wrongly
 _TWO_IS_TROUBLE = frozenset({"ruff", "mypy", "eslint"})
 _BROKE_OFF = lazy_pattern(
     r"^\s*Traceback|\bpanicked at\b|\binternal (?:compiler )?error\b|^Segmentation fault"
@@ -275,7 +275,7 @@ def note_ending(session: Session, turn: int, command: CheckCommand, words: str) 
 
 
 def check_id(turn: int) -> str:
-    """Return the id of a check; checks run one after the other, so the newest one is meant."""
+    """Return the id of the newest check; checks run one after the other."""
     return f"check-{turn}"
 
 
@@ -383,7 +383,7 @@ def _doubt(finished: Finished, reading: CheckReading) -> str:
 def _resolved(
     workspace: Workspace, folder: Path, written: str, known: Collection[Path]
 ) -> tuple[Path | None, bool]:
-    """Return the file that is named, and whether it is a file of the folder that stays unclear.
+    """Return the named file, and whether the name is one of this folder's but stays ambiguous.
 
     A check of one of several packages may name files relative to that package. Then the name counts
     as the only known file with that ending, or as none.

@@ -37,9 +37,9 @@ class KnownProblems(msgspec.Struct, frozen=True):
         reports: By absolute, resolved path: the reports of checkers that have looked at the very
             text that the file has now. A checker without findings has an empty list.
         late: By path: why other checkers of the file do not count, a clause each.
-        silent: By path: the checkers of files at which none of them has looked yet.
-        shown: By path: problems that are shown there and may refer to an older text. They tell what
-            was wrong before, and nothing about the present text.
+        silent: By path: the checkers of files that none of these checkers has looked at yet.
+        shown: By path: problems that are shown there and may refer to an older text. They describe
+            the text before the edit, not the present text.
     """
 
     reports: Mapping[Path, Reports] = {}
@@ -124,9 +124,9 @@ class Ran(msgspec.Struct, frozen=True):
     """The end of a check.
 
     Attributes:
-        state: It ran and its output was understood; its output was understood but is incomplete, so
-            it proves errors and not their absence; it found faults in an unknown format; it did not
-            finish; it was not allowed to run.
+        state: One of: it ran and its output was understood; its output was understood but is
+            incomplete, so it proves errors but not their absence; it found faults in an unknown
+            format; it did not finish; it was not allowed to run.
         problems: Problems of files of the workspace, by absolute path.
         why: Why the state is not "ran"; shown behind the name of the check.
         line: Its line of output about the failure.
@@ -196,7 +196,7 @@ class TurnChecks(msgspec.Struct):
 
     Attributes:
         turn: Its number; 0 if none has begun.
-        since_ns: When it first mattered, by the clock of the file system.
+        since_ns: When the turn first examined files, by the clock of the file system.
         files: The files that it changed, in order.
         before: Their problems before the first edit, by checker.
         partial: Some of their problems before it, if no more is known.

@@ -1,8 +1,8 @@
 """The hooks of a session, the user's answers about them, and whether a hook may run.
 
 The same rules decide as for a command of the agent. The user's own hook runs without a question
-where the agent's command would be asked about. A project's hook is asked about once a session. A
-hook never runs anything that the policy denies to a command.
+where the agent's command would need one. For a project's hook the user is asked once a session. A
+hook never runs a command that the policy denies to the agent.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class HookBook:
         running: Held while a hook runs, so that its changes have one author.
         n_runs: Number of runs so far, for their ids.
         asked_in: The turn in which a hook asked the model to go on; none can do so again in it.
-        told_in: The turn in which hooks were told that the model is content.
+        told_in: The turn in which hooks were told that the model wants to end.
     """
 
     look: Callable[[], MatchingHooks] = none_found
@@ -284,7 +284,7 @@ class HookRequest:
 
 
 def _only_reads(evaluated: EvaluatedPolicy, by: str) -> bool:
-    """Does the sandbox let it only read, where its other effects are the reason for the denial?
+    """Does the sandbox only let the hook read, and is the denial due to its other effects?
 
     In an untrusted folder this is not enough: no program of the folder may be started, and only a
         command that is known to only read starts none. So a grep through the user's words works.

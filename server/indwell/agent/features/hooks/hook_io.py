@@ -106,7 +106,7 @@ class EditAppliedPayload(_Payload, frozen=True, kw_only=True, tag="edit_applied"
 
 
 class TurnEnd(_Payload, frozen=True, kw_only=True, tag="turn_end"):
-    """The model is content, or a limit is reached.
+    """The model wants to end the turn, or a limit is reached.
 
     Attributes:
         ending: As in ``TurnFinished``.

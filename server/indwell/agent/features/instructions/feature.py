@@ -1,8 +1,8 @@
 """Sends the project's instructions with a prompt, and a folder's when the agent works there.
 
-The user is told once about files that are not trusted as they are. The nearest file takes
-precedence, so each is sent when the agent works in its folder, and again when it changes: at the
-end, because what was sent stays unchanged.
+The user is told once about untrusted files. The nearest file takes precedence, so each file is sent
+when the agent works in its folder, and again when it changes. Blocks are added at the end, because
+sent blocks never change.
 """
 
 from __future__ import annotations
@@ -147,9 +147,9 @@ class Instructions:
     """The instructions of one session.
 
     Args:
-        own: Returns those of the project itself; empty if missing.
-        of_folders: Returns those of the folders with these files, given the instruction files that
-            the conversation already shows.
+        own: Returns the instructions of the project itself; empty if missing.
+        of_folders: Returns the instructions of the folders with these files, given the instruction
+            files that the conversation already shows.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ def _marked(session: Session) -> tuple[Path, ...]:
     names += [f"{one.path}/{FILE_NAME}" for one in prompt.folders]
     found = []
     for name in names:
-        with contextlib.suppress(ToolError):  # no file, or one outside
+        with contextlib.suppress(ToolError):  # no file, or a file outside the workspace
             found.append(session.parts.workspace.resolve(name))
     return tuple(found)
 

@@ -318,8 +318,8 @@ def not_again(
 def skill_blocks(shelf: Shelf, session: Session, turn: int) -> tuple[Text, ...]:
     """Return the catalogues that the next request should show.
 
-    The blocks are the current lists and not the changes to them, so a conversation that was
-    compacted, resumed or rewound gets again what it no longer shows.
+    The blocks are whole lists, not changes of lists, so a compacted, resumed or rewound
+    conversation gets the lists that it no longer shows.
     """
     if not session.parts.tools.has(NAME):
         return ()  # a sub-agent without the tool

@@ -53,7 +53,7 @@ class SkillFolders:
         watch: Reports changes between two scans. It begins with the second model call, because its
             imports take a tenth of a second that a single answer does not need.
         own: The folders of the user's skills; the first takes precedence.
-        private: Folders to which no skill of the user may lead: Indwell's own, the home folder.
+        private: Folders that no skill of the user may link to: Indwell's own, the home folder.
     """
 
     def __init__(
@@ -164,11 +164,11 @@ class SkillFolders:
         return next((one for one in self._roots if folder.is_relative_to(one)), None)
 
     def _read(self, folder: Path, origin: Origin, root: Path | None) -> SkillFile | None:
-        """Read the skill in a folder; None if there is none that counts.
+        """Read the skill in a folder; None if the folder has no skill that counts.
 
         Raises:
-            BadFrontMatter: It cannot be used.
-            ToolError: It leads elsewhere, or is unreadable.
+            BadFrontMatter: The skill cannot be used.
+            ToolError: The skill leads out of its folder, or is unreadable.
         """
         if not _is_there(_text_file(folder)):
             return None
@@ -200,7 +200,7 @@ class SkillFolders:
         """Return the real path of a skill's folder.
 
         Raises:
-            ToolError: It is outside the workspace, or contains what is the user's alone.
+            ToolError: The folder is outside the workspace, or contains the user's private files.
         """
         if origin == "workspace" and root is not None and leads_abroad(folder, (root,)):
             raise ToolError("it leads to a network share")

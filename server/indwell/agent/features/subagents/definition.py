@@ -106,7 +106,7 @@ def read_definition(text: str, *, stem: str, origin: Origin, path: str = "") -> 
 
 
 def known_by_name(found: Iterable[Definition]) -> Mapping[str, Definition]:
-    """Return the first definition of each name: from the user, Indwell, the workspace."""
+    """Return the first definition of each name, in the order: user, Indwell, workspace."""
     order: tuple[Origin, ...] = ("user", "indwell", "workspace")
     ranked = sorted(found, key=lambda one: (order.index(one.origin), one.name, one.path))
     known: dict[str, Definition] = {}

@@ -161,7 +161,7 @@ def _check_counted(session: Session, model: OtherModel | None) -> None:
 
 
 def _check_few(turn: TurnState) -> None:
-    """Count one more sub-agent of a turn.
+    """Count a new sub-agent of a turn.
 
     Raises:
         ToolError: The limit is reached.

@@ -29,7 +29,7 @@ _BREAK = 1.0  # tokens of a line break, and of an occasional gap
 PAIR = 50.0  # tokens of a short call with the tags around it and its result
 _MENTIONED = 0.3  # weight of a line whose names occur only in the agent's own words
 _TOGETHER = 0.8  # the lines of one edit are needed together, and one call reads them again
-_ANY = 0.001  # expected uses of a line of which nothing is known
+_ANY = 0.001  # expected uses of a line without any known feature
 
 
 class ReducibleText(NamedTuple):
@@ -42,7 +42,8 @@ class ReducibleText(NamedTuple):
             needs ``PAIR`` more tokens. Empty: the text belongs to no pair.
         read: The call that read the text from a file, if one did.
         kept: Numbers of lines that stay in any case.
-        is_said: Whether the text is the agent's own words; a statement among them is worth more.
+        is_said: Whether the text is the agent's own words; statements in such a text are worth
+            more.
     """
 
     text: str
@@ -104,7 +105,7 @@ class _Choice:
             heap = self._heaps[at]
             _, number = heapq.heappop(heap)
             worth = -self._density(at, self._lines[at][number])
-            if worth > known and -worth >= LEAST_WORTH:  # other lines have shown its names
+            if worth > known and -worth >= LEAST_WORTH:  # chosen lines have its names
                 heapq.heappush(heap, (worth, number))
                 heapq.heappush(self._heads, (heap[0][0], at))
                 continue

@@ -64,7 +64,7 @@ def digest(layer: Digest, view: View) -> CompactionStep | None:
 
 
 def _pays(view: View, outline: Outline, step: CompactionStep) -> bool:
-    """Does the step pay, measured by the tokens that it really frees?"""
+    """Does the step save money, measured by the tokens that it really frees?"""
     gain = freed(view.messages, step.splices)
     return gain >= LEAST_SHARE * view.budget and pays(
         freed=gain,
@@ -101,7 +101,7 @@ def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> It
 
     Args:
         view: The conversation, and what is decided on it.
-        whole: Its transcript; lines are chosen from what the blocks were at first.
+        whole: Its transcript; lines are chosen from the original blocks.
         cut: The first message of the tail, which starts an exchange.
         uses: How the transcript has used names and files.
     """
@@ -234,7 +234,7 @@ class _Rewrite:
     ) -> tuple[dict[int, Message], list[int]]:
         """Return the changed messages by index, and the starts of exchanges that are dropped whole.
 
-        What the agent said beside dropped calls moves to the front of its next reply.
+        The agent's words beside dropped calls move to the front of its next reply.
         """
         changed = dict(behind)
         gone: list[int] = []

@@ -114,7 +114,7 @@ def kept_blocks(
         source: The original messages.
         view: The inputs of the decision.
         keep_replies: Whether the assistant's words stay.
-        later: Blocks behind the source; a pinned block among them replaces an older one.
+        later: Blocks behind the source; a pinned block among them replaces an older pinned block.
     """
     pinned: dict[Source, Block] = {}
     said: list[Text] = []
@@ -129,7 +129,7 @@ def kept_blocks(
     for block in later:
         pinned.pop(block.meta.source, None)
     words = [one for one in said if is_users_words(one)]
-    # If even less than the window fits, as an endpoint may say, words must not fill all of it.
+    # An endpoint may accept less than the window, so words must not fill all of it.
     budget = min(view.conversation.config.window // WORDS_SHARE, view.budget // 2)
     task: tuple[int, ...] = ()
     if view.messages[-1].role == "user":  # else the turn is over, and another task follows

@@ -151,7 +151,7 @@ region; ``apart``: the main model reads the region alone, in a request of its ow
 
 ROOM = 200  # tokens of output beyond the requested summary; H25
 LEAST_OUTPUT = 1_000
-"""A reasoning model needs some of it to think, and a short region has a target of a few dozen."""
+"""A reasoning model needs some tokens to think, and a short region has a target of a few dozen."""
 
 
 class SummarySizes(msgspec.Struct, frozen=True):

@@ -7,8 +7,8 @@ card; the error's whole line goes into the summary, which is data. ``inject`` ne
 everything.
 
 A sentence of the user is a rule if it has a word that forbids or demands, from a table for each
-language. A word that plain statements also use (a bare *not*) counts only in short requests. A rule
-that no table knows is still in the requests, which the card also holds.
+language. A word that plain statements also use (such as *not*) counts only in short requests. A
+rule that no table knows is still in the requests, which the card also holds.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ def _names(check: Failing) -> str:
 def _finished(earlier: Sequence[UserPrompt], room: int, *, is_short: bool) -> str:
     """Return which earlier requests are finished: the newest by name, all others in one line.
 
-    That line stays even without room. The user's words stay longer than the replies. The agent
-    repeats a request unless a line says that it is finished.
+    That line stays even if there is no room. The user's words stay longer than the replies. The
+    agent repeats a request unless a line says that it is finished.
     """
     room -= _cost([_EARLIER, *_summed_up(earlier)])
     lines: list[str] = []
@@ -307,7 +307,7 @@ _LEAST_WORDS = 3  # a sentence with "!" is a demand from here on; "Good work!" i
 _END_WIDE = lazy_pattern(r"\w{4}！")
 _SENTENCE = lazy_pattern(r"(?<=[.!?;؟।])\s+|(?<=[。！？；])|\n+")
 _ASKS = ("?", "？", "؟")
-_WIDE = "\u2e80"  # from here on a character says about as much as two Latin ones
+_WIDE = "\u2e80"  # from here on a character carries about as much as two Latin ones
 
 
 def constraints(messages: Sequence[Message]) -> tuple[tuple[int, str], ...]:

@@ -1,1 +1,1 @@
-"""What the commands of PowerShell do: cmdlets, methods, programs, and what none may do."""
+"""The effects of PowerShell's commands: cmdlets, methods, programs, and destructive commands."""

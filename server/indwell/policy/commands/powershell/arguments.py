@@ -21,16 +21,16 @@ class Cmdlet(msgspec.Struct, frozen=True):
     """A cmdlet and its parameters.
 
     Attributes:
-        kind: What it does.
+        kind: The kind of its effect.
         at: The parameters of its positional arguments; ``*`` for any number.
         paths: Parameters with paths that it reads.
         writes: Parameters with paths that it writes.
         values: Parameters with another value.
         switches: Parameters without a value.
         blocks: Parameters with a script block, which is judged where it is written.
-        texts: Parameters with a text that is no path.
-        here: Whether it reads the folder in which it runs if no path is given.
-        fed: What the objects of a pipeline are to it.
+        texts: Parameters with a text that is not a path.
+        here: Whether it reads its working directory if no path is given.
+        fed: The meaning of a pipeline's objects for it.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class CmdletTables(msgspec.Struct, frozen=True):
     Attributes:
         names: Full names by aliases and by names.
         cmdlets: The cmdlets by their full names.
-        lists: Names by what is true of them.
+        lists: Names by their common property.
     """
 
     names: Mapping[str, str]
@@ -90,13 +90,13 @@ _PROVIDERS = frozenset(
 )
 _DRIVE = lazy_pattern(r"(?:[\w.]+[\\/])?(\w{2,}):", re.IGNORECASE)
 _OF_BATCH = frozenset('&|<>^%"')
-"""Characters that ``cmd`` obeys even within quotes, where a program is a batch file."""
+"""Characters that ``cmd`` interprets even within quotes, if a program is a batch file."""
 
 
 def full_name(word: Word) -> str:
-    """Return what PowerShell calls a command: ``Remove-Item`` for ``rm``, ``git`` for ``GIT.exe``.
+    """Return PowerShell's name of a command: ``Remove-Item`` for ``rm``, ``git`` for ``GIT.exe``.
 
-    A path keeps its folder, and what only a run can tell stays as it is.
+    A path keeps its folder, and a name known only at run time stays unchanged.
     """
     text = "?" if word.source == "?" else word.text
     lower = text.lower()
@@ -132,7 +132,7 @@ def named(simple: Simple) -> Simple:
 
 
 def _for_program(word: Word, *, is_exact: bool) -> Word:
-    """Return a word as a program gets it, or an unknown one where versions disagree."""
+    """Return a word as a program receives it; an unknown word where versions differ."""
     refused = {'"'} if is_exact else _OF_BATCH
     is_sure = all(one and not refused.intersection(one) for one in word.options)
     is_block = word.source.startswith(("{", "@"))
@@ -144,7 +144,7 @@ def _for_program(word: Word, *, is_exact: bool) -> Word:
 
 
 class Unclear(Exception):
-    """A parameter that is unknown, or that may be more than one.
+    """A parameter that is unknown or ambiguous.
 
     Args:
         name: As written.
@@ -188,7 +188,7 @@ def bind(words: Words, known: Cmdlet) -> CmdletArguments:
     """Sort the arguments of a cmdlet by its parameters.
 
     Raises:
-        Unclear: A parameter is unknown, ambiguous, or only a run can tell it.
+        Unclear: A parameter is unknown, ambiguous, or known only at run time.
     """
     lists = tables().lists
     switches = {one.lower() for one in (*known.switches, *lists["common switches"])}

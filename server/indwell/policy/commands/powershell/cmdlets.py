@@ -1,4 +1,4 @@
-"""What running a cmdlet or calling a method does. Unknown asks."""
+"""The effects of cmdlets and methods; an unknown one needs a question."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from indwell.policy.shell.words import STAR, UNKNOWN, Word
 
 
 def use_of_cmdlet(name: str, known: Cmdlet, words: Words, one: Simple) -> Use:
-    """Return what a cmdlet does.
+    """Return the effect of a cmdlet.
 
     Args:
         name: Its full name.
@@ -44,9 +44,9 @@ def use_of_cmdlet(name: str, known: Cmdlet, words: Words, one: Simple) -> Use:
         case "privileged":
             return Use("privileged", f"{name!r} reaches beyond the workspace")
         case "state":
-            return Use("unknown", f"{name!r} changes how PowerShell runs what follows")
+            return Use("unknown", f"{name!r} changes how PowerShell runs the following commands")
         case "tells":
-            return Use("unknown", f"{name!r} shows what else is on this machine")
+            return Use("unknown", f"{name!r} shows other data of this machine")
         case "runs":
             return _running(name, known, words)
     try:
@@ -64,7 +64,7 @@ def use_of_cmdlet(name: str, known: Cmdlet, words: Words, one: Simple) -> Use:
 
 
 _LOOK_UP = frozenset(["Get-Command", "Get-Help", "Get-Module", "Join-Path", "Split-Path"])
-"""Cmdlets that may look for a file of the name that they get."""
+"""Cmdlets that may look for a file with the given name."""
 
 _TELL_OF_COMMANDS = frozenset(["Get-Command", "Get-Help", "Get-Module"])
 """Cmdlets that run parts of a script or a module that they describe, such as ``dynamicparam``."""
@@ -102,8 +102,8 @@ def _reading(name: str, known: Cmdlet, reads: tuple[Word, ...], one: Simple) -> 
 
 
 def _fed(name: str, known: Cmdlet, one: Simple) -> Use:
-    """Return what a cmdlet reads whose paths come through the pipeline."""
-    untold = Use("unknown", f"{name!r} reads what only a run can tell")
+    """Return the reads of a cmdlet whose paths come through the pipeline."""
+    untold = Use("unknown", f"{name!r} reads a file that is known only at run time")
     commands = _split(one.upstream)
     fed = [full_name(words[0]) if words else "" for words in commands]
     if not all(fed) or "Get-Variable" in fed or any(map(_may_hold_files, one.upstream)):
@@ -142,14 +142,14 @@ def _split(upstream: Words) -> list[list[Word]]:
 
 
 def _may_hold_files(word: Word) -> bool:
-    """Could a word of a command be files that a variable or a block holds?"""
+    """Could a word of a command stand for files in a variable or a block?"""
     if any(UNKNOWN in one for one in word.options):
         return _STRING.fullmatch(word.source) is None
     return any(map(drive_of, members_of(value_of(word))))
 
 
 def _passes_files_on(name: str, words: Words) -> bool:
-    """Does a command hand on the files that it lists or gets, and nothing else?"""
+    """Does a command only pass on the files that it lists or receives?"""
     if name in _KEEP_FILES:
         return True
     if name == "ForEach-Object":
@@ -187,7 +187,7 @@ def _writing(
     if name == "New-Item" and bound.has("itemtype", "type", "target"):
         kinds = {word.text.lower() for word in bound.words(["ItemType", "Type"])}
         if not kinds <= {"file", "directory", "leaf", "container"} or bound.has("target"):
-            reason = "'New-Item' makes a link or what only a run can tell"
+            reason = "'New-Item' makes a link, or an item known only at run time"
             return Use("unknown", reason, writes=targets)
     if name == "New-Item" and bound.has("name"):
         folders = [word.text for word in bound.words(["Path"])] or ["."]
@@ -225,7 +225,7 @@ def _text(name: str, known: Cmdlet, bound: CmdletArguments, one: Simple) -> Use:
         UNKNOWN in word.text and not word.source.startswith("{")
         for word in bound.words(["Expression", "FilterScript", "Property"])
     ):
-        return Use("unknown", f"{name!r} runs what only a run can tell")
+        return Use("unknown", f"{name!r} runs code that is known only at run time")
     return Use("reads", takes_any=True)
 
 
@@ -248,7 +248,7 @@ def _running(name: str, known: Cmdlet, words: Words) -> Use:
             return Use("reads", takes_any=True)  # the block is judged where it is written
     if name == "Invoke-Command":
         return Use("network", f"{name!r} may run it on another machine", hosts=(ANY_HOST,))
-    return Use("unknown", f"{name!r} runs or makes what is not judged")
+    return Use("unknown", f"{name!r} runs or makes something that Indwell does not analyse")
 
 
 def _hosts(words: Words) -> tuple[str, ...]:
@@ -261,12 +261,12 @@ def _hosts(words: Words) -> tuple[str, ...]:
 
 
 def use_of_method(name: str, words: Words, folders: Sequence[str]) -> Use:
-    """Return what calling a method does, by its name alone: its object's type is not known.
+    """Return the effect of a method by its name alone, because its object's type is unknown.
 
     Args:
         name: The name, in lower case, behind a dot or a type.
         words: The arguments.
-        folders: Where PowerShell may be then.
+        folders: The folders in which PowerShell may be at that point.
     """
     if name.startswith("["):
         return _use_of_static(name, words, folders)
@@ -283,7 +283,7 @@ def use_of_method(name: str, words: Words, folders: Sequence[str]) -> Use:
 
 
 def _use_of_static(name: str, words: Words, folders: Sequence[str]) -> Use:
-    """Return what a static method does.
+    """Return the effect of a static method.
 
     .NET knows no drives of PowerShell, and stays in the folder in which PowerShell began.
     """
@@ -297,7 +297,7 @@ def _use_of_static(name: str, words: Words, folders: Sequence[str]) -> Use:
     drives = {drive_of(word) for word in words} - {""}
     if full in lists["reading statics"]:
         if tuple(folders) != AT_START or drives - {"\\"}:
-            return Use("unknown", f"'{name}' reads from a folder that only a run can tell")
+            return Use("unknown", f"'{name}' reads from a folder known only at run time")
         return _reading(f"{name}()", Cmdlet("reads"), tuple(words), _NOT_FED)
     if "\\" in drives:
         return Use("network", f"'{name}' may reach another machine", hosts=(ANY_HOST,))

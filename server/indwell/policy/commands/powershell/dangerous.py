@@ -40,11 +40,11 @@ _TOP_VARIABLE = lazy_pattern(
 )
 _CMD_REMOVES = frozenset(["rd", "rmdir", "del", "erase"])
 _CMD_FORMATS = lazy_pattern(r"(?:^|[\s&|(\"])format(?:\.com)?\s+[a-z]:", re.IGNORECASE)
-_UNSEEN = "runs a script from the network that nobody has looked at"
+_UNSEEN = "runs a script from the network that nobody has checked"
 
 
 def why_dangerous_in_powershell(command: str) -> str:
-    """Say what a text would destroy, in words for the model; empty if nothing is known."""
+    """Name the things that a text would destroy, for the model; empty if none is known."""
     return _judge_text(command, _NESTED)
 
 
@@ -83,7 +83,7 @@ def _judge_items(items: list[Simple], depth: int) -> str:
 
 
 def _is_loaded(one: Simple, items: list[Simple]) -> bool:
-    """Does it run what a loader gets, through the pipeline or within its own words?"""
+    """Does the command run downloaded code, from the pipeline or from its own words?"""
     if _LOADERS.intersection(map(full_name, one.upstream)):
         return True
     return any(
@@ -107,7 +107,7 @@ def _destroys(name: str, words: tuple[Word, ...]) -> str:
     if base == "cmd":
         return _cmd_destroys(" ".join(texts))
     if base == "format" and texts and re.fullmatch(r"[A-Za-z]:", texts[0]):
-        return "makes a new file system, over what is there"
+        return "makes a new file system over the existing data"
     return dangerous.destroys([base, *texts], "")
 
 
@@ -116,12 +116,12 @@ def _removes(words: tuple[Word, ...]) -> str:
         if word.source.startswith("-") and ":" not in word.source:
             continue
         if _TOP_VARIABLE.fullmatch(word.source):
-            return f"removes {word.source} with all that is in it"
+            return f"removes {word.source} with its whole content"
         for text in word.options:
             plain = re.sub(r"^-\w+:", "", text) if word.source.startswith("-") else text
             if _is_top(plain):
                 shown = plain.replace(HOME, "~").replace(STAR, "*")
-                return f"removes {shown!r} with all that is in it"
+                return f"removes {shown!r} with its whole content"
     return ""
 
 
@@ -139,7 +139,7 @@ def _is_top(path: str) -> bool:
 
 def _cmd_destroys(text: str) -> str:
     if _CMD_FORMATS.search(text):
-        return "makes a new file system, over what is there"
+        return "makes a new file system over the existing data"
     for piece in re.split(r"[&|()\"]+", text):
         words = piece.lower().split()
         at = next((at for at, word in enumerate(words) if word in _CMD_REMOVES), len(words))
@@ -147,5 +147,5 @@ def _cmd_destroys(text: str) -> str:
         for place in rest if "/s" in rest else ():
             is_option = re.fullmatch(r"/[a-z]", place)
             if not is_option and (_is_top(place) or re.fullmatch(r"%\w+%[\\/]*\*?", place)):
-                return f"removes {place!r} with all that is in it"
+                return f"removes {place!r} with its whole content"
     return ""

@@ -1,4 +1,4 @@
-"""What a command of PowerShell does: a cmdlet, a method, or a program that it starts."""
+"""The effect of a PowerShell command: a cmdlet, a method, or a program that it starts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CMD_REMOVES = frozenset(["del", "erase", "rd", "rmdir"])
 
 
 def use_in_powershell(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
-    """Return what a command of PowerShell does.
+    """Return the effect of a PowerShell command.
 
     Args:
         words: Its words, the first one under its full name.
@@ -37,9 +37,9 @@ def use_in_powershell(words: tuple[Word, ...], one: Simple, grounds: Grounds) ->
     if first.text.endswith("()") and first.text.startswith((".", "[")):
         return use_of_method(first.text[:-2].lower(), words[1:], one.folders)
     if not first.is_literal:
-        return Use("unknown", "only a run can tell which command that is")
+        return Use("unknown", "its command is known only at run time")
     if first.text == "." and not all(word.is_literal for word in words[1:2]):
-        return Use("unknown", "runs a script that only a run can tell")
+        return Use("unknown", "runs a script that is known only at run time")
     if first.text == ".":
         return working("runs a script in the same shell")
     known = tables().cmdlets.get(first.text)
@@ -55,7 +55,7 @@ def use_in_powershell(words: tuple[Word, ...], one: Simple, grounds: Grounds) ->
 
 
 def _program(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
-    """Return what a program does that PowerShell starts."""
+    """Return the effect of a program that PowerShell starts."""
     name = words[0].text
     lower = effects.base_name(words[0]).lower()
     short = re.sub(r"\.(?:exe|com|cmd|bat)$", "", lower)
@@ -85,7 +85,7 @@ def _unsure(use: Use, reason: str) -> Use:
 
 
 def _expands_itself(name: str, words: Words) -> bool:
-    """Could a program take a word apart once more, as those that come with Git's bash do?"""
+    """Could a program split a word again, like the programs of Git's bash?"""
     if name == "jq":
         return any(re.search(r"[*?]", word.text) for word in words[2:])
     is_exact = name in tables().lists["exact programs"]
@@ -93,10 +93,10 @@ def _expands_itself(name: str, words: Words) -> bool:
 
 
 def _of_windows(name: str, words: tuple[Word, ...]) -> Use | None:
-    """Return what a program of Windows does; None for the programs of all systems."""
+    """Return the effect of a Windows program; None for programs of all systems."""
     lists = tables().lists
     if name in lists["told programs"]:
-        return Use("unknown", f"{name!r} shows what else is on this machine")
+        return Use("unknown", f"{name!r} shows other data of this machine")
     if name in lists["privileged programs"]:
         return Use("privileged", f"{name!r} reaches beyond the workspace")
     if name in lists["deleting programs"]:
@@ -112,13 +112,15 @@ def _of_windows(name: str, words: tuple[Word, ...]) -> Use | None:
         return Use("reads", reads=tuple(_expanded(word.source, word.text) for word in rest))
     if name == "where" and all(re.fullmatch(r"[\w.+-]+", word.text) for word in words[1:]):
         return Use("reads")
-    if name in lists["other programs"]:  # elsewhere, a program of that name does something else
+    if (
+        name in lists["other programs"]
+    ):  # on other systems, a program of that name does something else
         return Use("unknown", f"{name!r} is not a program that is known")
     return None
 
 
 def _powershell(words: tuple[Word, ...]) -> Use:
-    """Return what another PowerShell does; a text with quotes may reach it without them."""
+    """Return the effect of another PowerShell; a text may lose its quotes on the way."""
     use = _other_powershell(words)
     if any('"' in text or text.endswith("\\") for text in use.texts):
         texts = tuple(text.replace('"', "") for text in use.texts)
@@ -129,7 +131,7 @@ def _powershell(words: tuple[Word, ...]) -> Use:
 
 
 def _other_powershell(words: tuple[Word, ...]) -> Use:
-    """Return what another PowerShell does: its text or its script is judged if it is known."""
+    """Return the effect of another PowerShell: its text or its script is judged if known."""
     rest = list(words[1:])
     while rest and rest[0].is_literal:
         option = rest.pop(0)
@@ -162,7 +164,7 @@ def _text_of(words: Words) -> Use:
     return Use("reads", texts=(" ".join(word.text for word in words),), takes_any=True)
 
 
-_UNTOLD = Use("unknown", "runs what only a run can tell in another PowerShell")
+_UNTOLD = Use("unknown", "runs code known only at run time in another PowerShell")
 _HIDDEN = Use("unknown", "runs an encoded text that cannot be read")
 _POWERSHELL_VALUES = ("outputformat", "inputformat", "windowstyle")
 _ELSEWHERE = ("version", "workingdirectory")
@@ -182,12 +184,12 @@ def _expanded(source: str, text: str) -> Word:
 
 
 def _cmd(words: Words) -> Use:
-    """Return what ``cmd /c`` does, as far as its text is one plain command."""
+    """Return the effect of ``cmd /c``, if its text is one plain command."""
     texts = [word.text for word in words]
     while texts and re.fullmatch(r"/[a-bd-jl-z]\S*", texts[0].lower()):
         texts.pop(0)
     text = " ".join(texts[1:]).strip()
-    unknown = Use("unknown", "'cmd' runs a text that is not judged")
+    unknown = Use("unknown", "'cmd' runs a text that Indwell does not analyse")
     if not texts or texts[0].lower() not in {"/c", "/k"} or not all(w.is_known for w in words):
         removes = re.search(r"(?<!\w)(?:del|erase|rd|rmdir|format)\b", " ".join(texts).lower())
         return Use("destroys", "'cmd' may remove files") if removes else unknown
