@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from indwell.messages import ToolResult
 from indwell.navigation.navigator import (
@@ -22,6 +23,7 @@ from indwell.navigation.navigator import (
 from indwell.navigation.syntax import SyntaxTrees
 from indwell.navigation.user_servers import RunningServers, UserServers
 from indwell.policy.call_facts import Policy
+from indwell.tools.navigation.locate import bare_name
 from indwell.tools.navigation.navigate import BY_NAME, MOST_SHOWN
 from indwell.wiring.features import navigation_feature
 from indwell.workspace.base import Snapshot
@@ -262,3 +264,20 @@ def test_no_grammar_is_imported_before_a_file_is_parsed() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("run", "run"),
+        ("app.run", "run"),
+        ("app().run(x, y(z))", "run"),
+        ("Cart::total", "total"),
+        ("$total", "total"),
+        ("run(", "run"),
+        (")", ""),
+        ("", ""),
+    ],
+)
+def test_the_name_of_a_symbol_is_the_last_one_without_arguments(written: str, name: str) -> None:
+    assert bare_name(written) == name

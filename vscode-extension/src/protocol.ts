@@ -757,6 +757,41 @@ export interface ModelsResult {
   readonly models: readonly ModelRow[];
 }
 
+/** Asks the editor's other language servers about code. */
+export interface NavigateParams {
+  /** The request of the language server protocol. */
+  readonly method: "textDocument/definition" | "textDocument/references" | "textDocument/hover" | "textDocument/documentSymbol" | "textDocument/rename" | "workspace/symbol";
+  /** The document, open or not; null for `workspace/symbol`. */
+  readonly uri: string | null;
+  /** The line of the symbol, from 0. */
+  readonly line: number;
+  /** Its column in UTF-16 units. */
+  readonly character: number;
+  /** Its column in bytes of UTF-8. */
+  readonly byte: number;
+  /** For `workspace/symbol`. */
+  readonly query: string;
+  /** The new name, for `textDocument/rename`. */
+  readonly name: string;
+}
+
+/** The reply of one language server. */
+export interface NavigateReply {
+  /** As the protocol has it for this request; null without one. */
+  readonly result?: unknown;
+  /** The name of the language server. */
+  readonly name?: string;
+  /** The unit of the columns in the result: `utf-8`, `utf-16` or `utf-32`. */
+  readonly encoding?: "utf-8" | "utf-16" | "utf-32";
+  /** Why it refuses, such as that this name cannot be changed. */
+  readonly error?: string;
+}
+
+/** The replies; empty if no language server knows such a document. */
+export interface NavigateResult {
+  readonly replies?: readonly NavigateReply[];
+}
+
 /** The argument of `indwell.newSession`; it may be left out. */
 export interface NewSessionArguments {
   /** The id of a session whose task is continued: requests, files, what is to be done. */
@@ -1610,6 +1645,7 @@ export interface EditorRequests {
   readonly "indwell/firstRun": { readonly params: FirstRunParams; readonly result: FirstRunResult };
   readonly "indwell/save": { readonly params: SaveParams; readonly result: SaveResult };
   readonly "indwell/diagnostics": { readonly params: DiagnosticsParams; readonly result: DiagnosticsResult };
+  readonly "indwell/navigate": { readonly params: NavigateParams; readonly result: NavigateResult };
   readonly "indwell/editorModels": { readonly params: EditorModelsParams; readonly result: EditorModelsResult };
   readonly "indwell/complete": { readonly params: CompleteParams; readonly result: CompleteResult };
 }
@@ -1652,6 +1688,7 @@ export const METHODS = {
   "indwell/firstRun": { to: "editor", kind: "request" },
   "indwell/save": { to: "editor", kind: "request" },
   "indwell/diagnostics": { to: "editor", kind: "request" },
+  "indwell/navigate": { to: "editor", kind: "request" },
   "indwell/editorModels": { to: "editor", kind: "request" },
   "indwell/complete": { to: "editor", kind: "request" },
 } as const;

@@ -22,10 +22,12 @@ from indwell.lsp.front_door import EditorDoor
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.prompts.attention import Attention
+from indwell.lsp.prompts.code_source import EditorCode
 from indwell.lsp.prompts.diagnostics import EditorProblems
 from indwell.lsp.prompts.prompt_builder import Prompting, reported_problems
 from indwell.lsp.workspace.documents import Document, Documents, shown_name
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
+from indwell.navigation.navigator import Navigator
 from indwell.service.turns.queue import Ticket
 from indwell.settings.model import Mode, Settings
 from indwell.wiring.service import Composition
@@ -53,6 +55,7 @@ class Host:
         names = OtherNames(lambda: service.roots)
         self.attention = Attention(self.documents, monotonic, self.display, names)
         self.problems = EditorProblems(client, self.documents, lambda: self.settings)
+        self.code = EditorCode(client, self.problems)
         self.prompting = Prompting(self.documents, self.attention, lambda: self.settings)
         self.turn_display = TurnDisplay(client, lambda: self.settings)
         self.answering = Answering(client, self.chores)
@@ -166,9 +169,10 @@ class Host:
             self.client.fail(ticket.error)
 
     def _give_problems(self, session: Session) -> None:
-        """Let a session's checks and mentions read the editor's diagnostics."""
+        """Let a session's checks, mentions and questions about code use what the editor knows."""
         features = session.parts.features
         features.door(SessionChecks).source = self.problems
+        features.door(Navigator).editor = self.code
         features.door(StateMentions).problems = lambda: reported_problems(
             self.attention.all_problems(), self.service.roots, self.settings
         )

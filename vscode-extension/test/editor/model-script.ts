@@ -58,6 +58,8 @@ export const WORDS: Readonly<Record<string, Script>> = {
     inOrder([call("read_file", { path: rest })], [say(`${rest} is read.`)])(round, rest),
   search: (round, rest) =>
     inOrder([call("grep", { pattern: rest })], [say("That is where it stands.")])(round, rest),
+  navigate: (round, rest) =>
+    inOrder([call("navigate", JSON.parse(rest))], [say("That is looked up.")])(round, rest),
   run: (round, rest) =>
     inOrder([call("bash", { command: rest })], [say("The command has ended.")])(round, rest),
   ask: (round, rest) =>

@@ -16,6 +16,7 @@ export async function run(): Promise<void> {
   await import("./pending.test.ts");
   await import("./keys.test.ts");
   await import("./problems.test.ts");
+  await import("./navigate.test.ts");
   const failures = await new Promise<number>((done) => {
     const runner = mocha.run(done);
     runner.on("pass", (test) =>

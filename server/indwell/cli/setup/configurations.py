@@ -136,7 +136,7 @@ CONFIGURATIONS: Mapping[str, EditorConfiguration] = {
         _LUA,
         tuple(
             f"neovim/{name}.lua"
-            for name in ("own_file", "base", "checks", "more", "questions", "keys")
+            for name in ("own_file", "base", "checks", "more", "questions", "code", "keys")
         ),
         (_START_NEOVIM, "`:checkhealth vim.lsp` says whether the server runs."),
     ),

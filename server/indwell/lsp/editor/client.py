@@ -320,6 +320,13 @@ class Client:
         answer = await _bounded(self._request("indwell/diagnostics", params), timeout_s)
         return answer if isinstance(answer, context.DiagnosticsResult) else None
 
+    async def navigate(
+        self, params: context.NavigateParams, timeout_s: float
+    ) -> context.NavigateResult | None:
+        """Ask the other language servers about code; None without a usable answer in time."""
+        answer = await _bounded(self._request("indwell/navigate", params), timeout_s)
+        return answer if isinstance(answer, context.NavigateResult) else None
+
     async def save(self, uris: tuple[str, ...]) -> tuple[str, ...]:
         """Ask the editor to save documents; return the saved ones."""
         params = protocol.SaveParams(uris=uris)

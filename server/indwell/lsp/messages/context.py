@@ -8,6 +8,7 @@ from typing import Any, Literal
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.values import Value
 from indwell.messages import Tier
+from indwell.navigation.lsp_answers import Method
 
 
 class Attachment(Value, frozen=True):
@@ -178,3 +179,47 @@ class DiagnosticsResult(Value, frozen=True):
     """One entry for each document with known problems; others are left out."""
 
     documents: tuple[DocumentDiagnostics, ...]
+
+
+class NavigateParams(Value, frozen=True):
+    """Asks the editor's other language servers about code.
+
+    Attributes:
+        method: The request of the language server protocol.
+        uri: The document, open or not; null for ``workspace/symbol``.
+        line: The line of the symbol, from 0.
+        character: Its column in UTF-16 units.
+        byte: Its column in bytes of UTF-8.
+        query: For ``workspace/symbol``.
+        name: The new name, for ``textDocument/rename``.
+    """
+
+    method: Method
+    uri: str | None = None
+    line: int = 0
+    character: int = 0
+    byte: int = 0
+    query: str = ""
+    name: str = ""
+
+
+class NavigateReply(Value, frozen=True):
+    """The reply of one language server.
+
+    Attributes:
+        result: As the protocol has it for this request; null without one.
+        name: The name of the language server.
+        encoding: The unit of the columns in the result: ``utf-8``, ``utf-16`` or ``utf-32``.
+        error: Why it refuses, such as that this name cannot be changed.
+    """
+
+    result: Any = None
+    name: str = ""
+    encoding: Literal["utf-8", "utf-16", "utf-32"] = "utf-16"
+    error: str = ""
+
+
+class NavigateResult(Value, frozen=True):
+    """The replies; empty if no language server knows such a document."""
+
+    replies: tuple[NavigateReply, ...] = ()

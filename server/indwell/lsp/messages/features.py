@@ -199,6 +199,7 @@ METHOD_NAMES = (
     "indwell/mcp",
     "indwell/modelPieces",
     "indwell/models",
+    "indwell/navigate",
     "indwell/permission",
     "indwell/plan",
     "indwell/prompt",

@@ -404,6 +404,7 @@ METHODS: Mapping[str, Method] = {
     "indwell/firstRun": Method("out", status.FirstRunParams, status.FirstRunResult),
     "indwell/save": Method("out", SaveParams, SaveResult),
     "indwell/diagnostics": Method("out", context.DiagnosticsParams, context.DiagnosticsResult),
+    "indwell/navigate": Method("out", context.NavigateParams, context.NavigateResult),
     "indwell/editorModels": Method("out", status.EditorModelsParams, status.EditorModelsResult),
     "indwell/complete": Method("out", status.CompleteParams, status.CompleteResult),
 }

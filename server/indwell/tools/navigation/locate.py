@@ -175,9 +175,22 @@ def _lines_by_nearness(n_lines: int, line: int | None) -> Iterator[int]:
 
 
 def bare_name(symbol: str) -> str:
-    """Return the last name in a dotted name or a call, such as ``run`` in ``app.run()``."""
-    found = _LAST_NAME.search(symbol.split("(", maxsplit=1)[0])
+    """Return the last name in a dotted name or a call, such as ``run`` in ``app().run(x)``."""
+    written = symbol.strip()
+    while written.endswith(")") and (start := _start_of_arguments(written)) > 0:
+        written = written[:start]
+    found = _LAST_NAME.search(written)
     return found[1] if found else ""
+
+
+def _start_of_arguments(call: str) -> int:
+    """Return where the last pair of parentheses begins; -1 if they are not balanced."""
+    depth = 0
+    for at in range(len(call) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(call[at], 0)
+        if not depth:
+            return at
+    return -1
 
 
 def is_inside(path: Path, roots: Sequence[Path]) -> bool:

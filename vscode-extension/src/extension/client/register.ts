@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Server } from "../server/server.ts";
+import { answerNavigate } from "./answer-navigate.ts";
 import { answerProblems } from "./answer-problems.ts";
 import { answerSave } from "./answer-save.ts";
 import { answerMessages } from "./message-boxes.ts";
@@ -22,6 +23,7 @@ export function registerClient(
         answerSave(client),
         answerProblems(client, watch),
         answerMessages(client),
+        answerNavigate(client),
         noticeOwn(client, watch),
         telling(client, () =>
           vscode.Disposable.from(watchAttention(client), pushProblems(client, watch)),

@@ -169,6 +169,7 @@ class Declared implements StaticFeature {
       ask: true,
       save: true,
       diagnostics: true,
+      navigate: true,
       reread: true,
       firstRun: true,
       models: true,
