@@ -36,6 +36,7 @@ Source: TypeAlias = Literal[
     "own_skill_list",
     "agent_list",
     "tool_list",
+    "server_tools",
     "summary",
     "task_card",
     "todo",

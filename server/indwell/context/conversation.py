@@ -52,7 +52,7 @@ from indwell.messages import (
 
 _STATES = frozenset(
     {"environment", "ide_selection", "ide_opened", "instructions", "task_card", "plan"}
-    | {"skill_list", "own_skill_list", "agent_list", "tool_list"}
+    | {"skill_list", "own_skill_list", "agent_list", "tool_list", "server_tools"}
 )
 """Sources of which only the newest block counts."""
 MILESTONE_TOKENS = 2_000  # a tool result this large is worth a cache mark of its own (H34)

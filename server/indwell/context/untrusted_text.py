@@ -39,6 +39,7 @@ TAGS = (
     "available-skills",
     "available-agents",
     "changed-tools",
+    "tools-of-servers",
     "remembered-facts",
     "approved-plan",
     "project-instructions",

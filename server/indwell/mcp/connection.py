@@ -242,7 +242,6 @@ class Connection:
     async def _program(
         self, definition: ServerDefinition, server: StdioServer
     ) -> AsyncIterator[TransportStreams]:
-        confinement = await self._around.bounds(definition)
         folder = self._around.folder(server.cwd)
 
         async def start(**streams: Any) -> Finished:  # noqa: ANN401 - as ``StartServer`` has them
@@ -250,13 +249,16 @@ class Connection:
                 [server.command, *server.args],
                 cwd=folder,
                 env={name: value for name, value in server.env if value is not None},
-                confinement=confinement,
+                confinement=held,
                 never_in=self._around.roots,
                 on_note=lambda note: _log.warning("MCP server %s: %s", definition.name, note),
                 **streams,
             )
 
-        async with stdio_streams(definition.name, start, self._fault) as streams:
+        async with (
+            self._around.bounds(definition) as held,
+            stdio_streams(definition.name, start, self._fault) as streams,
+        ):
             yield streams
 
     def _not_started(self, error: BaseException) -> McpError:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,9 +17,18 @@ from indwell.sandbox.confinement import Confinement
 Confine: TypeAlias = Callable[[Widening], Confinement | None]
 """Returns the bounds of a command with this access; None if nothing can confine it here."""
 
+OpenBounds: TypeAlias = Callable[[], tuple[Confine, Callable[[], None]]]
+"""Opens bounds for one server; the second function closes them, and blocks for a moment."""
+
 
 def _no_login(_definition: ServerDefinition) -> Any:  # noqa: ANN401 - ``mcp.http.Auth`` or None
     return None
+
+
+_NO_SANDBOX = (
+    "this machine has no sandbox in which it could run; set `confined = false` in its definition "
+    "to let it run with all your rights"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +37,13 @@ class Surrounding:
 
     Attributes:
         roots: The trusted workspace folders.
-        confine: Returns the bounds of a confined server; None if this machine has no sandbox.
+        open_bounds: Opens the bounds of a confined server; None if there are none.
         variables: Returns the values of ``${NAME}`` in definitions.
         auth: Returns what adds the token of a login to requests; None for no login.
     """
 
     roots: tuple[Path, ...]
-    confine: Confine | None = None
+    open_bounds: OpenBounds | None = None
     variables: Callable[[], Mapping[str, str]] = dict
     auth: Callable[[ServerDefinition], Any] = _no_login
 
@@ -49,18 +60,23 @@ class Surrounding:
             raise McpError("no folder is open in which it could run; set its `cwd`")
         return self.roots[0]
 
-    async def bounds(self, definition: ServerDefinition) -> Confinement | None:
-        """Return the bounds of a server's program; None if the user wants none.
+    @asynccontextmanager
+    async def bounds(self, definition: ServerDefinition) -> AsyncIterator[Confinement | None]:
+        """Hold the bounds of a server's program; None if the user wants none.
 
         Raises:
             McpError: It has to be confined, which this machine cannot.
         """
         if not definition.is_confined:
-            return None
-        held = self.confine(Widening(hosts=definition.hosts)) if self.confine else None
-        if held is None:
-            raise McpError(
-                "this machine has no sandbox in which it could run; set `confined = false` in its "
-                "definition to let it run with all your rights"
-            )
-        return held
+            yield None
+            return
+        if self.open_bounds is None:
+            raise McpError(_NO_SANDBOX)
+        confine, close = self.open_bounds()
+        try:
+            held = confine(Widening(hosts=definition.hosts))
+            if held is None:
+                raise McpError(_NO_SANDBOX)
+            yield held
+        finally:
+            await asyncio.to_thread(close)

@@ -160,7 +160,14 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
         title = f"Fetch a page from {one_line(web_address(asked.address).place.host)}?"
         detail = folded(visible(asked.address))
         return Question(identifier, title, detail, reason, rule, uncovered=uncovered)
-    if asked.effect != "run":
+    if asked.foreign is not None:
+        foreign = asked.foreign
+        title = f"Use {one_line(foreign.name)} of the MCP server {one_line(foreign.server)}?"
+        claims = ", ".join(foreign.claims)
+        reason += f"; the server says of it: {claims}" if claims else ""
+        detail = folded(visible(_indented(asked.arguments)))
+        return Question(identifier, title, detail, reason, rule, uncovered=uncovered)
+    if asked.effect != "run" and asked.effect != "external":  # noqa: PLR1714 - types
         verb = "Read" if asked.effect == "read" else "Change"
         paths = tuple(dict.fromkeys(asked.paths))
         title = f"{verb} {one_line(', '.join(paths))}?"
@@ -201,6 +208,11 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
         uncovered=uncovered,
         kind="command",
     )
+
+
+def _indented(arguments: str) -> str:
+    """Return JSON with a line for each value, so that people can read it."""
+    return msgspec.json.format(arguments or "{}", indent=2)
 
 
 def chosen_of(question: Question, reply: Reply) -> Reply:

@@ -18,8 +18,29 @@ from indwell.policy.rules import (
 from indwell.policy.web_address import web_address
 from indwell.settings.model import Mode
 
-Effect: TypeAlias = Literal["read", "edit", "run"]
-"""The effect of a tool: permission, logging and parallel execution depend on it."""
+Effect: TypeAlias = Literal["read", "edit", "run", "external"]
+"""The effect of a tool: permission, logging and parallel execution depend on it.
+
+``external``: a program of somebody else does it, and may do anything that it can.
+"""
+
+
+class ForeignTool(msgspec.Struct, frozen=True):
+    """A tool of an MCP server.
+
+    Attributes:
+        server: The name of the server.
+        name: The name of the tool as the server spells it.
+        digest: A digest of the server's definition, and of the tool's description and schema.
+        claims: What the server claims about the effect; people see it, and it decides nothing.
+        is_changed: Whether description or schema differ from what the session saw first.
+    """
+
+    server: str
+    name: str
+    digest: str
+    claims: tuple[str, ...] = ()
+    is_changed: bool = False
 
 
 class CallFacts(msgspec.Struct, frozen=True):
@@ -51,6 +72,7 @@ class CallFacts(msgspec.Struct, frozen=True):
         keeps: The owner of a memory that the call would store beyond the session, such as ``for
             you``; empty if it stores nothing.
         background: The command keeps running after the call has ended.
+        foreign: The tool of somebody else that the call is for.
     """
 
     tool: str
@@ -71,6 +93,7 @@ class CallFacts(msgspec.Struct, frozen=True):
     background: bool = False
     unknown: tuple[str, ...] = ()
     is_private: bool = False
+    foreign: ForeignTool | None = None
     batch_files: tuple[str, ...] = ()
     address: str = ""
 
@@ -184,6 +207,8 @@ def rule_of(asked: CallFacts, *, confined: bool = False, widening: Widening = NO
         confined: The approval is for a sandboxed command, and applies only in the sandbox.
         widening: The access beyond the sandbox that the rule grants.
     """
+    if asked.foreign is not None:
+        return f"{asked.tool} with any arguments, as of {asked.foreign.digest[:_SHOWN]}"
     if asked.effect == "run":
         how = [", sandboxed"] if confined else []
         how += [f" {widening.words}"] if widening.words else []

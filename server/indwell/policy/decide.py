@@ -106,7 +106,7 @@ def _denied(asked: CallFacts, policy: Policy) -> Deny | None:
             by="restricted folder",
         )
     by_rule = tool_rule(asked.tool, policy.rules.deny)
-    if not by_rule and asked.effect != "run":
+    if not by_rule and (asked.effect == "read" or asked.effect == "edit"):  # noqa: PLR1714 - types
         by_rule = file_rule(asked.effect, asked.paths, policy.rules.deny)
     if by_rule:
         return Deny(f"the user's rule {by_rule!r} denies it; do without it", by=f"deny: {by_rule}")
@@ -135,6 +135,8 @@ def _by_effect(asked: CallFacts, policy: Policy) -> Decision:
             return _decide_edit(asked, policy)
         case "run":
             return decide_command(asked, policy)
+        case "external":
+            return _decide_external(asked, policy)
 
 
 def _decide_fetch(asked: CallFacts, policy: Policy) -> Decision:
@@ -163,6 +165,24 @@ def _decide_read(asked: CallFacts, policy: Policy) -> Decision:
     if allowed:
         return Allow(by=f"allow: {allowed}")
     return _asked_as_secret(asked, policy) or Allow()
+
+
+def _decide_external(asked: CallFacts, policy: Policy) -> Decision:
+    """Decide on a call of a tool of an MCP server; what the server claims decides nothing."""
+    foreign = asked.foreign
+    assert foreign is not None
+    whose = f"it is a tool of the MCP server {quoted(foreign.server)}"
+    if policy.mode == "plan":
+        reason = f"the mode is `plan`, and {whose}, which may change something"
+        return Ask(reason, rule="", by="plan")
+    rule = rule_of(asked)
+    if rule in policy.granted:
+        return Allow(by=f"{BY_ANSWER}{rule}")
+    allowed = tool_rule(asked.tool, policy.rules.allow)
+    if allowed and not foreign.is_changed:
+        return Allow(by=f"allow: {allowed}")
+    changed = ", and its description has changed in this session" if foreign.is_changed else ""
+    return Ask(f"{whose}, which decides what it does{changed}", rule, by="external")
 
 
 def _decide_edit(asked: CallFacts, policy: Policy) -> Decision:

@@ -93,7 +93,10 @@ def aimless(rules: PatternRules, tools: Iterable[str]) -> str:
     names = tuple(tools)
     patterns = dict.fromkeys(globs_of("tool", (*rules.allow, *rules.ask, *rules.deny)))
     lost = [
-        one for one in patterns if not any(tool_rule(name, (f"tool: {one}",)) for name in names)
+        one
+        for one in patterns
+        if "__" not in one  # a tool of an MCP server, which may come later
+        and not any(tool_rule(name, (f"tool: {one}",)) for name in names)
     ]
     if not lost:
         return ""

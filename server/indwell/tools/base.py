@@ -20,7 +20,7 @@ from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import ToolSpec
 from indwell.policy.approvals import Chosen
-from indwell.policy.call_facts import Effect
+from indwell.policy.call_facts import Effect, ForeignTool
 from indwell.policy.rules import NOTHING_MORE, Widening
 from indwell.sandbox import Finished
 from indwell.sandbox.capture import OnChunk
@@ -48,7 +48,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
 
     Attributes:
         tool: The tool's name.
-        effect: Read, edit or run.
+        effect: See ``Effect``.
         paths: Files or folders the call touches, as the model wrote them.
         command: The shell command; empty unless ``effect`` is ``run``.
         cwd: The folder it would run in; empty unless ``effect`` is ``run``.
@@ -62,6 +62,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
             time.
         background: Whether its command runs on after the call has ended.
         address: The web page that it fetches; empty if it fetches none.
+        foreign: The tool of somebody else that the call is for.
     """
 
     tool: str
@@ -77,6 +78,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
     asks: bool = False
     background: bool = False
     address: str = ""
+    foreign: ForeignTool | None = None
 
 
 class Picture(msgspec.Struct, frozen=True):

@@ -230,17 +230,8 @@ def make_ask_user(
     """
 
     async def run(arguments: QuestionArguments, context: ToolContext) -> Outcome:
-        question = checked_question(arguments, context.call_id, session)
-        board.check(context.turn)
-        asked = QuestionAsked(context.turn, context.call_id, question.text, question.options)
-        context.tell(asked)
-        chosen, within_s = "", timeout_s()
-        try:
-            answer = await board.wait(asker, question, within_s)
-            chosen = _chosen(question, answer)
-        finally:  # if the turn is stopped, the question disappears, too
-            context.tell(QuestionAnswered(context.turn, context.call_id, chosen))
-        return _outcome(question, answer, within_s)
+        question, within_s = checked_question(arguments, context.call_id, session), timeout_s()
+        return _outcome(question, await put(board, asker, question, context, within_s), within_s)
 
     return Tool(
         name=NAME,
@@ -256,6 +247,30 @@ def make_ask_user(
         ),
         run=run,
     )
+
+
+async def put(
+    board: QuestionBoard,
+    asker: Asker,
+    question: UserQuestion,
+    context: ToolContext,
+    timeout_s: float,
+) -> Answer | Silence:
+    """Ask a question during a call, and tell front doors of it.
+
+    Raises:
+        ToolError: Nothing more may be asked in this turn.
+    """
+    board.check(context.turn)
+    asked = QuestionAsked(context.turn, context.call_id, question.text, question.options)
+    context.tell(asked)
+    chosen = ""
+    try:
+        answer = await board.wait(asker, question, timeout_s)
+        chosen = _chosen(question, answer)
+    finally:  # if the turn is stopped, the question disappears, too
+        context.tell(QuestionAnswered(context.turn, context.call_id, chosen))
+    return answer
 
 
 def checked_question(arguments: QuestionArguments, call_id: str, session: str) -> UserQuestion:

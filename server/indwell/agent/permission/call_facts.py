@@ -69,6 +69,7 @@ async def call_facts(session: Session, rules: Rules, arguments: str, facts: Tool
         keeps=facts.keeps,
         background=facts.background,
         address=facts.address,
+        foreign=facts.foreign,
     )
 
 

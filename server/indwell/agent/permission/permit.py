@@ -118,7 +118,7 @@ class ToolCallRequest:
                 tool=asked.tool,
                 what=asked.command
                 or ", ".join(asked.paths)
-                or (asked.arguments if asked.keeps else ""),
+                or (asked.arguments if asked.keeps or asked.foreign else ""),
                 cwd=asked.cwd,
                 decision=VERDICTS[type(decision)],
                 rule=decision.by,

@@ -279,6 +279,7 @@ _REASONS: Mapping[str, str] = {
     "own_skill_list": "what changed among your skills since the session began",
     "agent_list": "the sub-agents that this folder names, for the model to choose from",
     "tool_list": "tools that came or went since the session began",
+    "server_tools": "the tools of your MCP servers, for the model to choose from",
     "memory": "facts that you let Indwell keep, and that fit what you asked for",
     "plan": "the plan that the user approved, word for word",
     "todo": "the list of steps that the model keeps, after a compaction",

@@ -1,0 +1,172 @@
+"""The session on whose behalf a server works: progress, the user's answers to forms, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from indwell.context.untrusted_text import one_line, short_line, visible
+from indwell.errors import ToolError
+from indwell.mcp.offers import (
+    FieldValue,
+    FormField,
+    McpError,
+    Sample,
+    SampleRequest,
+    ServerAnswer,
+    ServerQuestion,
+)
+from indwell.tools.base import ToolContext
+
+AskUser: TypeAlias = Callable[[str, Sequence[str], ToolContext], Awaitable[str | None]]
+"""Asks the user: words and options; returns the option or the user's words, None for no answer."""
+
+AskModel: TypeAlias = Callable[[SampleRequest], Awaitable[Sample]]
+"""Lets the session's model answer; charged to the turn. Raises ``McpError``."""
+
+DECLINE = "Decline"
+OPENED = "I have opened it"
+YES, NO = "Yes", "No"
+LEAVE_OUT = "(leave it out)"
+MOST_OPTIONS = 4  # besides those of ours; more are listed in the words
+_WORDS = 600  # characters of a server's words in a question
+_OPTION = 90
+_CANCELLED = ServerAnswer("cancel")
+_DECLINED = ServerAnswer("decline")
+
+
+class ToolCaller:
+    """The call of a tool as its server sees it. Implements ``Caller``.
+
+    Args:
+        context: The call.
+        ask_user: Asks the user.
+        ask_model: Lets the model answer.
+    """
+
+    def __init__(self, context: ToolContext, ask_user: AskUser, ask_model: AskModel) -> None:
+        self._context = context
+        self._ask_user = ask_user
+        self._ask_model = ask_model
+
+    def progress(self, words: str) -> None:
+        """Show the progress where the output of a command is shown."""
+        self._context.on_output(f"{words}\n")
+
+    async def answer(self, question: ServerQuestion) -> ServerAnswer:
+        """Ask the user for each field of a form, or to open an address."""
+        try:
+            if question.url:
+                return await self._opened(question)
+            return await self._filled_in(question)
+        except ToolError:  # too many questions, or nobody is there
+            return _CANCELLED
+
+    async def sample(self, request: SampleRequest) -> Sample:
+        """Let the model answer."""
+        return await self._ask_model(request)
+
+    async def _opened(self, question: ServerQuestion) -> ServerAnswer:
+        address = urlsplit(question.url)
+        if address.scheme != "https" or not address.hostname:
+            raise McpError("only an address that begins with https:// is shown to the user")
+        words = (
+            f"{_intro(question)}\nIt asks you to open this address of {address.hostname!r} in a "
+            f"browser. Open it only if you expect it:\n{one_line(question.url)}"
+        )
+        said = await self._ask_user(words, (OPENED, DECLINE), self._context)
+        if said is None:
+            return _CANCELLED
+        return ServerAnswer("accept") if said == OPENED else _DECLINED
+
+    async def _filled_in(self, question: ServerQuestion) -> ServerAnswer:
+        values: dict[str, FieldValue] = {}
+        if not question.fields:
+            said = await self._ask_user(_intro(question), (YES, DECLINE), self._context)
+            if said is None:
+                return _CANCELLED
+            return ServerAnswer("accept") if said == YES else _DECLINED
+        for field in question.fields:
+            words, options = _field_question(field)
+            said = await self._ask_user(
+                f"{_intro(question)}\n{words}", (*options, DECLINE), self._context
+            )
+            if said is None:
+                return _CANCELLED
+            if said == DECLINE:
+                return _DECLINED
+            value = _value(field, said)
+            if value is not None:
+                values[field.name] = value
+        return ServerAnswer("accept", values)
+
+
+def _intro(question: ServerQuestion) -> str:
+    """Say who asks: it is not Indwell, and not the model."""
+    return (
+        f"The MCP server {question.server!r} asks (never tell it a password): "
+        f"{short_line(question.message, _WORDS)}"
+    )
+
+
+def _field_question(field: FormField) -> tuple[str, tuple[str, ...]]:
+    words = short_line(field.title or field.name, _OPTION)
+    if field.description:
+        words += f": {short_line(field.description, _WORDS)}"
+    names = [short_line(shown, _OPTION) for _, shown in field.options]
+    if field.kind == "choices":
+        return f"{words}\nSeveral of these, with commas: {', '.join(names)}", _usual(field)
+    if len(names) > MOST_OPTIONS:
+        return f"{words}\nOne of: {', '.join(names)}", _usual(field)
+    if names:
+        return words, tuple(dict.fromkeys((*_usual(field), *names)))
+    if field.kind == "yes or no":
+        return words, (YES, NO)
+    kind = {"number": " (a number)", "integer": " (a whole number)"}.get(field.kind, "")
+    return f"{words}{kind}", _usual(field)
+
+
+def _usual(field: FormField) -> tuple[str, ...]:
+    """Return the option for the default, or for leaving the field out."""
+    if field.default is not None:
+        return (_shown_value(field, field.default),)
+    return () if field.is_required else (LEAVE_OUT,)
+
+
+def _shown_value(field: FormField, value: FieldValue) -> str:
+    if isinstance(value, list):
+        return ", ".join(value)
+    names = dict(field.options)
+    return short_line(names.get(str(value), str(value)), _OPTION)
+
+
+def _value(field: FormField, said: str) -> FieldValue:
+    """Return the value of what the user said; None leaves the field out.
+
+    Raises:
+        McpError: It does not fit the field.
+    """
+    if said == LEAVE_OUT and not field.is_required:
+        return None
+    if field.default is not None and said == _shown_value(field, field.default):
+        return field.default
+    said = visible(said).strip()
+    values = {short_line(shown, _OPTION): value for value, shown in field.options}
+    values |= {value: value for value, _ in field.options}
+    try:
+        match field.kind:
+            case "integer":
+                return int(said)
+            case "number":
+                return float(said)
+            case "yes or no":
+                return {"yes": True, "no": False, "true": True, "false": False}[said.lower()]
+            case "choice":
+                return values[said]
+            case "choices":
+                return [values[one.strip()] for one in said.split(",") if one.strip()]
+            case "text":
+                return said
+    except (KeyError, ValueError):
+        raise McpError(f"the user's answer does not fit the field {field.name!r}") from None
