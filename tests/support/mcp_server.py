@@ -10,12 +10,23 @@ import base64
 import os
 import sys
 from pathlib import Path
+from typing import Annotated
 
-from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp.server.mcpserver import (
+    Context,
+    Elicit,
+    ElicitationResult,
+    Image,
+    MCPServer,
+    Resolve,
+    Sample,
+)
 from mcp.types import (
     CallToolResult,
+    CreateMessageResult,
     EmbeddedResource,
     ResourceLink,
+    SamplingMessage,
     TextContent,
     TextResourceContents,
 )
@@ -97,11 +108,25 @@ class Form(BaseModel):
     count: int
 
 
+def wanted() -> Elicit[Form]:
+    return Elicit("Which colour?", Form)
+
+
 @server.tool()
-async def ask(context: Context) -> str:
+async def ask(answer: Annotated[ElicitationResult[Form], Resolve(wanted)]) -> str:
     """Ask the user for a colour."""
-    answer = await context.elicit("Which colour?", Form)
     return answer.model_dump_json()
+
+
+def thought() -> Sample:
+    words = SamplingMessage(role="user", content=TextContent(text="Say a word"))
+    return Sample([words], max_tokens=50)
+
+
+@server.tool()
+async def think(said: Annotated[CreateMessageResult, Resolve(thought)]) -> str:
+    """Ask the user's model for a word."""
+    return said.model_dump_json()
 
 
 @server.tool()

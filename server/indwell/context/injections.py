@@ -72,7 +72,7 @@ KINDS: Mapping[Kind, _InjectionRow] = {
     "own_skill_list": _InjectionRow("system-reminder", 0, "own_skill_list"),
     "agent_list": _InjectionRow("available-agents", 2, "agent_list"),
     "tool_list": _InjectionRow("changed-tools", 2, "tool_list"),
-    "server_tools": _InjectionRow("tools-of-servers", 3, "server_tools"),
+    "server_tools": _InjectionRow("changed-tools", 3, "server_tools"),
     "memory": _InjectionRow("remembered-facts", 2, "memory"),
     "plan": _InjectionRow("approved-plan", 1, "plan", pinned=True),
     "instructions": _InjectionRow("project-instructions", 2, "instructions", pinned=True),

@@ -39,7 +39,6 @@ TAGS = (
     "available-skills",
     "available-agents",
     "changed-tools",
-    "tools-of-servers",
     "remembered-facts",
     "approved-plan",
     "project-instructions",

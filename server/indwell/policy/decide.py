@@ -169,20 +169,17 @@ def _decide_read(asked: CallFacts, policy: Policy) -> Decision:
 
 def _decide_external(asked: CallFacts, policy: Policy) -> Decision:
     """Decide on a call of a tool of an MCP server; what the server claims decides nothing."""
-    foreign = asked.foreign
-    assert foreign is not None
-    whose = f"it is a tool of the MCP server {quoted(foreign.server)}"
+    assert asked.foreign is not None
+    reason = f"the MCP server {quoted(asked.foreign.server)} decides what this tool of it does"
     if policy.mode == "plan":
-        reason = f"the mode is `plan`, and {whose}, which may change something"
-        return Ask(reason, rule="", by="plan")
-    rule = rule_of(asked)
-    if rule in policy.granted:
+        return Ask(f"the mode is `plan`, and {reason}", rule="", by="plan")
+    if (rule := rule_of(asked)) in policy.granted:
         return Allow(by=f"{BY_ANSWER}{rule}")
-    allowed = tool_rule(asked.tool, policy.rules.allow)
-    if allowed and not foreign.is_changed:
+    if asked.foreign.is_changed:
+        reason += "; its description has changed in this session"
+    elif allowed := tool_rule(asked.tool, policy.rules.allow):
         return Allow(by=f"allow: {allowed}")
-    changed = ", and its description has changed in this session" if foreign.is_changed else ""
-    return Ask(f"{whose}, which decides what it does{changed}", rule, by="external")
+    return Ask(reason, rule, by="external")
 
 
 def _decide_edit(asked: CallFacts, policy: Policy) -> Decision:

@@ -19,6 +19,7 @@ from indwell.agent.core.session_parts import (
 )
 from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.instructions.project import ProjectInstructions
+from indwell.agent.features.mcp.feature import ServerTools
 from indwell.agent.features.skills.feature import Shelf
 from indwell.bounds.command_bounds import (
     BoundsNow,
@@ -59,6 +60,7 @@ from indwell.wiring.conversation import (
     surroundings_of,
 )
 from indwell.wiring.features import FeatureInputs, boards_and_features, tools_of
+from indwell.wiring.mcp import mcp_inputs, user_asker
 from indwell.wiring.memory_and_questions import companion_of
 from indwell.wiring.model import Model, budgets_of
 from indwell.wiring.project_files import checks_of, hooks_of, shelf_beside, shelf_of
@@ -266,6 +268,22 @@ def make_session(
         Navigator((servers, SyntaxTrees())),
         servers,
         settings,
+        ServerTools(
+            mcp_inputs(
+                workspace,
+                settings,
+                trust,
+                environment,
+                own=own,
+                quarantine=state / "quarantine",
+                ask_user=user_asker(
+                    companion.questions,
+                    companion.asker,
+                    place.id,
+                    lambda: settings().answer_timeout_s,
+                ),
+            )
+        ),
         bounds.close,
     )
     boards, features = boards_and_features(given)

@@ -20,6 +20,7 @@ from indwell.agent.features.hooks.book import HookBook
 from indwell.agent.features.hooks.feature import hooks_feature
 from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.looking_ahead import LookingAhead
+from indwell.agent.features.mcp.feature import ServerTools
 from indwell.agent.features.memory import memory_feature
 from indwell.agent.features.plan import PlanBoard, Steps, plan_feature
 from indwell.agent.features.questions import questions_feature
@@ -83,6 +84,7 @@ class FeatureInputs(NamedTuple):
         navigator: Answers questions about code.
         servers: The language servers that the navigator asks.
         settings: Returns the settings in force.
+        mcp: The MCP servers.
         let_go: Stops watching the workspace when the session ends; blocks for a moment.
     """
 
@@ -97,6 +99,7 @@ class FeatureInputs(NamedTuple):
     navigator: Navigator
     servers: UserServers
     settings: Callable[[], Settings]
+    mcp: ServerTools
     let_go: Callable[[], None]
 
 
@@ -119,6 +122,7 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
             skills_feature(given.shelf),
             questions_feature(companion.questions, companion.ask_user),
             hooks_feature(given.hooks),
+            given.mcp.feature(),
             checks_feature(given.checks),
             navigation_feature(given.navigator, given.servers),
             ReviewNews().feature(),

@@ -22,13 +22,14 @@ FOLDER = "memory"  # in the state folder
 class Companion(NamedTuple):
     """Two features that need the user: questions and memory pages, each with its tools.
 
-    ``remember`` is empty if the memory is off.
+    ``remember`` is empty if the memory is off; ``asker`` reaches the user.
     """
 
     questions: QuestionBoard
     memory: Pages
     ask_user: Tool[Any]
     remember: Sequence[Tool[Any]]
+    asker: Asker
 
 
 def companion_of(
@@ -43,10 +44,10 @@ def companion_of(
     asker = approver if isinstance(approver, Asker) else Nobody()
     asking = make_ask_user(board, asker, session, lambda: settings().answer_timeout_s)
     if not settings().memory:
-        return Companion(board, NoPages(), asking, ())
+        return Companion(board, NoPages(), asking, (), asker)
     pages = memory_pages(environment, root)
     remember = make_remember(pages, session, lambda: datetime.now(UTC))
-    return Companion(board, pages, asking, (remember,))
+    return Companion(board, pages, asking, (remember,), asker)
 
 
 def memory_pages(environment: Mapping[str, str], root: Path) -> MemoryPages:

@@ -16,7 +16,7 @@ from msgspec import Meta
 from indwell.agent.core.events import Notice
 from indwell.agent.core.feature import DurableState, Feature, Moment, Reminder
 from indwell.agent.core.session import Session, save_state, saved_state
-from indwell.agent.features.mcp.asking import AskModel, AskUser, ToolCaller
+from indwell.agent.features.mcp.asking import AskUser, ToolCaller
 from indwell.agent.features.mcp.calling import foreign_tool
 from indwell.agent.features.mcp.catalogue import (
     ListedServer,
@@ -25,6 +25,7 @@ from indwell.agent.features.mcp.catalogue import (
     named_tools,
     search,
 )
+from indwell.agent.features.mcp.sampling import Samples
 from indwell.context.injections import inject
 from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError, UserError
@@ -78,14 +79,12 @@ class McpInputs(NamedTuple):
         lease: Takes hold of a server; the function is called when the server has changed.
         folder: The workspace folder.
         ask_user: Asks the user on behalf of a server.
-        ask_model: Lets the session's model answer on behalf of a server.
     """
 
     definitions: Callable[[], Awaitable[Sequence[ServerDefinition]]]
     lease: Callable[[ServerDefinition, Callable[[], None]], Lease]
     folder: str
     ask_user: AskUser
-    ask_model: AskModel
 
 
 class ServerTools:
@@ -93,6 +92,7 @@ class ServerTools:
 
     def __init__(self, inputs: McpInputs) -> None:
         self._inputs = inputs
+        self._samples = Samples()
         self._leases: dict[str, Lease] = {}
         self._loaded: dict[tuple[str, str], OfferedTool] = {}
         self._seen: dict[str, str] = {}
@@ -140,6 +140,7 @@ class ServerTools:
 
     async def _begin(self, moment: Moment[Session]) -> None:
         """Take hold of the servers as they are defined now, and let them start."""
+        self._samples.begin(moment.session, moment.turn, moment.emit)
         wanted = {one.name: one for one in await self._inputs.definitions()}
         for name, lease in tuple(self._leases.items()):
             if wanted.get(name) != lease.definition:
@@ -238,7 +239,7 @@ class ServerTools:
             if present != named.tool and _differ(present, named.tool):
                 self._changed()
                 raise ToolError("the server has changed this tool meanwhile; look it up again")
-            caller = ToolCaller(context, self._inputs.ask_user, self._inputs.ask_model)
+            caller = ToolCaller(context, self._inputs.ask_user, self._samples.answer)
             return await connection.call(named.tool.name, given, caller)
         except McpError as error:
             raise ToolError(str(error)) from error

@@ -1,0 +1,99 @@
+"""The MCP servers of a session: which may run, how they are confined, and who answers them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from indwell.agent.features.mcp.asking import AskUser
+from indwell.agent.features.mcp.feature import McpInputs
+from indwell.agent.features.questions import Answer, Asker, QuestionBoard, UserQuestion, put
+from indwell.bounds.command_bounds import confiner
+from indwell.bounds.folder_trust import FolderTrust
+from indwell.files.listing import exists
+from indwell.mcp.definition import ServerDefinition
+from indwell.mcp.server_book import ServerBook
+from indwell.mcp.server_files import PROJECT_FILES
+from indwell.mcp.servers import Lease, Servers
+from indwell.mcp.surrounding import Confine, Surrounding
+from indwell.settings.model import Settings
+from indwell.tools.base import ToolContext
+from indwell.workspace.base import Workspace
+
+
+@cache
+def running_servers() -> Servers:
+    """Return the servers that run in this process."""
+    return Servers()
+
+
+def mcp_inputs(
+    workspace: Workspace,
+    settings: Callable[[], Settings],
+    trust: FolderTrust,
+    environment: Mapping[str, str],
+    *,
+    own: tuple[str, ...],
+    quarantine: Path,
+    ask_user: AskUser,
+) -> McpInputs:
+    """Create the inputs of the feature for a session.
+
+    Args:
+        workspace: The workspace.
+        settings: Returns the settings in force.
+        trust: Knows which folders are trusted.
+        environment: The variables of the process, for ``${NAME}`` in definitions.
+        own: Indwell's own folders, which no server sees.
+        quarantine: One of them, for files that a server created without permission.
+        ask_user: Asks the user.
+    """
+    book = ServerBook(lambda: workspace.roots, settings, trust, environment)
+
+    def open_bounds() -> tuple[Confine, Callable[[], None]]:
+        now = trust.now(workspace.roots)
+        bounds = confiner(
+            now.trusted,
+            lambda: msgspec.structs.replace(settings(), mode="review"),
+            own=own,
+            restricted=tuple(map(Path, now.restricted)),
+            quarantine=quarantine,
+        )
+        return bounds, bounds.close
+
+    async def definitions() -> Sequence[ServerDefinition]:
+        files = (root / file for root in workspace.roots for file in PROJECT_FILES)
+        if not settings().mcp and not any(map(exists, files)):
+            return ()
+        return await asyncio.to_thread(book.usable)
+
+    def lease(definition: ServerDefinition, on_change: Callable[[], None]) -> Lease:
+        around = Surrounding(
+            tuple(one.resolve() for one in trust.now(workspace.roots).trusted),
+            open_bounds,
+            lambda: environment,
+        )
+        return running_servers().lease(definition, around, on_change)
+
+    return McpInputs(definitions, lease, workspace.roots[0].resolve().as_posix(), ask_user)
+
+
+def user_asker(
+    board: QuestionBoard, asker: Asker, session: str, timeout_s: Callable[[], float]
+) -> AskUser:
+    """Return the function that asks the user for a server, like a question of the model."""
+
+    async def ask(words: str, options: Sequence[str], context: ToolContext) -> str | None:
+        question = UserQuestion(context.call_id, words, tuple(options), session)
+        answer = await put(board, asker, question, context, timeout_s())
+        if not isinstance(answer, Answer) or answer.is_nobody:
+            return None
+        if answer.chosen is not None:
+            return question.options[answer.chosen]
+        return answer.words or None
+
+    return ask
