@@ -67,13 +67,11 @@ _SHORT = (
 
 def decide(asked: CallFacts, policy: Policy) -> Decision:
     """Return the decision for one tool call."""
-    denied = _denied(asked, policy)
-    if denied is not None:
+    if (denied := _denied(asked, policy)) is not None:
         return denied
     if asked.keeps:  # ask in every mode, each time: later sessions will read it
         return Ask("nothing is remembered without your yes", rule="", by="memory")
-    by_name = tool_rule(asked.tool, policy.rules.ask)
-    if by_name:
+    if by_name := tool_rule(asked.tool, policy.rules.ask):
         return _asked_by_name(_by_effect(asked, policy), by_name)
     return _by_effect(asked, policy)
 
@@ -121,8 +119,7 @@ def _asked_by_name(decision: Decision, rule: str) -> Decision:
         case Ask():
             return msgspec.structs.replace(decision, rule="", by=f"ask: {rule}")
         case Allow(widening=widening):
-            reason = "your rules ask about this tool"
-            return Ask(reason, rule="", by=f"ask: {rule}", widening=widening)
+            return Ask("your rules ask about this tool", "", by=f"ask: {rule}", widening=widening)
 
 
 def _by_effect(asked: CallFacts, policy: Policy) -> Decision:
@@ -155,8 +152,7 @@ def _decide_fetch(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def _decide_read(asked: CallFacts, policy: Policy) -> Decision:
-    by_rule = file_rule("read", asked.paths, policy.rules.ask)
-    if by_rule:
+    if by_rule := file_rule("read", asked.paths, policy.rules.ask):
         return Ask("your rules ask about reading it", rule="", by=f"ask: {by_rule}")
     if asked.leads_out:
         target = asked.resolved[0] if asked.resolved else ""
@@ -187,8 +183,7 @@ def _decide_edit(asked: CallFacts, policy: Policy) -> Decision:
         return Deny(
             "the mode is `plan`: nothing may be changed; describe the change instead", by="plan"
         )
-    by_rule = file_rule("edit", asked.paths, policy.rules.ask)
-    if by_rule:
+    if by_rule := file_rule("edit", asked.paths, policy.rules.ask):
         return Ask("your rules ask about changing it", rule="", by=f"ask: {by_rule}")
     protected = _why_protected(asked, policy)
     if protected:
@@ -233,8 +228,7 @@ def _why_protected(asked: CallFacts, policy: Policy) -> str:
 def _asked_as_secret(asked: CallFacts, policy: Policy) -> Ask | None:
     """Return a question about a file that usually holds keys; the user is asked each time."""
     for path in asked.paths:
-        glob = matching_glob(path, policy.deny)
-        if glob:
+        if glob := matching_glob(path, policy.deny):
             reason = f"{quoted(path)} may hold secrets, which the model would see"
             return Ask(reason, rule="", by=f"secret: {glob}")
     if asked.is_private:
