@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
+
 from indwell.errors import EditRefused, NotText, TextMoved, TooLarge, ToolError
 from indwell.files.atomic import replace_with, write_atomic
 from indwell.files.beneath import locate
@@ -33,6 +35,13 @@ from indwell.workspace.base import (
 )
 from indwell.workspace.encoding.decoding import decode
 from indwell.workspace.encoding.editorconfig import charset_at
+from indwell.workspace.encoding.notebook import (
+    SUFFIX,
+    about_cells,
+    new_notebook,
+    notebook_text,
+    with_cells,
+)
 from indwell.workspace.encoding.rewriting import created, rewritten
 from indwell.workspace.large import LARGE_B, Large
 from indwell.workspace.line_ends import line_end_for
@@ -144,7 +153,7 @@ class DiskWorkspace:
         return ()
 
     def _read(self, path: Path) -> Snapshot:
-        text = self._decoded(path, self._bytes(path))
+        text = _shown(path, self._decoded(path, self._bytes(path)))
         return Snapshot(
             path=path,
             text=text.text,
@@ -195,7 +204,8 @@ class DiskWorkspace:
 
     def _write(self, path: Path, base: Snapshot | None, text: str) -> AppliedChange:
         if base is None:
-            data = self._told(path, lambda: created(text, lambda: self._charset(path)))
+            text, told = self._cells(path, text, "")
+            data = self._told(path, lambda: created(told, lambda: self._charset(path)))
             place = write_atomic(
                 path,
                 data,
@@ -208,8 +218,11 @@ class DiskWorkspace:
         else:
             held = self._bytes(path)
             decoded = self._decoded(path, held)
-            self._check(path, decoded, base)
-            data = self._told(path, lambda: rewritten(text, decoded, lambda: self._charset(path)))
+            shown = _shown(path, decoded)
+            self._check(path, shown, base)
+            is_as_is = bool(decoded.text) and shown is decoded
+            text, told = (text, text) if is_as_is else self._cells(path, text, decoded.text)
+            data = self._told(path, lambda: rewritten(told, decoded, lambda: self._charset(path)))
             place = write_atomic(
                 path, data, self.roots, expected=held, resolved=True, private=self._private
             )
@@ -224,9 +237,16 @@ class DiskWorkspace:
             note="" if stands == text else "the file was changed again right after the edit",
         )
 
+    def _cells(self, path: Path, text: str, raw: str) -> tuple[str, str]:
+        """Return a new text and what the file gets: for a notebook, its cells and its JSON."""
+        if path.suffix != SUFFIX:
+            return text, text
+        told = self._told(path, lambda: with_cells(raw, text) if raw else new_notebook(text))
+        return notebook_text(told) or text, told
+
     def _remove(self, path: Path, base: Snapshot) -> Path | None:
         held = self._bytes(path)
-        self._check(path, self._decoded(path, held), base)
+        self._check(path, _shown(path, self._decoded(path, held)), base)
         kept = None if self._private is None else keep_copy(self._private, path, held)
         delete_exactly(path, self.roots, held)
         return kept
@@ -236,7 +256,9 @@ class DiskWorkspace:
             return None
         try:
             data = self._bytes(snapshot.path)
-            is_same = self._decoded(snapshot.path, data).text == snapshot.text
+            is_same = (
+                _shown(snapshot.path, self._decoded(snapshot.path, data)).text == snapshot.text
+            )
         except ToolError:  # gone, or no longer a text
             is_same = False
         if not is_same:
@@ -256,7 +278,7 @@ class DiskWorkspace:
                 "read_file it again"
             )
 
-    def _told(self, path: Path, encoded: Callable[[], bytes]) -> bytes:
+    def _told(self, path: Path, encoded: Callable[[], T]) -> T:
         try:
             return encoded()
         except ValueError as error:
@@ -271,9 +293,18 @@ class DiskWorkspace:
 
     def _text_now(self, path: Path) -> str | None:
         try:
-            return self._decoded(path, self._bytes(path)).text
+            return _shown(path, self._decoded(path, self._bytes(path))).text
         except ToolError:  # gone, or no longer a text
             return None
+
+
+def _shown(path: Path, decoded: Decoded) -> Decoded:
+    """Return a file as it is read and edited: a notebook as its cells; the same object if as is."""
+    text = notebook_text(decoded.text) if path.suffix == SUFFIX and decoded.lossless else None
+    if text is None:
+        return decoded
+    notes = (*decoded.notes, about_cells(text))
+    return msgspec.structs.replace(decoded, text=text, notes=notes)
 
 
 async def _to_the_end(work: Callable[[], T], stopping: threading.Event | None = None) -> T:
