@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from lsprotocol import types
 
-from context.test_tags import imitations, variants
+from context.test_harness_tags import imitations, variants
 from indwell.agent.core.events import TurnFinished
 from indwell.context.attachments import PATH_LIMIT, SELECTION_LIMIT, OpenedFile, Problem, Selection
 from indwell.context.compaction.presets import Regions

@@ -146,7 +146,7 @@ class Life:
             assert list(one.new) == lines[one.line - 1 : one.line - 1 + len(one.new)]
         self.was_touched = self.was_touched or any(one.is_touched for one in hunks)
         if self.was_touched:
-            return  # whose a line is then is a judgement, which ``test_following`` tells
+            return  # whose a line is then is a judgement, which ``test_others_edits`` tells
         other = self.ledger.reloaded()
         other.reject([one.id for one in hunks])
         left = (other.text or "").splitlines(keepends=True)

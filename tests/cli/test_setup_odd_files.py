@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.test_setup_keeps import there
+from cli.test_setup_keeps_user_files import there
 from indwell.cli import main
 from indwell.cli.setup.command import printable
 from indwell.cli.setup.configurations import CONFIGURATIONS

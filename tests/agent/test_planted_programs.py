@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from agent.test_approvals_hold import meddle
+from agent.test_approval_scope import meddle
 from indwell.agent.permission.call_facts import MOST_LOOKED_UP, planted, with_batch_files
 from indwell.policy.call_facts import NO_FILE, Allow, Ask, CallFacts, Policy
 from indwell.policy.commands.verdict import CommandPart

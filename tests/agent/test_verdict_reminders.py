@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.test_review_wiring import BEFORE, READ, A, edit, reject_all, reviewing, told
+from agent.test_review_in_the_loop import BEFORE, READ, A, edit, reject_all, reviewing, told
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, reject
 from indwell.workspace.base import Snapshot

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from context.test_tags import imitations
+from context.test_harness_tags import imitations
 from indwell.agent.core.feature import Feature
 from indwell.agent.core.session_features import Features
 from indwell.agent.features.subagents.definition import (
