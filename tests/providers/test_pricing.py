@@ -63,11 +63,11 @@ def test_a_users_cache_price_is_combined_with_known_prices() -> None:
     )
 
 
-def test_a_users_own_prices_need_nothing_looked_up() -> None:
+def test_prices_set_by_the_user_are_used_without_a_lookup() -> None:
     assert overridden(None, OwnRates(1.0, 2.0)) == Prices(ModelPrices(1.0, 2.0, 1.0, 1.0))
     assert overridden(LOOKED_UP, OwnRates(1.0, 2.0, 0.1)) == Prices(ModelPrices(1.0, 2.0, 0.1, 1.0))
 
 
-def test_half_a_price_counts_as_no_price() -> None:
+def test_a_price_for_input_or_output_alone_counts_as_unknown() -> None:
     assert overridden(None, OwnRates(input=1.0)) is None
     assert overridden(None, OwnRates(cached=1.0)) is None

@@ -239,11 +239,11 @@ def test_an_endpoint_is_known_by_its_host_or_its_port_here(url: str | None, name
 @pytest.mark.parametrize(
     "url", ["https://notapi.openai.com.evil/v1", "https://model.example:11434/v1", "http://x:y/v1"]
 )
-def test_an_address_that_only_resembles_a_known_one_has_no_row(url: str) -> None:
+def test_an_address_that_only_resembles_a_known_one_gets_no_dialect(url: str) -> None:
     assert row_for(url) is None
 
 
-def test_a_dialect_may_be_named_and_a_wrong_name_is_reported() -> None:
+def test_a_dialect_can_be_set_by_name_and_a_wrong_name_is_reported() -> None:
     assert dialect_for("https://gateway.example/v1", name="mistral").nine_ids
     with pytest.raises(SettingsError, match="no dialect 'mistrall' is known; choose one of openai"):
         dialect_for(None, name="mistrall")
@@ -254,7 +254,9 @@ def test_the_dialect_of_a_router_depends_on_the_routed_model() -> None:
     assert dialect_for("https://openrouter.ai/api/v1", "mistralai/devstral").bridge
 
 
-def test_mistral_gets_ids_of_nine_and_an_assistant_between_result_and_user() -> None:
+def test_mistral_gets_ids_of_nine_characters_and_an_assistant_message_between_result_and_user() -> (
+    None
+):
     asked = request(
         user("go"), assistant(use(id_="call_1")), user(result("x", id_="call_1"), "and now?")
     )
@@ -266,14 +268,14 @@ def test_mistral_gets_ids_of_nine_and_an_assistant_between_result_and_user() -> 
     assert (len(ids[0]), ids[0].isalnum(), "stream_options" in sent) == (9, True, False)
 
 
-def test_only_deepseek_gets_earlier_reasoning_back() -> None:
+def test_only_deepseek_is_sent_its_earlier_reasoning() -> None:
     said = request(user("go"), assistant(Thinking("hm", meta()), "ok"), user("more"))
     sent = chat_body(said, dialect_for(None, name="deepseek"))["messages"][1]
     assert sent == {"role": "assistant", "content": "ok", "reasoning_content": "hm"}
     assert "hm" not in json.dumps(chat_body(said, dialect_for(None, name="openai")))
 
 
-def test_gemini_gets_its_thought_signature_back_or_a_placeholder() -> None:
+def test_gemini_is_sent_its_thought_signature_or_a_placeholder() -> None:
     signed = ToolUse("a", "read_file", "{}", meta(), '{"google":{"thought_signature":"c2ln"}}')
     dialect = dialect_for(None, name="gemini")
     for used, signature in ((signed, "c2ln"), (use(id_="a"), "skip_thought_signature_validator")):
@@ -298,7 +300,9 @@ def test_gemini_gets_its_thought_signature_back_or_a_placeholder() -> None:
         ("prompt_cache_key: unknown", None),
     ],
 )
-def test_an_unknown_endpoint_teaches_its_dialect(words: str, changed: Dialect | None) -> None:
+def test_the_dialect_of_an_unknown_endpoint_is_learned_from_its_refusals(
+    words: str, changed: Dialect | None
+) -> None:
     assert adapted(Dialect(), words) == changed
 
 
@@ -339,7 +343,7 @@ def test_azure_addresses_with_the_openai_api_use_the_openai_dialect(url: str, wi
     assert Extras().key_name(url) == "api-key"
 
 
-async def test_a_key_with_a_header_of_its_own_goes_into_no_other() -> None:
+async def test_a_key_with_its_own_header_is_sent_in_no_other_header() -> None:
     async with LoopbackEndpoint([say("Hello.")]) as endpoint:
         extras = Extras({"x-team": "search"}, {"api-version": "preview"}, "api-key")
         client = EndpointClient(base_url=endpoint.base_url, api_key="k-1234567890", extras=extras)
@@ -366,7 +370,7 @@ async def test_a_key_with_a_header_of_its_own_goes_into_no_other() -> None:
         ("gpt-oss-120b", "chat"),
     ],
 )
-def test_models_of_openai_that_think_or_lack_chat_completions_get_responses(
+def test_openai_models_that_think_or_lack_chat_completions_use_the_responses_api(
     model: str, wire: str
 ) -> None:
     assert dialect_for(None, model).wire == wire

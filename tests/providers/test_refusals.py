@@ -134,7 +134,7 @@ def test_a_refusal_error_names_the_cause_the_endpoint_and_a_remedy(
     assert str(said) == sentence
 
 
-def test_a_server_fault_with_a_time_to_wait_is_a_rate_limit() -> None:
+def test_a_server_error_with_a_retry_time_is_a_rate_limit() -> None:
     error = error_of(
         EndpointRefusal(503, "busy", retry_after_s=7.0),
         endpoint="http://e/v1",
@@ -161,7 +161,7 @@ def test_a_server_fault_with_a_time_to_wait_is_a_rate_limit() -> None:
         ({"retry-after-ms": "x", "retry-after": "1"}, 1.0),
     ],
 )
-def test_the_time_to_wait_is_seconds_or_a_date(
+def test_the_retry_time_is_given_in_seconds_or_as_a_date(
     headers: dict[str, str], seconds: float | None
 ) -> None:
     assert retry_after(headers, NOW) == seconds

@@ -125,7 +125,7 @@ def test_two_requests_in_a_row_share_their_prefix(dialect: Dialect) -> None:
 
 
 @each_wire
-def test_only_what_is_new_is_encoded(dialect: Dialect) -> None:
+def test_only_new_messages_are_encoded(dialect: Dialect) -> None:
     encoder = RequestEncoder()
     long = request(user("x" * 1_000), *TURNS[1:3])
     assert encoder.n_new(long, dialect) > 1_000

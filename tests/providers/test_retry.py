@@ -55,7 +55,7 @@ async def run(
     return outcome, told, len(script.requests)
 
 
-async def test_a_reply_at_once_is_passed_on_with_its_events() -> None:
+async def test_a_successful_first_attempt_passes_on_its_reply_and_events() -> None:
     assert await run(DONE) == (DONE, [TextDelta("done")], 1)
 
 
@@ -92,18 +92,18 @@ async def test_the_jitter_takes_at_most_half_of_a_wait() -> None:
     assert told[:2] == [RetryWait(0.5, "nobody there"), RetryWait(1.0, "nobody there")]
 
 
-async def test_a_time_to_wait_is_kept_to() -> None:
+async def test_a_retry_time_from_the_server_is_respected() -> None:
     asked = RateLimited("slow down", retry_after_s=60.0)
     told = [RetryWait(60.0, "slow down"), TextDelta("done")]
     assert await run(asked, DONE) == (DONE, told, 2)
 
 
-async def test_a_time_to_wait_of_nothing_still_backs_off() -> None:
+async def test_a_retry_time_of_zero_still_backs_off() -> None:
     _, told, _ = await run(RateLimited("slow down", retry_after_s=0.0), DONE)
     assert told[0] == RetryWait(1.0, "slow down")
 
 
-async def test_a_longer_time_to_wait_is_shown_and_not_waited_for() -> None:
+async def test_a_long_retry_time_is_shown_and_ends_the_attempts() -> None:
     asked = RateLimited("it asks to wait 2 min", retry_after_s=61.0)
     assert await run(asked, DONE) == (asked, [], 1)
 
@@ -131,7 +131,7 @@ async def test_a_stream_that_broke_is_discarded_and_tried_again() -> None:
 
 
 @pytest.mark.parametrize("outcome", [BROKEN, GONE], ids=["broken", "gone"])
-async def test_once_a_call_began_nothing_is_tried_again(outcome: Reply | ProviderError) -> None:
+async def test_no_attempt_is_repeated_once_a_call_has_begun(outcome: Reply | ProviderError) -> None:
     class BreaksInACall:
         async def complete(self, _: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
             on_event(CallStarted("read_file"))
@@ -155,7 +155,7 @@ async def test_the_reply_of_the_last_broken_attempt_is_returned() -> None:
     assert told[-1] == TextDelta("half")
 
 
-async def test_text_that_was_discarded_returns_when_nothing_better_follows() -> None:
+async def test_discarded_text_returns_if_no_later_attempt_is_better() -> None:
     outcome, told, _ = await run(BROKEN, GONE, GONE, GONE, GONE)
     assert outcome == msgspec.structs.replace(BROKEN, problem="nobody there")
     assert told.count(Discarded()) == 1
@@ -168,7 +168,7 @@ async def test_a_final_refusal_wins_over_a_broken_stream() -> None:
 
 
 @pytest.mark.parametrize("steps", [[hang("half")], [GONE, DONE]], ids=["answer", "next attempt"])
-async def test_cancelling_ends_the_wait_for(steps: Sequence[Step]) -> None:
+async def test_cancelling_ends_the_wait_between_attempts(steps: Sequence[Step]) -> None:
     waits = asyncio.Event()
     script = ScriptedProvider(steps)
 
@@ -185,7 +185,7 @@ async def test_cancelling_ends_the_wait_for(steps: Sequence[Step]) -> None:
     assert len(script.requests) == 1
 
 
-async def test_a_bug_in_the_listener_travels() -> None:
+async def test_an_exception_in_the_listener_is_raised() -> None:
     def listener(_: StreamEvent) -> None:
         raise ZeroDivisionError
 

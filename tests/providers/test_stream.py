@@ -55,7 +55,7 @@ def test_text_reasoning_and_calls_are_reported_as_received() -> None:
 
 
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
-def test_reasoning_goes_by_two_names(field: str) -> None:
+def test_reasoning_is_read_from_either_of_its_two_fields(field: str) -> None:
     assert grow(chunk({field: "hm"}))[1] == [ThinkingDelta("hm")]
 
 
@@ -68,7 +68,7 @@ def test_content_in_parts_gives_its_text() -> None:
     assert grow(chunk({"content": parts}))[1] == [TextDelta("done")]
 
 
-def test_half_a_character_waits_for_its_other_half() -> None:
+def test_a_character_split_between_two_chunks_is_joined() -> None:
     halves = grow(chunk({"content": "a\ud83d"}), chunk({"content": "\ude00b"}))
     assert halves[1] == [TextDelta("a"), TextDelta("😀b")]
 
@@ -77,11 +77,11 @@ def test_half_a_character_waits_for_its_other_half() -> None:
     ("reason", "finish"),
     [("stop", "stop"), ("length", "length"), ("content_filter", "filtered"), ("eos", "stop")],
 )
-def test_the_finish_reason_says_why_it_ended(reason: str, finish: str) -> None:
+def test_the_finish_reason_says_why_the_reply_ended(reason: str, finish: str) -> None:
     assert grow(chunk({"content": "x"}, finish=reason))[0].whole(ASKED).finish == finish
 
 
-def test_calls_under_finish_stop_are_calls() -> None:  # Ollama
+def test_calls_in_a_reply_with_finish_reason_stop_are_kept() -> None:  # Ollama
     whole = grow(call("{}"), chunk({}, finish="stop"), spent(SPENT))[0].whole(ASKED)
     calls = (ToolCall("a", "read", "{}"),)
     assert whole == Reply("", calls, finish="tool_calls", usage=Usage(input=10, output=2))
@@ -131,7 +131,7 @@ def test_nulls_and_nonsense_in_the_usage_count_as_0(
     assert grow(spent(reported))[0].whole(ASKED).usage == usage
 
 
-def test_an_estimate_that_came_with_the_request_is_not_made_again() -> None:
+def test_a_token_estimate_that_came_with_the_request_is_used() -> None:
     asked = msgspec.structs.replace(ASKED, tokens=16_000)
     assert grow(chunk({"content": ""}))[0].whole(asked).usage == Usage(16_000, reported=False)
 
@@ -143,12 +143,12 @@ def test_unreported_usage_is_estimated_and_marked_as_unreported(reported: Any) -
     assert usage == Usage(input=request_tokens(ASKED), output=words, reported=False)
 
 
-def test_the_newest_usage_counts_when_every_chunk_has_one() -> None:
+def test_if_every_chunk_reports_usage_the_last_report_counts() -> None:
     grown = grow(spent({"prompt_tokens": 10}), spent(SPENT), spent(None))[0]
     assert grown.whole(ASKED).usage == Usage(input=10, output=2)
 
 
-def test_a_broken_reply_keeps_its_words_and_drops_its_calls() -> None:
+def test_a_broken_reply_keeps_its_text_and_drops_its_calls() -> None:
     reply, _ = grow(chunk({"content": "I read"}), call('{"p":'), spent(SPENT))
     assert reply.cut_off(ASKED, "it broke") == Reply(
         "I read", finish="incomplete", usage=Usage(input=10, output=2), problem="it broke"
@@ -164,7 +164,9 @@ def test_a_broken_reply_keeps_its_words_and_drops_its_calls() -> None:
         ([call("")], True),
     ],
 )
-def test_words_or_a_begun_call_are_kept(chunks: list[Mapping[str, Any]], *, keeps: bool) -> None:
+def test_a_broken_reply_can_be_kept_only_with_text_or_a_begun_call(
+    chunks: list[Mapping[str, Any]], *, keeps: bool
+) -> None:
     assert grow(*chunks)[0].can_be_kept is keeps
 
 

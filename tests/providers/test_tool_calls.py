@@ -92,7 +92,7 @@ def test_a_late_index_belongs_to_the_call_without_an_index() -> None:
     )
 
 
-def test_missing_and_repeated_ids_get_one_that_is_free() -> None:
+def test_missing_and_repeated_ids_are_replaced_by_unused_ids() -> None:
     check(
         piece(index=0, name="read"),
         piece(index=1, id="call_0", name="read"),
@@ -123,13 +123,13 @@ def test_a_character_split_between_two_call_pieces_is_joined() -> None:
     )
 
 
-def test_the_name_is_reported_once_when_it_comes() -> None:
+def test_the_name_of_a_call_is_reported_once_when_it_arrives() -> None:
     assembler = CallAssembler()
     deltas = (piece(index=0, id="a"), piece(index=0, name="read"), piece(index=0, name="read"))
     assert [assembler.add(delta) for delta in deltas] == [None, "read", None]
 
 
-def test_begun_is_true_after_the_first_piece() -> None:
+def test_a_call_counts_as_begun_after_its_first_piece() -> None:
     assembler = CallAssembler()
     before = assembler.begun
     assembler.add(piece(index=0))
@@ -185,7 +185,7 @@ def chunked_calls(draw: st.DrawFn) -> tuple[tuple[ToolCall, ...], list[CallDelta
 
 
 @given(chunked_calls())
-def test_any_cutting_of_the_same_calls_gives_the_same_calls(
+def test_calls_cut_into_any_pieces_are_joined_equally(
     case: tuple[tuple[ToolCall, ...], list[CallDelta]],
 ) -> None:
     calls, deltas = case
@@ -215,7 +215,7 @@ def test_calls_one_after_the_other_need_neither_index_nor_repeated_ids(
         )
     )
 )
-def test_whatever_comes_ids_are_unique_and_no_argument_text_is_lost(
+def test_ids_are_unique_and_no_argument_text_is_lost_for_any_stream(
     deltas: list[CallDelta],
 ) -> None:
     calls = assemble(*deltas)
@@ -227,7 +227,7 @@ def test_whatever_comes_ids_are_unique_and_no_argument_text_is_lost(
     )
 
 
-def test_ids_that_cannot_be_encoded_stay_apart() -> None:
+def test_ids_that_cannot_be_encoded_stay_distinct() -> None:
     ids = ("x\ufffd_2", "x\ud800", "x\ud801")
     calls = assemble(*(piece(index=n, id=id_, name="read") for n, id_ in enumerate(ids)))
     assert [call.id for call in calls] == ["x\ufffd_2", "x\ufffd", "call_2"]

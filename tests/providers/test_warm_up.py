@@ -31,7 +31,7 @@ print(reply.text, sorted(set(sys.modules) - before))
 """
 
 
-def test_the_first_request_imports_nothing_more() -> None:
+def test_the_first_request_imports_no_further_module() -> None:
     with endpoint_in_thread([say("hello")]) as endpoint:
         ran = subprocess.run(
             [sys.executable, "-c", FIRST, endpoint.base_url],
@@ -64,7 +64,9 @@ async def test_both_ways_through_the_sdk_send_the_same_request() -> None:
     }  # fmt: skip
 
 
-async def test_headers_that_the_environment_adds_stay_here(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_headers_from_environment_variables_are_not_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Secret: for-openai")
     monkeypatch.setenv("OPENAI_ORG_ID", "for-openai")
     for by_public_call in (False, True):
@@ -73,7 +75,7 @@ async def test_headers_that_the_environment_adds_stay_here(monkeypatch: pytest.M
             assert b"for-openai" not in endpoint.heads[0]
 
 
-async def test_the_public_call_reports_faults_in_the_same_words() -> None:
+async def test_the_public_sdk_call_raises_the_same_errors() -> None:
     long = refusal(400, "too long", code="context_length_exceeded")
     assert type(await fail(long, by_public_call=True)) is ContextOverflow
     gone = await fail(base_url="http://no-such-host.invalid/v1", by_public_call=True)

@@ -124,7 +124,7 @@ LIMITED = (
 )
 
 
-async def test_messages_may_refuse_with_a_wait_or_for_their_load() -> None:
+async def test_the_messages_api_may_refuse_with_a_retry_time_or_because_of_overload() -> None:
     script = (
         answer(529, OVERLOADED),
         answer(529, OVERLOADED, headers="retry-after: 7\r\n"),
@@ -144,7 +144,7 @@ SEALS: dict[WireName, str] = {
 
 
 @pytest.mark.parametrize("wire", SEALS)
-async def test_seals_that_cannot_be_read_are_left_out_and_the_model_continues_thinking(
+async def test_unreadable_encrypted_reasoning_is_left_out_and_the_model_continues_thinking(
     wire: WireName,
 ) -> None:
     """As in openai/codex#8145: a session that went on at another deployment."""

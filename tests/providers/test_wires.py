@@ -92,7 +92,7 @@ async def test_a_reply_at_its_limit_has_no_calls(wire: WireName) -> None:
 
 
 @each_wire
-async def test_each_split_of_the_bytes_brings_the_same_reply(wire: WireName) -> None:
+async def test_any_split_of_the_bytes_gives_the_same_reply(wire: WireName) -> None:
     stream = b"".join(STREAMS[wire](PARTS, ""))
     whole, _ = await asked(wire, stream)
     for size in (1, 2, 3, 7, 64, 1_000):
@@ -360,7 +360,7 @@ async def test_the_responses_wire_sends_reasoning_before_the_items_that_followed
     }
 
 
-async def test_messages_get_thinking_back_unchanged_with_its_signature() -> None:
+async def test_the_messages_api_is_sent_its_thinking_unchanged_with_the_signature() -> None:
     talk = await conversation("messages")
     content = body(talk, Dialect(wire="messages"))["messages"][1]["content"]
     assert [block["type"] for block in content] == [
@@ -386,7 +386,7 @@ async def test_messages_get_thinking_back_unchanged_with_its_signature() -> None
 @pytest.mark.parametrize("made_by", WIRES)
 @pytest.mark.parametrize("sent_over", WIRES)
 @pytest.mark.parametrize("model", ["claude-opus-4-6", "claude-sonnet-4-6"])
-async def test_a_conversation_changes_wires_in_the_middle(
+async def test_a_conversation_can_change_to_another_api_in_the_middle(
     made_by: WireName, sent_over: WireName, model: str
 ) -> None:
     """Text, calls and results stay; a seal is read only by the wire and model that made it."""
@@ -398,7 +398,7 @@ async def test_a_conversation_changes_wires_in_the_middle(
     assert ("seal==" in raw) == is_readable
 
 
-def test_the_messages_wire_sets_cache_marks_at_the_anchors() -> None:
+def test_the_messages_api_request_has_cache_marks_at_the_anchors() -> None:
     sent = chat_body(REQUEST, Dialect(wire="messages", cache_marks=True))
     mark = {"cache_control": {"type": "ephemeral"}}
     assert sent["system"] == [{"type": "text", "text": "be brief", **mark}]
@@ -411,7 +411,7 @@ def test_the_messages_wire_sets_cache_marks_at_the_anchors() -> None:
     assert (sent["max_tokens"], sent["stream"]) == (REQUEST.max_output, True)
 
 
-def test_thinking_carries_no_mark_and_ends_no_message() -> None:
+def test_thinking_has_no_cache_mark_and_is_never_the_end_of_a_message() -> None:
     extra = '{"wire":"messages","model":"m","item":{"type":"thinking","signature":"s"}}'
     thought = Thinking("hm", meta(), extra)
     entries = anthropic.message_entries(
@@ -421,7 +421,7 @@ def test_thinking_carries_no_mark_and_ends_no_message() -> None:
     assert (block["type"], "cache_control" in block) == ("tool_use", True)
 
 
-def test_responses_store_nothing_and_ask_for_encrypted_reasoning() -> None:
+def test_the_responses_api_is_asked_to_store_nothing_and_to_encrypt_reasoning() -> None:
     sent = chat_body(REQUEST, Dialect(wire="responses", cache_key=True))
     assert sent["instructions"] == "be brief"
     assert (sent["store"], sent["stream"], sent["prompt_cache_key"]) == (False, True, "s1")
@@ -487,7 +487,7 @@ SEALED = (
         ((Thinking("hm", meta(), SEALED.replace("4-5", "4")), use()), False),
     ],
 )
-def test_a_model_with_a_budget_thinks_in_a_turn_that_began_with_its_thinking(
+def test_a_model_with_a_thinking_budget_thinks_only_in_turns_that_began_with_thinking(
     blocks: tuple[Any, ...],
     thinks: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
@@ -523,7 +523,7 @@ async def test_an_endpoint_that_requires_the_responses_wire_gets_responses_reque
     assert paths == [b"/v1/chat/completions", b"/v1/responses", b"/v1/responses"]
 
 
-async def test_an_effort_that_is_refused_becomes_the_nearest_that_is_offered() -> None:
+async def test_a_refused_effort_is_replaced_by_the_nearest_offered_effort() -> None:
     words = (
         "Unsupported value: 'none' is not supported with the 'gpt-5' model. Supported values are: "
         "'minimal', 'low', 'medium', and 'high'. (param: reasoning.effort)"
@@ -536,7 +536,7 @@ async def test_an_effort_that_is_refused_becomes_the_nearest_that_is_offered() -
     assert efforts == ["none", "minimal"]
 
 
-async def test_responses_say_how_long_an_answer_shall_be_unless_the_model_refuses_that() -> None:
+async def test_the_responses_api_is_sent_a_verbosity_unless_the_model_refuses_it() -> None:
     words = "Unsupported parameter: 'text.verbosity' is not supported with this model."
     asked_for = msgspec.structs.replace(ASKED, verbosity="low")
     script = (refusal(400, words), played(*STREAMS["responses"](PARTS, "")))
@@ -548,7 +548,7 @@ async def test_responses_say_how_long_an_answer_shall_be_unless_the_model_refuse
     assert first == {**second, "text": first["text"]}
 
 
-async def test_a_model_that_does_not_think_is_not_asked_to() -> None:
+async def test_a_model_without_thinking_is_not_asked_to_think() -> None:
     words = "Encrypted content is not supported with this model."
     script = (refusal(400, words), played(*STREAMS["responses"](PARTS[1:3], "")))
     async with connected(*script, dialect=Dialect(wire="responses")) as (provider, endpoint):
@@ -558,7 +558,7 @@ async def test_a_model_that_does_not_think_is_not_asked_to() -> None:
 
 
 @pytest.mark.parametrize("by_public_call", [False, True])
-async def test_messages_send_the_key_as_anthropic_and_as_gateways_want_it(
+async def test_the_messages_api_request_has_the_key_in_both_headers(
     by_public_call: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
     stream = played(*STREAMS["messages"](PARTS, ""))

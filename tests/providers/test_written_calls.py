@@ -38,7 +38,7 @@ def read(text: str) -> list[list[Any]]:
 
 
 @pytest.mark.parametrize("case", DATA["calls"], ids=lambda case: case["source"])
-def test_a_reply_that_is_nothing_but_calls_is_read(case) -> None:
+def test_a_reply_that_consists_of_written_calls_is_parsed(case) -> None:
     assert read(case["text"]) == case["read"]
     assert all(may_be_call(case["text"][:n]) for n in range(len(case["text"])))
 
@@ -49,7 +49,7 @@ def test_text_that_only_resembles_a_call_stays_text(case) -> None:
     assert is_attempt(case["text"], TOOLS) == case.get("attempt", False)
 
 
-def test_both_samples_have_the_same_size() -> None:
+def test_both_sample_sets_have_the_same_size() -> None:
     assert (len(DATA["calls"]), len(DATA["others"])) == (40, 40)
 
 
@@ -65,7 +65,7 @@ def test_no_written_call_is_parsed_without_tools_or_in_a_too_long_reply() -> Non
 @given(
     st.text(alphabet='{}[]<>"`|/\\nametoolcr_f: ,=\n', max_size=60), st.sampled_from(DATA["calls"])
 )
-def test_no_text_raises(noise: str, case: dict[str, Any]) -> None:
+def test_parsing_written_calls_never_raises(noise: str, case: dict[str, Any]) -> None:
     call = case["text"]
     for text in (noise, noise + call, call + noise, call[: len(call) // 2] + noise):
         written_calls(text, TOOLS)
@@ -76,6 +76,6 @@ def test_no_text_raises(noise: str, case: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, '{"a":' * 30_000, "<tool_call>" * 9_000, "```" * 9_000]
 )
-def test_deep_or_repeated_marks_end_soon(text) -> None:
+def test_deeply_nested_or_repeated_marks_are_parsed_quickly(text) -> None:
     assert read(text) == []
     is_attempt(text, TOOLS)

@@ -43,7 +43,7 @@ def served(rules: CacheRules, *requests: Request, gap_s: float = 1.0) -> list[Se
     return [cache.served(one, at_s=number * gap_s) for number, one in enumerate(requests)]
 
 
-def test_all_of_the_last_request_is_served_and_what_is_new_is_written() -> None:
+def test_the_cache_serves_the_last_request_and_stores_the_new_messages() -> None:
     longer = request(*FIRST, ("d", 50), ("e", 60))
     assert served(PLAIN, request(*FIRST), longer) == [Served(0, 1_600), Served(1_600, 110)]
 
@@ -71,7 +71,9 @@ def test_a_changed_system_prompt_invalidates_the_whole_cache() -> None:
         (CacheRules(exists=False), 0),
     ],
 )
-def test_minimum_block_and_life_decide_what_is_served(rules: CacheRules, read: int) -> None:
+def test_minimum_size_block_size_and_lifetime_decide_what_the_cache_serves(
+    rules: CacheRules, read: int
+) -> None:
     longer = request(*FIRST, ("d", 50), ("e", 60))
     assert served(rules, request(*FIRST), longer, gap_s=300.0)[1].read == read
 
@@ -83,7 +85,7 @@ def test_each_use_makes_a_cache_live_longer() -> None:
     ] * 3
 
 
-def test_with_anchors_only_what_ends_at_a_mark_is_served() -> None:
+def test_with_anchors_the_cache_serves_only_prefixes_that_end_at_a_mark() -> None:
     rules = CacheRules(minimum=0, anchors=True)
     longer = request(*FIRST, ("d", 50), ("e", 60), marks=(3,), system=True)
     first, second = served(rules, request(*FIRST, marks=(1,), system=True), longer)
@@ -108,7 +110,7 @@ def test_a_mark_too_far_behind_is_not_found() -> None:
     assert (served(rules, one, far)[1].read, served(rules, one, near)[1].read) == (0, 1_300)
 
 
-def test_the_rules_of_providers_order_as_they_should_on_a_session() -> None:
+def test_the_cache_rules_of_providers_rank_as_expected_on_a_session() -> None:
     one = session()
     cached = {
         name: replayed(one, "default", 20_000, cache=rules, pause_s=10.0).cached
@@ -120,7 +122,7 @@ def test_the_rules_of_providers_order_as_they_should_on_a_session() -> None:
     assert slow.cached == 0
 
 
-def test_the_recordings_own_times_count_and_not_the_pause() -> None:
+def test_the_times_in_a_recording_take_precedence_over_the_assumed_pause() -> None:
     one = session(n=6)
     times = tuple(float(at) for at in range(len(one.messages)))
     timed = msgspec.structs.replace(one, times_s=times)
@@ -129,7 +131,7 @@ def test_the_recordings_own_times_count_and_not_the_pause() -> None:
     assert replayed(one, "none", 64_000, cache=rules, pause_s=301.0).cached == 0
 
 
-def test_without_a_cache_everything_costs_as_input() -> None:
+def test_without_a_cache_every_token_costs_as_input() -> None:
     figures = replayed(session(n=6), "none", 64_000, cache=CACHES["none"])
     assert figures.cost == figures.tokens
 

@@ -31,7 +31,7 @@ def test_each_token_is_written_once_and_read_in_every_later_request() -> None:
     assert figures.cost == pytest.approx(cost)
 
 
-def test_prices_of_a_list_scale_the_cost() -> None:
+def test_prices_from_a_list_scale_the_cost() -> None:
     one = session(n=6)
     figures = replayed(one, "slide", 12_000)
     assert figures.reread_cost > 0
@@ -52,7 +52,7 @@ def test_the_cost_of_a_reread_is_one_request_plus_the_piece(rules: CacheRules, c
     assert reread_cost(1_000, 200, rules, TokenRates()) == pytest.approx(cost)
 
 
-def test_every_lost_piece_is_charged_at_the_request_that_misses_it() -> None:
+def test_a_lost_piece_is_charged_at_the_request_that_needs_it() -> None:
     one = session()
     meter = LossMeter(Reader())
     expected = 0.0

@@ -56,7 +56,9 @@ def half(
 
 
 @pytest.mark.parametrize("window", [32_000, 64_000])
-def test_sliding_costs_what_a_second_calculation_says_session_by_session(window: int) -> None:
+def test_the_cost_of_sliding_equals_an_independent_calculation_for_each_session(
+    window: int,
+) -> None:
     raw = recorded_sessions("entire")[::EVERY]
     for entries, one in zip(raw, foreign_sessions("entire", every=EVERY), strict=True):
         figures = replayed(one, "slide", window)
@@ -64,7 +66,7 @@ def test_sliding_costs_what_a_second_calculation_says_session_by_session(window:
         assert cost == pytest.approx(slid(entries, window), rel=CLOSE), one.id
 
 
-def test_a_conversation_that_only_grows_costs_what_a_second_calculation_says() -> None:
+def test_the_cost_of_an_append_only_conversation_equals_an_independent_calculation() -> None:
     raw = recorded_sessions("entire")[::EVERY]
     for entries, one in zip(raw, foreign_sessions("entire", every=EVERY), strict=True):
         cost = replayed(one, "none", 64_000).cost

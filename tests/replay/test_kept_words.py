@@ -43,7 +43,7 @@ def second(*shown: Block, closing: Text = CLOSING, spills: tuple[SpilledText, ..
     return promises.at(point(shown, said("yes", 2), closing, SECOND, spills=spills))
 
 
-def test_a_request_that_shows_everything_breaks_no_promise() -> None:
+def test_a_request_without_compaction_breaks_no_promise() -> None:
     assert second(FIRST, CLOSING, SECOND) == Broken()
 
 
@@ -52,7 +52,7 @@ def test_user_words_that_a_request_lacks_count_as_missing() -> None:
     assert second(FIRST, CLOSING) == Broken(words=True, task=True)
 
 
-def test_older_prompts_but_not_the_task_may_be_in_a_file_that_the_request_names() -> None:
+def test_older_prompts_except_the_task_may_be_in_a_file_named_by_the_request() -> None:
     spill = (SpilledText("words-1a.txt", f"[turn 1]\n{FIRST.text}\n\n[turn 2]\n{SECOND.text}"),)
     pointer = inject("reminder", "Earlier words are in s/words-1a.txt", turn=2)
     assert second(pointer, CLOSING, SECOND, spills=spill) == Broken()
@@ -86,6 +86,6 @@ def test_a_finished_request_is_marked_by_closing_words_or_by_a_note(note: Text) 
     assert second(FIRST, other, SECOND) == Broken(finished=True)
 
 
-def test_a_request_that_was_asked_back_or_cut_off_is_not_finished() -> None:
+def test_a_request_that_ended_with_a_question_or_was_cut_off_is_not_finished() -> None:
     for closing in ("Which grammar do you mean?", "[no answer]"):
         assert second(FIRST, SECOND, closing=said(closing)) == Broken()

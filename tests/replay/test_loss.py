@@ -69,7 +69,7 @@ def after_a_cut(shown: Block, reply: Block, *spills: SpilledText) -> Loss:
     return meter.at(point((shown,), reply, (said("I see."),), *spills))
 
 
-def test_the_present_text_unaltered_is_not_a_pair() -> None:
+def test_an_unaltered_text_is_not_counted_as_a_change() -> None:
     meter = LossMeter(Reader())
     source = result(SOURCE)
     assert meter.at(point((source,), MENTION, (WORDS, READ, source))) == Loss()
@@ -124,7 +124,7 @@ def test_a_summary_keeps_facts_by_a_statement_or_a_named_file_but_no_transcript(
     ("line", "is_recoverable"),
     [("[shortened: 2 of 2 lines left out; all of it: s/r1-0a.txt]", True), ("s/r1-0a.txt", False)],
 )
-def test_an_injected_text_that_was_shortened_leads_back_by_its_mark(
+def test_a_shortened_injected_text_is_recoverable_by_its_mark(
     line: str, *, is_recoverable: bool
 ) -> None:
     shorter = inject("skill", f"Words.\n{line}\nMore words.", turn=1)
@@ -152,7 +152,7 @@ def test_a_piece_is_charged_once_until_it_is_altered_again() -> None:
     assert charged == [1, 0, 1, 0]
 
 
-def test_a_result_that_is_shown_whole_again_is_no_loss_any_longer() -> None:
+def test_a_result_that_is_shown_whole_again_no_longer_counts_as_lost() -> None:
     meter = LossMeter(Reader())
     source = result(SOURCE)
     meter.at(point((source,), said("I see."), (WORDS, READ, source)))
@@ -160,7 +160,7 @@ def test_a_result_that_is_shown_whole_again_is_no_loss_any_longer() -> None:
     assert meter.at(point((source,), MENTION, ())).pairs == 0
 
 
-def test_names_are_paths_snake_camel_and_dotted_names_and_errors() -> None:
+def test_paths_snake_camel_and_dotted_names_and_errors_are_recognised_as_names() -> None:
     text = "In src/io/read_file.py the ValueError of os.path.join, getName, E0308; not word, 1.2.3"
     assert names_in(text) == {
         "src/io/read_file.py", "read_file.py", "read_file", "ValueError", "os.path.join",
@@ -183,7 +183,7 @@ def test_a_name_in_a_bare_list_is_not_kept(line: str, *, is_kept: bool) -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_following_a_replay_gives_what_looking_at_each_request_again_gives(preset: str) -> None:
+def test_an_incremental_loss_report_equals_a_full_one_for_each_request(preset: str) -> None:
     meter = LossMeter(Reader())
     sources: dict[str, None] = {}
     n_pairs = 0

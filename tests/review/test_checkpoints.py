@@ -134,7 +134,7 @@ async def test_changes_by_a_command_are_reviewed_and_reverted_byte_for_byte(tmp_
     assert all(one.stat().st_mode & 0o77 == 0 for one in room.copies.iterdir())
 
 
-async def test_bytes_that_somebody_changed_since_stay(tmp_path) -> None:
+async def test_bytes_changed_by_others_after_a_command_are_not_reverted(tmp_path) -> None:
     room = await room_in(tmp_path, data__bin=b"\0\1", more__bin=b"\0\2")
 
     def command() -> None:
@@ -226,7 +226,7 @@ async def test_uncovered_changes_are_reported_once(tmp_path) -> None:
     assert "a command changed 'link', 'other'; no older text is kept" in room.told[0]
 
 
-async def test_a_command_that_changes_many_files_creates_no_single_reviews(tmp_path) -> None:
+async def test_a_command_that_changes_many_files_creates_no_review_for_each_file(tmp_path) -> None:
     room = await room_in(tmp_path)
 
     def command() -> None:
@@ -241,7 +241,9 @@ async def test_a_command_that_changes_many_files_creates_no_single_reviews(tmp_p
     assert room.files == {}
 
 
-async def test_text_saved_or_typed_by_the_user_during_a_command_is_not_the_agents(tmp_path) -> None:
+async def test_text_saved_or_typed_by_the_user_during_a_command_belongs_to_the_user(
+    tmp_path,
+) -> None:
     room = await room_in(tmp_path, saved__txt=b"a\n", typed__txt=b"b\n", shown__txt=b"c\n")
     paths = {name: room.root / f"{name}.txt" for name in ("saved", "typed", "shown")}
 
@@ -268,7 +270,7 @@ async def test_text_saved_or_typed_by_the_user_during_a_command_is_not_the_agent
     assert room.kinds() == {"shown.txt": ["change"]}
 
 
-async def test_text_that_an_editor_reloads_during_a_command_is_the_agents(tmp_path) -> None:
+async def test_text_that_an_editor_reloads_during_a_command_belongs_to_the_agent(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\nb\n")
     path = room.root / "a.txt"
     await room.run(lambda: room.put("a.txt", b"1\nb\n"), accepted=True)
@@ -285,7 +287,7 @@ async def test_text_that_an_editor_reloads_during_a_command_is_the_agents(tmp_pa
     assert [one.new for one in room.ledger.hunks(path)] == [("2\n",)]
 
 
-async def test_an_open_file_that_a_command_removes_returns(tmp_path) -> None:
+async def test_a_revert_restores_an_open_file_that_a_command_removed(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\r\n")
     path = room.root / "a.txt"
 
@@ -354,7 +356,7 @@ def test_a_closed_store_keeps_no_bytes_and_no_file(tmp_path) -> None:
     assert (bodies.get(digest), bodies.put(b"more"), bodies.size_b) == (None, None, 0)
 
 
-def test_a_later_look_reads_only_what_changed(tmp_path) -> None:
+def test_a_later_scan_reads_only_changed_files(tmp_path) -> None:
     for number in range(20):
         (tmp_path / f"{number}.txt").write_bytes(b"text %d" % number)
         os.utime(tmp_path / f"{number}.txt", (0, 0))
@@ -368,7 +370,7 @@ def test_a_later_look_reads_only_what_changed(tmp_path) -> None:
     assert bodies.size_b == held + len(b"another text")
 
 
-def test_a_look_compares_only_files_of_folders_in_which_something_changed(tmp_path) -> None:
+def test_a_scan_compares_only_files_in_changed_folders(tmp_path) -> None:
     """In a workspace of very many files nothing else is worth a command's waiting."""
     for folder in "abc":
         (tmp_path / folder).mkdir()
@@ -392,7 +394,7 @@ def test_a_look_compares_only_files_of_folders_in_which_something_changed(tmp_pa
     assert lookout.before().n_compared == 20
 
 
-def test_a_file_of_a_moment_ago_is_no_longer_read_before_the_command(tmp_path) -> None:
+def test_a_recently_scanned_file_is_not_read_again_before_the_command(tmp_path) -> None:
     """Where the clock of the disk is fine enough, a second change would show."""
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
@@ -405,7 +407,7 @@ def test_a_file_of_a_moment_ago_is_no_longer_read_before_the_command(tmp_path) -
     assert (read_in(look), look.waiting) == ([], ("a.txt",))
 
 
-def test_two_commands_at_once_each_have_their_own_before(tmp_path) -> None:
+def test_two_parallel_commands_each_have_their_own_snapshot(tmp_path) -> None:
     """What the end of one command reads anew is not what stood there before the other."""
     (tmp_path / "a.txt").write_bytes(b"first")
     later = time.time_ns() + 10_000_000_000
@@ -418,7 +420,7 @@ def test_two_commands_at_once_each_have_their_own_before(tmp_path) -> None:
     assert (change.before, change.after) == (b"first", b"second")
 
 
-async def test_files_read_ahead_are_covered_when_a_command_comes(tmp_path) -> None:
+async def test_files_scanned_ahead_are_covered_when_a_command_starts(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
     before = room.files
     await room.coverage.look_ahead()
@@ -441,7 +443,7 @@ async def test_a_command_ends_the_scan_ahead_and_no_further_scan_starts(tmp_path
     assert listed == []
 
 
-def test_files_not_read_before_a_command_are_read_beside_it(tmp_path) -> None:
+def test_files_not_read_before_a_command_are_read_while_it_runs(tmp_path) -> None:
     """No command waits for the first look at a large folder, and what it changes is covered."""
     for number in range(20):
         (tmp_path / f"{number}.txt").write_bytes(b"old")
@@ -468,7 +470,7 @@ def test_reading_files_during_a_command_ends_with_the_command(tmp_path) -> None:
     assert (read_in(look), look.waiting) == ([], ("a.txt",))
 
 
-def test_a_file_that_changed_just_now_is_read_before_the_command(tmp_path) -> None:
+def test_a_file_that_changed_a_moment_ago_is_read_before_the_command(tmp_path) -> None:
     """Beside it, a second change within a tick of the clock would look the same."""
     (tmp_path / "a.txt").write_bytes(b"old")
     just_now = (tmp_path / "a.txt").stat().st_ctime_ns + 1
@@ -488,7 +490,7 @@ def test_a_file_that_is_too_large_is_not_kept_and_is_reported(tmp_path) -> None:
     assert seen.lost == ("large.txt",)
 
 
-def test_beyond_the_bound_no_file_is_taken_for_new_or_removed(tmp_path) -> None:
+def test_beyond_the_file_limit_no_file_counts_as_new_or_removed(tmp_path) -> None:
     for folder in "abc":
         (tmp_path / folder).mkdir()
         for number in range(5):
@@ -512,7 +514,7 @@ async def test_a_command_that_removes_the_whole_folder_is_reverted(tmp_path) -> 
     assert room.files == before
 
 
-def test_a_file_is_not_looked_for_through_a_link(tmp_path) -> None:
+def test_a_scan_does_not_follow_links_to_find_a_file(tmp_path) -> None:
     root = tmp_path.resolve()
     (root / "sub").mkdir()
     (root / "sub" / "a.txt").write_bytes(b"a")

@@ -30,7 +30,7 @@ class Stretches:
         self.said.append("ends")
 
 
-async def test_a_step_is_between_two_stretches() -> None:
+async def test_a_step_lies_between_two_coverage_stretches() -> None:
     stretches, beside = Stretches(), Beside()
     await beside.begin(stretches.make)
     async with beside.aside(), beside.aside():

@@ -33,7 +33,9 @@ async def edit(
     await ledger.finish(pending, after, accepted=False)
 
 
-async def test_another_process_sees_the_same_and_its_verdicts_return(tmp_path: Path) -> None:
+async def test_another_process_sees_the_same_changes_and_its_verdicts_are_read(
+    tmp_path: Path,
+) -> None:
     one = await ReviewLedger.open(tmp_path, [])
     two = await ReviewLedger.open(tmp_path, [])
     await edit(one, "a\nB\nc\nD\n")
@@ -118,7 +120,7 @@ async def test_damaged_lines_are_skipped_and_reported(tmp_path: Path) -> None:
     assert (await ReviewLedger.open(tmp_path, [])).n_pending == 0
 
 
-async def test_a_record_that_does_not_fit_is_skipped_and_the_next_one_counts(
+async def test_an_inconsistent_record_is_skipped_and_the_next_record_counts(
     tmp_path: Path,
 ) -> None:
     ledger = await ReviewLedger.open(tmp_path, [])
@@ -145,7 +147,7 @@ async def test_a_log_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     assert any("newer Indwell" in one for one in ledger.take_notices())
 
 
-async def test_a_secret_is_never_written_down(tmp_path: Path) -> None:
+async def test_a_secret_is_never_written_to_the_review_log(tmp_path: Path) -> None:
     def hide(text: str) -> str:
         return text.replace("sk-secret", "…")
 
@@ -245,7 +247,9 @@ async def test_listeners_hear_of_each_change_and_of_the_end_of_a_write(tmp_path:
     await ledger.close()
 
 
-async def test_typing_while_the_agent_writes_counts_afterwards(tmp_path: Path) -> None:
+async def test_text_typed_while_the_agent_writes_is_recorded_after_the_write(
+    tmp_path: Path,
+) -> None:
     ledger = await ReviewLedger.open(tmp_path, [])
     pending = await ledger.begin(ACTOR, "use", FILE, BASE, "a\nB\nc\n")
     ledger.sync(FILE, "a\nB\nc\nmine\n")
@@ -303,7 +307,7 @@ async def test_changes_of_another_system_are_reported_and_never_rejected_into_a_
 
 
 @posix_only("names")
-async def test_names_with_undecodable_bytes_are_followed(tmp_path: Path) -> None:
+async def test_files_with_undecodable_names_are_tracked(tmp_path: Path) -> None:
     path = Path(os.fsdecode(b"/project/\xff.py"))
     ledger = await ReviewLedger.open(tmp_path, [])
     await edit(ledger, "a\udc80\n", path=path)
@@ -324,7 +328,7 @@ async def test_a_verdict_waits_for_the_agents_write_of_the_same_file(tmp_path: P
     assert [one.new for one in ledger.hunks(FILE)] == [("D\n",)]
 
 
-async def test_a_write_that_begins_after_a_rejection_was_planned_stays_the_agents(
+async def test_a_write_that_begins_after_a_rejection_was_planned_is_not_rejected(
     tmp_path: Path,
 ) -> None:
     ledger = await ReviewLedger.open(tmp_path, [])

@@ -47,7 +47,7 @@ async def test_a_moved_file_keeps_what_is_pending_in_all_processes_and_after_a_r
         await one.close()
 
 
-async def test_a_moved_folder_takes_its_files_along_and_no_others(tmp_path) -> None:
+async def test_a_moved_folder_moves_the_changes_of_its_files_only(tmp_path) -> None:
     ledger = await ledger_in(tmp_path)
     near = Path("/project/older/a.py")
     for path in (OLD, near, OLD.with_name("b.py")):

@@ -13,7 +13,7 @@ NUMBER = 40  # ``tests/faults/odd_files.py`` goes through 1,000, open and closed
 
 @posix_only("slow")
 @pytest.mark.parametrize("is_open", [False, True])
-async def test_every_byte_outside_the_edit_stays(tmp_path, *, is_open: bool) -> None:
+async def test_bytes_outside_an_edit_stay_unchanged(tmp_path, *, is_open: bool) -> None:
     root = tmp_path.resolve() / "work"
     root.mkdir()
     ledger = await ledger_in(tmp_path, root)

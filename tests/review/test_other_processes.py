@@ -79,7 +79,7 @@ async def test_an_undo_in_the_editor_is_recorded_before_further_typing(tmp_path)
     assert news(ledger, path) == [("2\n",)]
 
 
-async def test_an_agents_edit_of_the_disk_leaves_the_unsaved_lines_pending(tmp_path) -> None:
+async def test_an_edit_of_the_file_on_disk_leaves_unsaved_lines_pending(tmp_path) -> None:
     ledger, path = await held(tmp_path)
     other = await ledger_in(tmp_path.resolve(), path.parent)
     await change(other, path, BEFORE, BEFORE + "four\n", Actor("s2", 1))
@@ -88,7 +88,7 @@ async def test_an_agents_edit_of_the_disk_leaves_the_unsaved_lines_pending(tmp_p
     assert news(ledger, path) == [("2\n",)]
 
 
-async def test_a_verdict_on_the_disk_leaves_the_unsaved_lines_pending(tmp_path) -> None:
+async def test_a_verdict_on_saved_text_leaves_unsaved_lines_pending(tmp_path) -> None:
     ledger, path = await held(tmp_path)
     saved, both = BEFORE + "four\n", AFTER + "four\n"
     path.write_bytes(saved.encode())
@@ -137,7 +137,7 @@ class Window:
         return self._path.read_text(encoding="utf-8") != document.text
 
 
-async def test_a_buffer_that_still_holds_what_was_reverted_elsewhere_is_named(tmp_path) -> None:
+async def test_a_buffer_that_still_contains_text_reverted_elsewhere_is_named(tmp_path) -> None:
     ledger, path = await held(tmp_path)
     path.write_bytes(AFTER.encode())
     window = Window(path, AFTER)
@@ -189,7 +189,7 @@ async def test_a_file_that_the_editor_opens_while_the_log_is_read_is_not_named(t
     assert window.told == []
 
 
-async def test_an_agent_in_another_process_that_overwrites_a_hunk_makes_no_verdict(
+async def test_a_hunk_overwritten_by_an_agent_in_another_process_gets_no_verdict(
     tmp_path,
 ) -> None:
     ledger, path = await held(tmp_path)

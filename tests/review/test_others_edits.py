@@ -50,7 +50,7 @@ AGENT = "alpha BETA GAMMA delta"
         ("a b c", "X a B c Y", "X a B c Y", "1:>X | 3:b>B | 5:>Y", "a b c"),
     ],
 )
-def test_a_change_of_the_agent_is_a_hunk(
+def test_an_edit_by_the_agent_is_one_hunk(
     before: str, agent: str, now: str, hunks: str, rejected: str
 ) -> None:
     check(before, agent, now, hunks, rejected)
@@ -60,7 +60,7 @@ def test_lines_typed_inside_a_hunk_split_the_hunk_and_are_kept() -> None:
     check("a z", "a p q z", "a p mine q z", "2:>p | 4:>q", "a mine z")
 
 
-def test_an_old_line_stays_with_the_new_one_that_it_became() -> None:
+def test_a_replaced_line_is_paired_with_its_replacement() -> None:
     ledger = PureLedger("a\nfirst(1)\nsecond(2)\nz\n")
     ledger.agent(1, "a\nfirst(1, x)\nsecond(2, y)\nz\n")
     assert len(ledger.hunks()) == 1
@@ -75,29 +75,29 @@ def test_lines_typed_beside_a_hunk_are_not_part_of_the_hunk() -> None:
     check("a b z", "a B z", "a B mine z", "2:b>B", "a b mine z")
 
 
-def test_deleted_lines_of_the_agent_are_gone() -> None:
+def test_lines_of_the_agent_that_the_user_deleted_leave_the_hunk() -> None:
     check("a z", "a p q z", "a q z", "2:>q", "a z")
     check("a z", "a p q z", "a z", "", "a z")
 
 
-def test_an_undo_in_the_editor_takes_the_hunk_away() -> None:
+def test_an_undo_in_the_editor_removes_the_hunk() -> None:
     check("a b c", "a B c", "a b c", "", "a b c")
     check("a b c d e", "a B c D e", "a b c D e", "4:d>D", "a b c d e")
 
 
-def test_a_part_that_is_restored_is_there_again() -> None:
+def test_a_restored_part_leaves_the_hunk() -> None:
     check("one two three", "one", "one two", "3:three>", "one two three")
     check("one two three z", "one z", "one three z", "2:two>", "one two three z")
 
 
-def test_a_line_that_is_restored_and_formatted_is_there_again() -> None:
+def test_a_line_that_is_restored_and_reformatted_leaves_the_hunk() -> None:
     ledger = PureLedger("a\nf(1,  2)\nz\n")
     ledger.agent(1, "a\nz\n")
     ledger.sync("a\nf(1, 2)\nz\n")
     assert ledger.hunks() == ()
 
 
-def test_an_empty_line_that_is_typed_is_not_one_that_was_taken_away() -> None:
+def test_a_typed_empty_line_does_not_count_as_a_removed_line_restored() -> None:
     ledger = PureLedger("a\nb\n\nc\nz\n")
     ledger.agent(1, "a\nz\n")
     ledger.sync("a\n\nz\n")
@@ -113,7 +113,7 @@ def test_a_formatter_keeps_hunks() -> None:
     assert ledger.text == "a\nf(1,2)\nz\n"
 
 
-def test_a_formatter_that_joins_a_line_of_the_agent_with_another_gives_both_back() -> None:
+def test_rejecting_a_line_that_a_formatter_joined_with_another_restores_both() -> None:
     ledger = PureLedger("f(\n  1)\n")
     ledger.agent(1, "f(\n  2,\n  1)\n")
     ledger.sync("f(2, 1)\n")
@@ -121,11 +121,11 @@ def test_a_formatter_that_joins_a_line_of_the_agent_with_another_gives_both_back
     assert ledger.text == "f(\n  1)\n"
 
 
-def test_rewritten_lines_of_the_agent_are_touched_and_stay() -> None:
+def test_agent_lines_that_the_user_rewrote_are_marked_and_stay() -> None:
     check("a b z", "a compute(b) z", "a compute(b,2) z", "2:b>compute(b,2)!", "a compute(b,2) z")
 
 
-def test_a_hunk_that_the_user_touched_is_rejected_only_by_force() -> None:
+def test_a_hunk_that_the_user_changed_is_rejected_only_by_force() -> None:
     ledger = PureLedger("a\nb\nz\n")
     ledger.agent(1, "a\ncompute(b)\nz\n")
     ledger.sync("a\ncompute(b, 2)\nmine\nz\n")
@@ -135,15 +135,15 @@ def test_a_hunk_that_the_user_touched_is_rejected_only_by_force() -> None:
     assert ledger.text == "a\nb\nmine\nz\n"
 
 
-def test_lines_of_two_turns_return_as_one_hunk() -> None:
+def test_a_line_changed_in_two_turns_is_one_hunk() -> None:
     check("a b z", "a B z/a B2 z", "a B2 z", "2:b>B2", "a b z")
 
 
-def test_hunk_lines_are_counted_in_the_text_at_present() -> None:
+def test_hunk_line_numbers_refer_to_the_current_text() -> None:
     check("a b c", "a B c", "x y a B c", "4:b>B", "x y a b c")
 
 
-def test_the_last_line_without_an_end_gets_one_when_lines_come_behind_it() -> None:
+def test_a_last_line_without_a_line_end_gets_one_if_lines_are_added_after_it() -> None:
     ledger = PureLedger("a\nz")
     ledger.agent(1, "a\nz\nnew")
     ledger.sync("a\nz\nnew\nmine")
@@ -162,7 +162,7 @@ def test_the_last_line_without_an_end_gets_one_when_lines_come_behind_it() -> No
         ("", "a", "a\nb"),
     ],
 )
-def test_odd_endings_stay_byte_for_byte(before: str, after: str, now: str) -> None:
+def test_unusual_line_endings_stay_byte_for_byte(before: str, after: str, now: str) -> None:
     ledger = PureLedger(before)
     ledger.agent(1, after)
     assert ledger.weave.text == after
@@ -187,7 +187,7 @@ def test_a_hunk_keeps_its_id_when_moved_and_gets_a_new_id_when_changed() -> None
     assert touched.id != first.id
 
 
-def test_two_equal_hunks_have_ids_of_their_own_for_ever() -> None:
+def test_two_equal_hunks_keep_different_ids() -> None:
     ledger = PureLedger("a\nb\nc\n")
     ledger.agent(1, "a\nnew\nb\nnew\nc\n")
     first, second = ledger.hunks()

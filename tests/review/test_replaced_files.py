@@ -48,7 +48,7 @@ ODD = [
 
 @pytest.mark.parametrize("replace", ODD)
 @pytest.mark.parametrize("before", [None, "old\n"])
-async def test_a_file_that_is_something_else_now_fails_in_plain_words(
+async def test_a_file_replaced_by_something_else_gives_a_plain_error(
     tmp_path: Path, replace: Callable[[Path], None], before: str | None
 ) -> None:
     root = tmp_path.resolve() / "work"
@@ -107,7 +107,7 @@ class _Typist(NotingDoor):
 
 
 @pytest.mark.parametrize(("typed", "reads"), [("MINE", "old\n"), ("MINE AND MORE", None)])
-async def test_a_consent_counts_only_for_the_text_at_the_time_of_the_question(
+async def test_consent_counts_only_for_the_text_that_was_shown(
     tmp_path: Path, typed: str, reads: str | None
 ) -> None:
     root = tmp_path.resolve() / "work"
@@ -124,7 +124,7 @@ async def test_a_consent_counts_only_for_the_text_at_the_time_of_the_question(
 
 
 @posix_only("symlinks")
-def test_a_link_to_a_secret_that_a_command_makes_is_named_and_not_read(tmp_path: Path) -> None:
+def test_a_link_to_a_secret_created_by_a_command_is_named_and_not_read(tmp_path: Path) -> None:
     root = tmp_path.resolve()
     (root / "a.txt").write_bytes(b"a\n")
     lookout = Lookout(root, Bodies(), lambda: (str(root / "a.txt"), str(root / "b.txt")))

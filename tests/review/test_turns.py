@@ -30,14 +30,14 @@ def test_lines_changed_by_a_later_turn_are_rejected_only_by_force() -> None:
     assert (ledger.text, ledger.hunks()) == ("a\nb\nz\n", ())
 
 
-def test_the_later_turn_alone_gives_the_lines_of_the_earlier_one_back() -> None:
+def test_rejecting_the_later_turn_restores_the_lines_of_the_earlier_turn() -> None:
     ledger = entangled()
     ledger.reject(ids(ledger), only=[TWO])
     (hunk,) = ledger.hunks()
     assert (ledger.text, hunk.actors) == ("a\nfirst\nz\n", (ONE,))
 
 
-def test_the_whole_hunk_gives_the_base_back() -> None:
+def test_rejecting_the_whole_hunk_restores_the_original_text() -> None:
     ledger = entangled()
     ledger.reject(ids(ledger))
     assert (ledger.text, ledger.hunks()) == ("a\nb\nz\n", ())
@@ -72,14 +72,14 @@ def test_a_rewind_keeps_lines_that_the_user_rewrote_unless_forced() -> None:
     assert rewound(ledger.weave, NAME, "s", 0, force=True).weave.text == "a\nb\nz\n"
 
 
-def test_a_rewind_leaves_other_sessions() -> None:
+def test_a_rewind_keeps_the_changes_of_other_sessions() -> None:
     ledger = PureLedger("a\nb\nc\nd\n")
     ledger.agent(1, "a\nB\nc\nd\n")
     ledger.agent(1, "a\nB\nc\nD\n", session="other")
     assert rewound(ledger.weave, NAME, "s", 0, force=False).weave.text == "a\nb\nc\nD\n"
 
 
-def test_accepted_at_once_is_not_pending_and_can_be_rewound() -> None:
+def test_an_automatically_accepted_change_is_not_pending_and_can_be_rewound() -> None:
     ledger = PureLedger("a\nb\n")
     ledger.agent(1, "a\nB\n", ok=True)
     assert ledger.hunks() == ()
@@ -118,7 +118,7 @@ def test_rejecting_a_created_file_keeps_the_users_lines() -> None:
     assert ledger.text == "mine\n"
 
 
-def test_a_created_file_goes_with_the_last_of_its_hunks() -> None:
+def test_a_created_file_is_removed_when_its_last_hunk_is_rejected() -> None:
     ledger = PureLedger(None)
     ledger.agent(1, "a\nb\n")
     ledger.sync("a\nmine\nb\n")
@@ -128,7 +128,7 @@ def test_a_created_file_goes_with_the_last_of_its_hunks() -> None:
     assert ledger.text is None
 
 
-def test_a_removed_file_returns() -> None:
+def test_rejecting_a_removal_restores_the_file() -> None:
     for text in ("a\nb\n", ""):
         ledger = PureLedger(text)
         ledger.agent(1, None)
@@ -139,7 +139,7 @@ def test_a_removed_file_returns() -> None:
         assert (ledger.text, ledger.hunks()) == (text, ())
 
 
-def test_a_file_that_was_changed_and_then_removed_returns_turn_by_turn() -> None:
+def test_a_file_that_was_changed_and_then_removed_is_restored_turn_by_turn() -> None:
     ledger = PureLedger("a\nb\n")
     ledger.agent(1, "a\nB\n")
     ledger.agent(2, None)
@@ -149,7 +149,7 @@ def test_a_file_that_was_changed_and_then_removed_returns_turn_by_turn() -> None
     assert ledger.text == "a\nb\n"
 
 
-def test_a_file_that_was_made_and_removed_is_nothing_to_review() -> None:
+def test_a_file_that_was_created_and_removed_needs_no_review() -> None:
     ledger = PureLedger(None)
     ledger.agent(1, "a\n")
     ledger.agent(2, None)
@@ -166,7 +166,7 @@ def test_a_file_removed_by_the_user_has_no_hunks_even_when_created_again() -> No
     assert hunk.kind == "create"
 
 
-def test_another_file_in_place_of_a_removed_one_is_the_users() -> None:
+def test_a_new_file_in_place_of_a_removed_file_belongs_to_the_user() -> None:
     ledger = PureLedger("a\nb\nc\n")
     ledger.agent(1, None)
     ledger.sync("something\nelse\n")
@@ -195,14 +195,14 @@ def test_a_late_edit_belongs_to_the_agent_only_if_the_text_matches_exactly() -> 
     assert [(one.old, one.new) for one in ledger.hunks()] == [(("b\n",), ("B\n",))]
 
 
-def test_changes_that_an_editor_adds_to_an_edit_are_the_users() -> None:
+def test_changes_that_an_editor_adds_to_an_edit_belong_to_the_user() -> None:
     ledger = PureLedger("a\nb\n")
     name = ledger.begins(1, "a\nB\n")
     ledger.finishes(name, "a\nB\nmine\n")
     assert [(one.old, one.new) for one in ledger.hunks()] == [(("b\n",), ("B\n",))]
 
 
-def test_an_unfinished_edit_counts_as_far_as_the_file_contains_it() -> None:
+def test_of_an_unfinished_edit_only_the_written_part_counts() -> None:
     ledger = PureLedger("a\nb\n")
     ledger.begins(1, "a\nB\nC\n")
     again = ledger.reloaded()

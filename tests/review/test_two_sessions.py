@@ -120,7 +120,7 @@ async def test_a_turn_stopped_while_its_command_waits_changes_no_file(
     assert credited(ledger).keys() == {"a-early", "a-late", "c-early", "c-late"}
 
 
-async def test_commands_of_one_session_run_beside_one_another(tmp_path: Path) -> None:
+async def test_commands_of_one_session_run_in_parallel(tmp_path: Path) -> None:
     first, _, ledger = await two_sessions(tmp_path)
     began, began_too, end = asyncio.Event(), asyncio.Event(), asyncio.Event()
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
@@ -157,7 +157,7 @@ async def test_a_background_command_holds_the_folder_between_turns_until_it_has_
     assert found["b-early"] == {"s2"}
 
 
-async def test_a_session_that_closes_lets_the_others_continue(tmp_path: Path) -> None:
+async def test_closing_a_session_lets_waiting_sessions_continue(tmp_path: Path) -> None:
     first, second, _ = await two_sessions(tmp_path)
     end = asyncio.Event()
     end.set()

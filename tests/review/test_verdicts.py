@@ -57,7 +57,7 @@ async def room(tmp_path: Path) -> Room:
 
 @posix_only("modes")
 @posix_only("modes")
-async def test_a_reject_is_an_inverse_edit_and_the_users_later_work_stays(room: Room) -> None:
+async def test_a_rejection_reverts_the_edit_and_keeps_later_work_of_the_user(room: Room) -> None:
     room.path.write_bytes(room.reads().replace("three", "3\r\nmine").encode())
     first, second = room.ledger.hunks(room.path)
     seen: list[tuple[Path, int, int]] = []
@@ -71,7 +71,7 @@ async def test_a_reject_is_an_inverse_edit_and_the_users_later_work_stays(room: 
     assert [one.new for one in room.ledger.hunks(room.path)] == [second.new]
 
 
-async def test_an_accept_leaves_the_file_alone_and_a_verdict_is_given_once(room: Room) -> None:
+async def test_an_acceptance_leaves_the_file_unchanged_and_counts_once(room: Room) -> None:
     (first, second), stood = room.ledger.hunks(room.path), room.path.stat().st_ctime_ns
     done = await accept(room.ledger, room.workspace, Scope(path=room.path))
     assert done.hunks == (first, second)
@@ -92,7 +92,7 @@ async def test_lines_that_the_user_rewrote_are_rejected_only_by_force(room: Room
     assert room.ledger.n_pending == 0
 
 
-async def test_only_what_a_turn_did_is_reverted(room: Room) -> None:
+async def test_only_the_changes_of_the_named_turn_are_reverted(room: Room) -> None:
     await room.edit(room.path, AFTER.replace("one", "ONE"), Actor("s1", 2))
     done = await reject(room.ledger, room.workspace, Scope(session="s1", turn=1))
     assert len(done.hunks) == 2, done
@@ -101,7 +101,7 @@ async def test_only_what_a_turn_did_is_reverted(room: Room) -> None:
 
 @posix_only("modes")
 @posix_only("modes")
-async def test_a_file_that_the_agent_made_is_removed_and_a_copy_is_kept(room: Room) -> None:
+async def test_rejecting_a_created_file_removes_it_and_keeps_a_copy(room: Room) -> None:
     path = room.root / "new" / "b.txt"
     await room.edit(path, "new\n")
     done = await reject(room.ledger, room.workspace, Scope(path=path))
@@ -111,7 +111,7 @@ async def test_a_file_that_the_agent_made_is_removed_and_a_copy_is_kept(room: Ro
     assert (of, copy.read_bytes(), copy.stat().st_mode & 0o777) == (path, b"new\n", 0o600)
 
 
-async def test_a_file_with_a_line_of_the_users_is_not_removed(room: Room) -> None:
+async def test_a_created_file_with_a_line_by_the_user_is_not_removed(room: Room) -> None:
     path = room.root / "b.txt"
     await room.edit(path, "new\n")
     path.write_bytes(b"new\nmine\n")
@@ -133,7 +133,7 @@ class Moving(DiskWorkspace):
         return await super().write(path, base, text, label=label)
 
 
-async def test_a_file_that_moves_is_planned_again_three_times(room: Room) -> None:
+async def test_the_rejection_of_a_changing_file_is_planned_again_three_times(room: Room) -> None:
     workspace = Moving([room.root], private=room.private)
     workspace.n_left = 2
     done = await reject(room.ledger, workspace, Scope())
@@ -173,7 +173,7 @@ async def test_a_file_that_cannot_be_rejected_is_reported_and_all_other_files_ar
     assert room.ledger.paths() == (room.path,)
 
 
-async def test_a_verdict_waits_for_the_agents_own_write(room: Room) -> None:
+async def test_a_verdict_waits_for_a_running_write_of_the_agent(room: Room) -> None:
     pending = await room.ledger.begin(Actor("s1", 2), "call", room.path, AFTER, AFTER + "!")
     rejecting = asyncio.ensure_future(reject(room.ledger, room.workspace, Scope()))
     await asyncio.sleep(0)
@@ -228,7 +228,7 @@ async def test_a_rewind_takes_accepted_changes_too_and_leaves_other_sessions(roo
     assert await planned_rewind(room.ledger, room.workspace, "s1", 0) == ()
 
 
-async def test_a_rewind_that_was_cut_off_is_finished_by_the_next(room: Room) -> None:
+async def test_an_interrupted_rewind_is_finished_by_the_next_rewind(room: Room) -> None:
     paths = [room.path]
     for name in ("b.txt", "c.txt"):
         paths.append(room.root / name)

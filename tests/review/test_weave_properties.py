@@ -176,7 +176,7 @@ TEXTS = st.lists(
 
 @settings(max_examples=150, deadline=None)
 @given(TEXTS, st.lists(st.tuples(st.sampled_from("ausrxo"), TEXTS), max_size=8))
-def test_a_weave_of_any_lines_reads_as_its_file(
+def test_a_weave_of_any_lines_gives_back_the_text_of_its_file(
     base: list[str], acts: list[tuple[str, list[str]]]
 ) -> None:
     ledger = PureLedger("".join(base))

@@ -56,7 +56,7 @@ def test_sbx_20_hosts_never_share_the_network() -> None:
         assert "--share-net" not in given
 
 
-def test_sbx_02_what_root_can_write_in_proc_is_covered() -> None:
+def test_sbx_02_files_in_proc_that_root_can_write_are_covered() -> None:
     order = mounts(Confinement(writable=("/w",)))
     assert order[0] == ("--ro-bind", "/")
     assert {("--ro-bind", "/proc/sys"), ("--ro-bind", "/proc/fs")} <= set(order)
@@ -79,7 +79,7 @@ def test_sbx_04_each_folder_above_a_protected_path_is_a_mount_before_it() -> Non
     ]
 
 
-def test_what_is_in_a_protected_folder_is_not_made_writable_again() -> None:
+def test_a_folder_inside_a_protected_folder_does_not_become_writable() -> None:
     bounds = Confinement(
         writable=("/w",), protected=("/w/.vscode",), hidden=("/w/.vscode/deep/.env",)
     )
@@ -88,14 +88,14 @@ def test_what_is_in_a_protected_folder_is_not_made_writable_again() -> None:
     assert order[-2:] == [("--ro-bind-try", "/w/.vscode"), ("--ro-bind", "/w/.vscode/deep/.env")]
 
 
-def test_hidden_folders_are_empty_and_hidden_files_devices() -> None:
+def test_hidden_folders_appear_empty_and_hidden_files_as_devices() -> None:
     bounds = Confinement(writable=("/w",), hidden=("/home/u/.ssh", "/home/u/.netrc"))
     given = " ".join(words(bounds, frozenset(["/home/u/.ssh"])))
     assert "--perms 0500 --size 4096 --tmpfs /home/u/.ssh" in given
     assert "--ro-bind /dev/null /home/u/.netrc" in given
 
 
-def test_a_workspace_in_a_hidden_folder_is_seen() -> None:
+def test_a_workspace_in_a_hidden_folder_is_visible() -> None:
     bounds = Confinement(writable=("/home/u/.claude/w",), hidden=("/home/u/.claude",))
     order = mounts(bounds, frozenset(["/home/u/.claude"]))
     assert order.index(("--tmpfs", "/home/u/.claude")) < order.index(
@@ -103,7 +103,7 @@ def test_a_workspace_in_a_hidden_folder_is_seen() -> None:
     )
 
 
-def test_what_is_shown_in_a_hidden_folder_is_there_and_cannot_be_written() -> None:
+def test_a_visible_path_in_a_hidden_folder_is_read_only() -> None:
     own = "/home/u/.config/indwell"
     bounds = Confinement(writable=("/w",), hidden=(own,), shown=(f"{own}/skills/a",))
     order = mounts(bounds, frozenset([own]))
@@ -111,13 +111,13 @@ def test_what_is_shown_in_a_hidden_folder_is_there_and_cannot_be_written() -> No
     assert ("--bind", f"{own}/skills/a") not in order
 
 
-def test_to_read_only_the_workspace_is_mounted_so() -> None:
+def test_a_read_only_command_gets_the_workspace_mounted_read_only() -> None:
     order = mounts(Confinement(writable=(), readable=("/tmp/w",)))
     assert ("--ro-bind", "/tmp/w") in order
     assert all(option != "--bind" for option, _ in order)
 
 
-def test_the_sessions_folder_is_not_at_tmp_if_mounts_would_be_made_in_it() -> None:
+def test_the_session_folder_is_not_mounted_at_tmp_if_it_would_get_mounts() -> None:
     plain = mounts(Confinement(writable=("/w",), scratch="/tmp/indwell-1"))
     below = mounts(Confinement(writable=("/tmp/w",), scratch="/tmp/indwell-1"))
     assert ("--bind", "/tmp") in plain
@@ -130,7 +130,7 @@ def test_missing_folders_are_covered_read_only() -> None:
     assert "--ro-bind-try /w/.vscode /w/.vscode" in given
 
 
-def test_minor_paths_get_a_mount_as_far_as_there_is_room_the_shallow_first() -> None:
+def test_less_important_paths_get_mounts_up_to_the_limit_shallow_paths_first() -> None:
     deep = tuple(f"/w/a/b/c/{i}" for i in range(MOST_MOUNTS))
     bounds = Confinement(
         writable=("/w",), protected=("/w/AGENTS.md",), hidden=("/w/.env",), minor=(*deep, "/w/x/p")
@@ -141,7 +141,7 @@ def test_minor_paths_get_a_mount_as_far_as_there_is_room_the_shallow_first() -> 
 
 
 @pytest.mark.parametrize("kind", ["protected", "hidden"])
-def test_sbx_01_more_than_the_sandbox_can_hold_is_not_run_instead_of_left_open(kind: str) -> None:
+def test_sbx_01_a_command_with_too_many_protected_paths_does_not_run(kind: str) -> None:
     many = tuple(f"/w/{i}.pem" for i in range(MOST_MOUNTS + 1))
     with pytest.raises(ToolError, match="more than the sandbox can hold"):
         fitting(Confinement(writable=("/w",), **{kind: many}))  # type: ignore[arg-type]
@@ -154,12 +154,12 @@ def test_in_nested_folders_of_a_workspace_the_folders_up_to_the_outermost_are_mo
     }  # fmt: skip
 
 
-def test_a_path_is_in_a_folder_by_component() -> None:
+def test_a_path_is_in_a_folder_only_by_whole_components() -> None:
     assert [is_in(path, "/w") for path in ("/w", "/w/a", "/ww", "/")] == [True, True, False, False]
     assert is_in("/anything", "/")
 
 
-def test_open_places_are_mounted_by_their_handles_and_others_left_out() -> None:
+def test_open_folders_are_mounted_by_their_descriptors_and_others_are_left_out() -> None:
     bounds = Confinement(writable=("/w",), protected=("/w/a/kept", "/w/gone"))
     assert dict(bound_places(bounds)) == {
         "/w/a": "--bind", "/w/a/kept": "--ro-bind", "/w/gone": "--ro-bind",
@@ -171,7 +171,7 @@ def test_open_places_are_mounted_by_their_handles_and_others_left_out() -> None:
     assert "/w/gone" not in text
 
 
-def test_what_lies_deeper_wins_whatever_is_hidden_above_it() -> None:
+def test_the_rule_for_the_deeper_path_wins() -> None:
     home = "/home/u"
     hidden = (home, f"{home}/.cargo/credentials.toml")
     bounds = Confinement(

@@ -28,7 +28,7 @@ async def run(command: str, cwd: Path, **options: object) -> Finished:
 
 
 @needs_bubblewrap
-async def test_output_exit_code_and_the_trail_are_reported(tmp_path: Path) -> None:
+async def test_output_exit_code_and_the_final_folder_are_reported(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     finished = await run(
         f"trap 'pwd >&{writing}' EXIT; mkdir d; cd d; echo out; echo err >&2; exit 3",
@@ -48,7 +48,7 @@ async def test_prc_11_exit_codes_are_those_of_the_command(tmp_path: Path, code: 
 
 
 @needs_bubblewrap
-async def test_sbx_14_nothing_but_the_three_streams_is_open(tmp_path: Path) -> None:
+async def test_sbx_14_only_the_three_standard_streams_are_open(tmp_path: Path) -> None:
     finished = await run("for f in /proc/$$/fd/*; do [ -e $f ] && echo ${f##*/}; done", tmp_path)
     assert set(finished.output.split()) - {"255"} == {"0", "1", "2"}  # bash's own: its script
 
@@ -60,14 +60,16 @@ async def test_limits_hold_and_are_reported(tmp_path: Path) -> None:
 
 
 @needs_bubblewrap
-async def test_prc_07_what_is_left_running_ends_with_the_command(tmp_path: Path) -> None:
+async def test_prc_07_processes_left_running_end_with_the_command(tmp_path: Path) -> None:
     finished = await run("setsid /bin/sleep 987753 & /bin/sleep 987753 & echo done", tmp_path)
     assert (finished.output, asleep(987753)) == ("done\n", [])
     assert finished.seconds < 5
 
 
 @needs_bubblewrap
-async def test_prc_01_time_over_ends_everything_after_a_moment_to_clean_up(tmp_path: Path) -> None:
+async def test_prc_01_a_time_out_ends_all_processes_after_a_moment_to_clean_up(
+    tmp_path: Path,
+) -> None:
     finished = await run(
         "trap 'echo bye; exit 3' TERM; setsid /bin/sleep 987752 & /bin/sleep 987752 & wait",
         tmp_path,
@@ -104,7 +106,7 @@ asyncio.run(spawn("setsid /bin/sleep 987750 & /bin/sleep 987750", cwd=cwd, timeo
 
 
 @needs_bubblewrap
-async def test_prc_03_a_killed_server_takes_its_commands_along(tmp_path: Path) -> None:
+async def test_prc_03_commands_end_with_a_killed_server(tmp_path: Path) -> None:
     server = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(tmp_path))
     async with asyncio.timeout(LONG_S):
         while not asleep(987750):  # noqa: ASYNC110 - /proc tells nobody
@@ -123,7 +125,7 @@ STUBBED = KILLED.replace(
 
 @needs_bubblewrap
 @pytest.mark.skipif(shutil.which("flock") is None, reason="util-linux has flock")
-async def test_a_killed_server_leaves_no_stand_in_behind_but_what_the_user_put_there(
+async def test_placeholders_of_a_killed_server_are_removed_unless_the_user_filled_them(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "a b").mkdir()
@@ -142,7 +144,7 @@ async def test_a_killed_server_leaves_no_stand_in_behind_but_what_the_user_put_t
 
 
 @needs_bubblewrap
-async def test_sbx_06_20_there_is_no_network_but_its_own(tmp_path: Path) -> None:
+async def test_sbx_06_20_a_command_has_only_its_own_loopback_network(tmp_path: Path) -> None:
     text = (
         "import socket, sys\n"
         "own = socket.create_server(('127.0.0.1', 0))\n"
@@ -158,7 +160,7 @@ async def test_sbx_06_20_there_is_no_network_but_its_own(tmp_path: Path) -> None
 
 
 @needs_bubblewrap
-async def test_sbx_19_a_host_that_was_allowed_is_reached_by_the_proxy_only(tmp_path: Path) -> None:
+async def test_sbx_19_an_allowed_host_is_reachable_only_by_the_proxy(tmp_path: Path) -> None:
     text = (
         "import socket, urllib.request, urllib.error\n"
         "try: urllib.request.urlopen('http://other.example/', timeout=20)\n"
@@ -202,7 +204,9 @@ async def test_ordinary_work_continues_inside(tmp_path: Path, command: str) -> N
 
 
 @needs_bubblewrap
-async def test_sbx_05_a_missing_folder_cannot_be_made_and_its_stub_goes(tmp_path: Path) -> None:
+async def test_sbx_05_a_protected_missing_folder_cannot_be_created_and_its_placeholder_is_removed(
+    tmp_path: Path,
+) -> None:
     missing = tmp_path / ".vscode"
     bounds = Confinement(writable=(str(tmp_path),), missing=(str(missing),))
     text = "mkdir .vscode 2>/dev/null; echo x >.vscode/settings.json; echo $?"
@@ -214,7 +218,7 @@ async def test_sbx_05_a_missing_folder_cannot_be_made_and_its_stub_goes(tmp_path
 
 
 @needs_bubblewrap
-async def test_a_stub_that_the_user_fills_meanwhile_stays(tmp_path: Path) -> None:
+async def test_a_placeholder_that_the_user_fills_during_the_command_stays(tmp_path: Path) -> None:
     missing = tmp_path / ".vscode"
     bounds = Confinement(writable=(str(tmp_path),), missing=(str(missing),))
     await run(
@@ -225,7 +229,7 @@ async def test_a_stub_that_the_user_fills_meanwhile_stays(tmp_path: Path) -> Non
 
 
 @needs_bubblewrap
-async def test_sbx_15_a_folder_of_the_session_is_at_tmp(tmp_path: Path) -> None:
+async def test_sbx_15_the_session_folder_is_mounted_at_tmp(tmp_path: Path) -> None:
     if any(one.startswith("/tmp/") for one in host().kept):
         pytest.skip("our own Python stands in /tmp, which is therefore new for each command")
     home = Path("/var/lib") if os.geteuid() == 0 else Path.home()
@@ -236,7 +240,9 @@ async def test_sbx_15_a_folder_of_the_session_is_at_tmp(tmp_path: Path) -> None:
 
 
 @needs_bubblewrap
-async def test_what_a_look_finds_holds_and_what_is_settled_is_reported(tmp_path: Path) -> None:
+async def test_paths_found_before_a_command_are_protected_and_the_notices_after_it_are_reported(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "kept").write_text("old")
     (tmp_path / "secret").write_text("canary")
     settled = []
@@ -256,7 +262,7 @@ async def test_what_a_look_finds_holds_and_what_is_settled_is_reported(tmp_path:
 
 
 @needs_bubblewrap
-async def test_a_cancelled_command_is_settled_too(tmp_path: Path) -> None:
+async def test_the_checks_after_a_command_run_for_a_cancelled_one(tmp_path: Path) -> None:
     settled = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -277,7 +283,7 @@ async def test_a_cancelled_command_is_settled_too(tmp_path: Path) -> None:
 
 
 @needs_bubblewrap
-async def test_names_that_are_odd_for_a_shell_are_guarded_as_any_other(tmp_path: Path) -> None:
+async def test_names_with_shell_characters_are_protected_like_others(tmp_path: Path) -> None:
     folder = tmp_path / "a b'\"$x\n--bind"
     folder.mkdir()
     (folder / "kept").write_text("old")
@@ -294,7 +300,7 @@ async def test_a_sandbox_that_cannot_be_set_up_is_reported(tmp_path: Path) -> No
 
 
 @needs_bubblewrap
-def test_sbx_16_the_state_is_tried_once() -> None:
+def test_sbx_16_the_sandbox_is_tried_once() -> None:
     strength.cache_clear()
     assert strength().level == "S3"
     assert strength() is strength()
@@ -313,7 +319,7 @@ def test_sbx_16_a_missing_or_broken_sandbox_is_reported(bwrap: str, words: str) 
     assert words in why_no_bubblewrap(bwrap)
 
 
-def test_sbx_16_system_that_forbids_namespaces_is_reported_in_words(tmp_path: Path) -> None:
+def test_sbx_16_a_system_that_forbids_namespaces_is_reported_in_plain_words(tmp_path: Path) -> None:
     fake = tmp_path / "bwrap"
     fake.write_text(
         "#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2; exit 1\n"
@@ -332,7 +338,7 @@ def test_sbx_16_without_bubblewrap_the_state_says_so() -> None:
     assert "too old" in least.reason
 
 
-def test_sbx_22_what_cannot_be_held_is_not_run(tmp_path: Path) -> None:
+def test_sbx_22_a_command_that_cannot_be_confined_does_not_run(tmp_path: Path) -> None:
     """A program in a process of its own, whose machine has no sandbox."""
     text = (
         "import asyncio, sys\nfrom pathlib import Path\n"

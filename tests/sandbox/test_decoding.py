@@ -36,12 +36,12 @@ def test_utf_8_and_utf_16_are_read_in_pieces_of_any_size(data, code_page, text, 
 @pytest.mark.parametrize(
     ("code_page", "text"), [("cp437", "grün"), ("cp850", "à la carte ×"), ("cp866", "привет")]
 )
-def test_a_line_that_is_no_utf_8_is_in_the_code_page(code_page, text) -> None:
+def test_a_line_that_is_not_utf_8_is_decoded_with_the_code_page(code_page, text) -> None:
     data = text.encode(code_page) + b"\n" + "zwölf €\n".encode() + text.encode(code_page)
     assert decoded(data, code_page=code_page, step=1_000) == f"{text}\nzwölf €\n{text}"
 
 
-def test_half_a_character_at_the_end_is_shown_in_the_code_page() -> None:
+def test_an_incomplete_character_at_the_end_is_decoded_with_the_code_page() -> None:
     assert decoded(b"a\xe2\x82", code_page="cp437") == "aΓé"
 
 
@@ -57,5 +57,5 @@ def test_utf_8_is_never_taken_for_the_code_page(text, step) -> None:
 
 
 @given(st.binary(max_size=40), st.integers(1, 5))
-def test_any_bytes_become_some_text(data, step) -> None:
+def test_any_bytes_are_decoded_without_an_error(data, step) -> None:
     assert isinstance(decoded(data, step=step), str)

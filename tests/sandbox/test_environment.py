@@ -12,7 +12,7 @@ from indwell.sandbox.spawn import spawn
 FOLDERS = (r"C:\one", r"D:\two") if sys.platform == "win32" else ("/usr/bin", "/bin")
 
 
-def test_keys_tokens_sockets_and_loaders_stay_behind() -> None:
+def test_keys_tokens_sockets_and_loader_variables_are_removed_from_the_environment() -> None:
     ours = {
         "PATH": os.pathsep.join([FOLDERS[0], ".", "bin", FOLDERS[1]]),
         "HOME": "/home/u",
@@ -40,7 +40,7 @@ def test_keys_tokens_sockets_and_loaders_stay_behind() -> None:
 @pytest.mark.parametrize(
     "ours", [{}, {"LANG": "de_DE", "LC_ALL": "C", "TERM": "xterm", "COLUMNS": "7", "CI": "1"}]
 )
-def test_prc_14_terminal_width_language_and_ci_are_the_same_for_everybody(
+def test_prc_14_terminal_width_language_and_ci_have_fixed_values(
     ours: dict[str, str],
 ) -> None:
     got = clean_environment({"PATH": "/bin", **ours})
@@ -98,7 +98,7 @@ async def test_tru_17_a_folder_that_looks_like_a_repository_runs_nothing(tmp_pat
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-async def test_tru_17_a_mere_look_at_a_real_repository_runs_no_monitor(tmp_path) -> None:
+async def test_tru_17_reading_a_repository_runs_no_fsmonitor(tmp_path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     made = "git init -q . && echo x > a && git -c user.name=a -c user.email=a@b add a"

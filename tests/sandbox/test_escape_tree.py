@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds escaped c
 
 
 @pytest.mark.parametrize("kind", ["cancelled", "beside another"])
-async def test_prc_02_a_cancel_leaves_nobody_and_waits_for_nobody(
+async def test_prc_02_a_cancel_ends_every_process_without_waiting(
     tmp_path: Path, kind: str
 ) -> None:
     done = await rounds(kind, 5, tmp_path)
@@ -24,18 +24,18 @@ async def test_prc_02_a_cancel_leaves_nobody_and_waits_for_nobody(
 
 
 @pytest.mark.skipif(not strength().holds_writers, reason=strength().reason)
-async def test_prc_02_a_cancel_leaves_nobody_in_a_sandbox(tmp_path: Path) -> None:
+async def test_prc_02_a_cancel_ends_every_process_in_a_sandbox(tmp_path: Path) -> None:
     done = await rounds("cancelled in a sandbox", 3, tmp_path)
     assert [one.survivors for one in done] == [0] * 3
     assert sorted(one.seconds for one in done)[1] < 20
 
 
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
-async def test_prc_02_a_cancel_leaves_nobody_held_by_landlock(tmp_path: Path) -> None:
+async def test_prc_02_a_cancel_ends_every_process_under_landlock(tmp_path: Path) -> None:
     done = await rounds("cancelled by Landlock", 3, tmp_path)
     assert [one.survivors for one in done] == [0] * 3
     assert sorted(one.seconds for one in done)[1] < 20
 
 
-async def test_prc_01_time_over_leaves_nobody(tmp_path: Path) -> None:
+async def test_prc_01_a_time_out_ends_every_process(tmp_path: Path) -> None:
     assert [one.survivors for one in await rounds("timed out", 2, tmp_path)] == [0, 0]

@@ -34,7 +34,7 @@ def program(path: Path, text: str = "#!/bin/sh\necho planted >&2; echo planted\n
     return path
 
 
-def test_a_program_of_the_workspace_is_skipped_for_the_systems(work: Path) -> None:
+def test_a_program_in_the_workspace_is_skipped_in_favour_of_the_systems(work: Path) -> None:
     planted = program(work / ".venv" / "bin" / "bash")
     assert find_program("bash") == planted
     found = find_program("bash", (work,))
@@ -43,7 +43,7 @@ def test_a_program_of_the_workspace_is_skipped_for_the_systems(work: Path) -> No
 
 
 @pytest.mark.parametrize("way", ["folder", "file", "hop"])
-def test_no_link_leads_us_there_either(tmp_path: Path, monkeypatch, way: str) -> None:
+def test_a_link_into_the_workspace_is_skipped_too(tmp_path: Path, monkeypatch, way: str) -> None:
     work, elsewhere = tmp_path / "work", tmp_path / "elsewhere"
     program(work / "bin" / "onlyhere")
     elsewhere.mkdir()
@@ -63,13 +63,15 @@ def test_no_link_leads_us_there_either(tmp_path: Path, monkeypatch, way: str) ->
     assert program_within("sh", (work,)) is None
 
 
-def test_a_path_that_is_all_workspace_is_not_an_empty_one(tmp_path: Path, monkeypatch) -> None:
+def test_a_path_variable_with_only_workspace_folders_does_not_become_empty(
+    tmp_path: Path, monkeypatch
+) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:bin:.")
     assert path_without((tmp_path,)) == os.defpath
     assert clean_environment({"PATH": "bin:."})["PATH"] == os.defpath
 
 
-async def test_bash_itself_and_what_nobody_was_asked_about_are_the_systems(work: Path) -> None:
+async def test_bash_and_programs_without_a_question_come_from_the_system(work: Path) -> None:
     for name in ("bash", "ls", "git"):
         program(work / ".venv" / "bin" / name)
     ran = await spawn("ls -d /; pwd", cwd=work, timeout_s=20, never_in=(work,), unasked=True)
@@ -84,5 +86,5 @@ def test_our_own_installation_in_the_workspace_is_found(tmp_path: Path) -> None:
     assert own_installation([tmp_path]) == ()
 
 
-def test_a_workspace_that_holds_the_system_still_has_its_programs() -> None:
+def test_programs_are_found_if_the_workspace_contains_the_system() -> None:
     assert find_program("bash", (Path("/"),)) is not None

@@ -71,7 +71,7 @@ async def ran(cwd: Path, **more: object) -> str:
     return (await spawn("echo ran", cwd=cwd, timeout_s=60, **more)).output  # type: ignore[arg-type]
 
 
-async def test_nothing_runs_until_the_user_has_removed_it(place: Place) -> None:
+async def test_no_command_runs_until_the_user_removes_the_planted_file(place: Place) -> None:
     plant = place.root / ".nvim.lua"
     note = await place.plant(evil(plant))
     assert plant.exists()
@@ -108,7 +108,7 @@ async def test_the_gate_opens_by_itself_once_the_planted_file_can_be_moved(place
     assert len(list(place.spare.rglob("quarantined-.idea.txt"))) == 1
 
 
-async def test_what_was_left_under_another_name_is_in_the_way_each_time(tmp_path: Path) -> None:
+async def test_a_planted_file_under_another_name_blocks_each_command(tmp_path: Path) -> None:
     root = tmp_path / "w"
     deep = root / "x" / "/".join("d" * (MOST_DEPTH + 2))
     deep.mkdir(parents=True)
@@ -126,7 +126,7 @@ async def test_what_was_left_under_another_name_is_in_the_way_each_time(tmp_path
         assert await ran(root) == "ran\n"
 
 
-async def test_many_that_can_be_moved_by_now_are_reported_in_a_few_lines(
+async def test_many_planted_files_moved_later_are_reported_in_a_few_lines(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
     looked = await asyncio.to_thread(place.guard.look)
@@ -142,7 +142,7 @@ async def test_many_that_can_be_moved_by_now_are_reported_in_a_few_lines(
     assert "d0/.nvim.lua' was moved out of the workspace, to " in told[0]
 
 
-async def test_what_the_user_puts_in_its_place_is_the_users(place: Place) -> None:
+async def test_a_file_that_the_user_puts_in_its_place_is_kept(place: Place) -> None:
     plant = place.root / ".nvim.lua"
     await place.plant(evil(plant))
     (place.root / "own").write_text("own")  # before the other goes, so that it is another file
@@ -162,7 +162,7 @@ async def test_what_the_user_puts_in_its_place_is_the_users(place: Place) -> Non
     ],
     ids=["disk", "memory", "bug"],
 )
-async def test_nothing_runs_before_somebody_could_look_at_what_a_command_made(
+async def test_no_command_runs_before_the_files_of_the_last_command_are_checked(
     tmp_path: Path, error: Exception, words: str
 ) -> None:
     root = tmp_path / "w"
@@ -211,7 +211,7 @@ def test_the_gate_stays_closed_for_a_server_that_starts_later(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[1]", b"\xff", b"[" * 50_000])
-def test_a_note_of_a_plant_that_cannot_be_read_keeps_it_closed(
+def test_an_unreadable_record_of_planted_files_keeps_the_gate_closed(
     tmp_path: Path, damage: bytes
 ) -> None:
     root, state = tmp_path / "w", tmp_path / "state"
@@ -236,7 +236,9 @@ def test_a_note_of_a_plant_that_cannot_be_read_keeps_it_closed(
 
 
 @needs_bubblewrap
-async def test_what_a_stopped_command_planted_is_reported_in_the_next_turn(tmp_path: Path) -> None:
+async def test_files_planted_by_a_stopped_command_are_reported_in_the_next_turn(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "w"
     root.mkdir()
     guard = FolderGuard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
@@ -264,7 +266,7 @@ async def test_what_a_stopped_command_planted_is_reported_in_the_next_turn(tmp_p
 
 
 @needs_bubblewrap
-async def test_a_command_in_a_folder_that_is_moved_sees_nothing_of_its_new_place(
+async def test_a_command_cannot_see_the_place_to_which_its_folder_is_moved(
     tmp_path: Path,
 ) -> None:
     root, state = tmp_path / "w", tmp_path / "state"
@@ -296,7 +298,7 @@ async def test_a_command_in_a_folder_that_is_moved_sees_nothing_of_its_new_place
     assert list(root.iterdir()) == []
 
 
-def test_a_link_to_a_place_outside_is_moved_itself(tmp_path: Path) -> None:
+def test_a_planted_link_is_moved_and_its_target_is_not(tmp_path: Path) -> None:
     root = tmp_path / "w"
     root.mkdir()
     (tmp_path / "out").mkdir()
@@ -309,7 +311,9 @@ def test_a_link_to_a_place_outside_is_moved_itself(tmp_path: Path) -> None:
     assert not (root / ".vscode").is_symlink()
 
 
-def test_what_git_obeys_among_installed_files_is_moved_away_or_put_back(tmp_path: Path) -> None:
+def test_git_files_planted_among_installed_packages_are_moved_away_or_restored(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "w"
     old = root / ".terraform" / "modules" / "m"
     old.mkdir(parents=True)
@@ -345,7 +349,7 @@ def test_what_git_obeys_among_installed_files_is_moved_away_or_put_back(tmp_path
     assert guard.look().settle() == ()
 
 
-def test_what_a_plant_leads_to_stays_where_the_user_has_it(tmp_path: Path) -> None:
+def test_the_target_of_a_planted_link_stays_in_place(tmp_path: Path) -> None:
     root = tmp_path / "w"
     (root / "src").mkdir(parents=True)
     (root / "src" / "a.py").write_text("own")
@@ -399,7 +403,7 @@ def test_a_plant_deeper_than_a_path_can_be_long_is_moved_away_with_its_folder(
     assert guard.look().settle() == ()
 
 
-async def test_nothing_runs_while_a_folder_is_too_deep_to_look_into(place: Place) -> None:
+async def test_no_command_runs_while_a_new_folder_is_too_deep_to_read(place: Place) -> None:
     note = await place.plant(lambda: make_deep(place.root, ".nvim.lua"))
     assert "too deep to check, and it could not be moved away" in note
     assert "No command runs here until it is gone: tell the user" in note
@@ -409,7 +413,7 @@ async def test_nothing_runs_while_a_folder_is_too_deep_to_look_into(place: Place
     assert await ran(place.root) == "ran\n"
 
 
-def test_no_command_is_held_where_a_folder_was_too_deep_to_look_into_before(
+def test_a_folder_that_was_too_deep_before_the_command_blocks_no_command(
     tmp_path: Path,
 ) -> None:
     guard = FolderGuard(tmp_path, SECRETS, quarantine=Quarantine(tmp_path / "state", (tmp_path,)))
@@ -420,7 +424,7 @@ def test_no_command_is_held_where_a_folder_was_too_deep_to_look_into_before(
     assert not guard.look().refused
 
 
-def test_what_nobody_could_look_at_stays_in_the_way_for_a_server_that_starts_later(
+def test_an_unreadable_folder_blocks_commands_of_a_server_that_starts_later(
     tmp_path: Path,
 ) -> None:
     root, state = tmp_path / "w", tmp_path / "state"
@@ -453,7 +457,7 @@ def test_what_nobody_could_look_at_stays_in_the_way_for_a_server_that_starts_lat
     assert later.open_again((root,)) == ()
 
 
-def test_names_that_are_no_text_stay_in_the_way_for_a_server_that_starts_later(
+def test_undecodable_names_block_commands_of_a_server_that_starts_later(
     tmp_path: Path,
 ) -> None:
     name = os.fsdecode(b"\xff.envrc")

@@ -35,7 +35,7 @@ async def gone(number: int) -> float:
 
 
 @pytest.mark.parametrize("to", ["the process", "its group"])
-async def test_prc_03_a_killed_server_takes_its_command_along(to: str) -> None:
+async def test_prc_03_a_command_ends_with_a_killed_server(to: str) -> None:
     number = 800_001
     server = started(tree(number))
     await grown(number)
@@ -45,7 +45,7 @@ async def test_prc_03_a_killed_server_takes_its_command_along(to: str) -> None:
     assert len(WAYS) == 7
 
 
-async def test_prc_03_a_server_that_ends_by_itself_does_too() -> None:
+async def test_prc_03_a_command_ends_with_a_server_that_exits() -> None:
     number = 800_002
     started(f"/bin/sleep {number} & kill $PPID; wait").wait()
     await gone(number)
@@ -100,7 +100,7 @@ def test_a_guard_that_was_killed_is_replaced(tmp_path: Path) -> None:
     assert not set(guards(os.getpid())) - first
 
 
-def test_a_guard_that_is_killed_while_something_runs_is_replaced_at_the_next_look() -> None:
+def test_a_guard_killed_while_a_command_runs_is_replaced_at_the_next_check() -> None:
     lone = Guard()
     lone.renew()
     assert lone._shell is None
@@ -119,7 +119,7 @@ def test_a_guard_that_is_killed_while_something_runs_is_replaced_at_the_next_loo
     lone.close()
 
 
-def test_a_guard_kills_what_it_watches_when_it_is_left_alone(tmp_path: Path) -> None:
+def test_a_guard_kills_its_processes_if_the_server_dies(tmp_path: Path) -> None:
     lone, mark = Guard(), "223456789012345678"
     sleeper = subprocess.Popen(["/bin/sleep", "800003"], env={"INDWELL_RUN": mark})
     other = subprocess.Popen(["/bin/sleep", "800003"])

@@ -55,20 +55,20 @@ async def test_sbx_23_landlock_refuses_to_write_connect_signal_and_read_what_is_
 
 
 @needs_landlock
-async def test_without_bounds_the_same_attempts_succeed() -> None:
+async def test_the_same_attempts_succeed_without_landlock() -> None:
     if os.geteuid():
         pytest.skip("some of them need root")
     came_of = await attempts(0, "free")
     assert {title for title, done in came_of.items() if not done} == set()
 
 
-def test_sbx_23_what_landlock_cannot_hold_is_reported() -> None:
+def test_sbx_23_actions_that_landlock_cannot_block_are_reported() -> None:
     assert any(".git" in one for one in LIMITS)
     assert all(one == one.strip() and not one.endswith(".") for one in LIMITS)
 
 
 @needs_landlock
-async def test_a_program_that_cannot_be_started_is_the_models_to_know(tmp_path: Path) -> None:
+async def test_a_program_that_cannot_be_started_is_reported_to_the_model(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="could not be started"):
         await start_held(
             Launch(["/nonexistent"], tmp_path, {}, stdin=0, stdout=2, stderr=2),
@@ -78,7 +78,7 @@ async def test_a_program_that_cannot_be_started_is_the_models_to_know(tmp_path: 
 
 
 @needs_landlock
-async def test_a_program_that_is_held_reads_its_input(tmp_path: Path) -> None:
+async def test_a_confined_program_reads_its_input(tmp_path: Path) -> None:
     bounds = Confinement((str(tmp_path),))
     finished = await run_program(
         ["/bin/cat"],
@@ -129,7 +129,7 @@ def reached(confinement: Confinement, access: int) -> set[str]:
     }
 
 
-def test_hidden_paths_are_left_out_and_their_neighbours_are_not() -> None:
+def test_hidden_paths_get_no_rule_and_their_siblings_do() -> None:
     hidden = ("/home/me/.ssh", "/home/me/work/.env", "/home/me/work/src/.env")
     confinement = Confinement(("/home/me/work",), hidden=hidden)
     shut = {"/home/me/.ssh/key", *hidden[1:], "/tmp/other/their", "/dev/sda"}
@@ -139,7 +139,7 @@ def test_hidden_paths_are_left_out_and_their_neighbours_are_not() -> None:
     }
 
 
-def test_what_is_shown_in_a_hidden_folder_is_read_but_not_what_is_hidden_in_it() -> None:
+def test_a_visible_path_in_a_hidden_folder_is_readable_except_hidden_paths_in_it() -> None:
     hidden = ("/home/me", "/home/me/work/src/.env", "/home/me/work/.env")
     confinement = Confinement(("/usr",), hidden=hidden, shown=("/home/me/work/src",))
     mine = {file for file in FILES if file.startswith("/home/me/")}
@@ -149,9 +149,7 @@ def test_what_is_shown_in_a_hidden_folder_is_read_but_not_what_is_hidden_in_it()
 
 @settings(deadline=None)
 @given(st.frozensets(st.sampled_from(sorted({*FILES, *TREE} - {"/"})), max_size=6), st.data())
-def test_no_rule_ever_lets_anything_hidden_be_read(
-    hidden: frozenset[str], data: st.DataObject
-) -> None:
+def test_no_rule_allows_reading_a_hidden_path(hidden: frozenset[str], data: st.DataObject) -> None:
     root = data.draw(st.sampled_from(sorted(set(TREE) - {"/"})))
     seen = reached(Confinement((root,), hidden=tuple(hidden)), READ_FILE)
     above = {one for one in hidden if root.startswith(f"{one}/")}

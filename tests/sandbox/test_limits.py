@@ -38,7 +38,7 @@ async def test_prc_09_memory_of_all_processes_together_is_bounded_and_reported(
     assert finished.seconds < 20
 
 
-async def test_a_command_within_its_limits_is_left_alone(tmp_path: Path) -> None:
+async def test_a_command_within_its_limits_runs_to_its_end(tmp_path: Path) -> None:
     finished = await run("sleep 0.5; ulimit -c; cat /proc/self/oom_score_adj", tmp_path)
     assert (finished.output, finished.overrun, finished.exit_code) == ("0\n500\n", "", 0)
 
@@ -55,7 +55,7 @@ async def test_a_command_within_its_limits_is_left_alone(tmp_path: Path) -> None
         ),
     ],
 )
-async def test_prc_08_a_bomb_of_root_is_counted_and_ended(tmp_path: Path, bomb: str) -> None:
+async def test_prc_08_a_fork_bomb_by_root_is_counted_and_ended(tmp_path: Path, bomb: str) -> None:
     """Of bounded size: 2 to the power of 8 or 9, should it win."""
     finished = await run(bomb, tmp_path, n_processes=100)
     assert finished.overrun == "over 100 processes and threads"
@@ -73,7 +73,7 @@ async def test_prc_08_a_bomb_of_root_is_counted_and_ended(tmp_path: Path, bomb: 
         ("memory", "True\n"),
     ],
 )
-def test_prc_08_an_ordinary_user_is_kept_safe_from_bombs_and_our_variables_from_commands(
+def test_prc_08_fork_bombs_of_an_ordinary_user_are_stopped_and_our_variables_stay_hidden(
     what: str, said: str
 ) -> None:
     ended = subprocess.run(
@@ -87,7 +87,7 @@ def test_prc_08_an_ordinary_user_is_kept_safe_from_bombs_and_our_variables_from_
     assert (ended.stdout, ended.returncode) == (said, 0), ended.stderr
 
 
-def test_no_limit_is_looser_than_our_own(tmp_path: Path) -> None:
+def test_no_limit_is_looser_than_the_servers_own(tmp_path: Path) -> None:
     import resource  # noqa: PLC0415 - there is none on Windows
 
     text = shell_prefix(CommandLimits(n_files=10**9), "1", tmp_path, 10)

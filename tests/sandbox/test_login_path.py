@@ -41,7 +41,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
         ({"PATH": LAUNCHD}, "win32", False),
     ],
 )
-def test_a_path_is_short_if_a_desktop_gave_only_the_folders_of_the_system(
+def test_a_path_variable_with_only_system_folders_counts_as_short(
     environment: dict[str, str], platform: str, *, expected: bool
 ) -> None:
     assert is_short(environment, platform) is expected
@@ -66,7 +66,7 @@ def test_only_absolute_folders_between_the_marks_count(
     assert folders_of(said.encode(), MARK) == expected
 
 
-def test_a_shell_is_not_asked_if_the_workspace_has_a_say_in_its_answer(tmp_path: Path) -> None:
+def test_a_shell_is_not_run_if_the_workspace_could_affect_its_answer(tmp_path: Path) -> None:
     home, dotfiles = tmp_path / "home", tmp_path / "home" / "dotfiles"
     dotfiles.mkdir(parents=True)
     sh = "/bin/sh"
@@ -86,7 +86,9 @@ def test_a_shell_is_not_asked_if_the_workspace_has_a_say_in_its_answer(tmp_path:
 
 
 @pytest.mark.parametrize("name", ["bash", "dash", "zsh", "fish"])
-def test_a_login_shell_tells_the_folders_of_its_own_files(tmp_path: Path, name: str) -> None:
+def test_a_login_shell_prints_the_folders_from_its_start_up_files(
+    tmp_path: Path, name: str
+) -> None:
     shell = shutil.which(name)
     if shell is None:
         pytest.skip(f"{name} is not installed")
@@ -119,7 +121,7 @@ def test_a_program_that_keeps_the_pipe_open_delays_no_answer(tmp_path: Path) -> 
         os.kill(int((tmp_path / "pid").read_text()), 9)
 
 
-def test_a_shell_that_does_not_start_tells_nothing(tmp_path: Path) -> None:
+def test_a_shell_that_does_not_start_gives_no_folders(tmp_path: Path) -> None:
     assert ask(str(tmp_path / "missing"), str(tmp_path)) == ()
 
 

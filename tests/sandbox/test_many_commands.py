@@ -65,7 +65,7 @@ async def test_prc_11_every_ending_is_reported_exactly(
         "seq 1000 | $PAGER >/dev/null",
     ],
 )
-async def test_prc_04_nothing_waits_for_a_person(tmp_path: Path, command: str) -> None:
+async def test_prc_04_no_command_waits_for_user_input(tmp_path: Path, command: str) -> None:
     finished = await spawn(command, cwd=tmp_path, timeout_s=20)
     assert not finished.timed_out
 

@@ -47,7 +47,7 @@ def test_sec_02_a_key_is_read_once_and_then_is_in_no_environment() -> None:
 
 
 @linux
-def test_sec_02_an_empty_variable_and_one_that_stands_twice_are_taken_out() -> None:
+def test_sec_02_an_empty_key_variable_and_a_repeated_one_are_removed() -> None:
     said = ended(TAKEN, OPENAI_API_KEY="canary-1", TOKEN_PROXY="", HTTPS_PROXY="", PLAIN="shown")
     assert said.splitlines()[1] == "0 True True"
 
@@ -66,7 +66,7 @@ print(os.WCOREDUMP(os.waitpid(child, 0)[1]))
 
 
 @linux
-def test_sec_08_neither_we_nor_a_child_leave_a_core_file() -> None:
+def test_sec_08_neither_the_server_nor_a_child_leaves_a_core_file() -> None:
     assert ended(NO_CORE).split() == ["0", "0", "False"]
 
 

@@ -79,7 +79,7 @@ async def until(is_so: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_all_that_a_command_started_stands_still_until_nobody_wants_it_to(
+async def test_all_processes_of_a_command_are_paused_until_the_last_request_ends(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "p.py").write_text(DAEMONS)

@@ -36,7 +36,7 @@ def flying(trace: Path) -> list[str]:
 
 @pytest.mark.parametrize("with_environment", [True, False])
 @pytest.mark.parametrize("way", ["ends by itself", "is cancelled", "beside another"])
-async def test_prc_01_what_changes_its_number_all_the_time_is_ended_too(
+async def test_prc_01_a_program_that_constantly_changes_its_process_id_is_ended(
     tmp_path: Path, way: str, *, with_environment: bool
 ) -> None:
     trace = tmp_path / "trace"
@@ -63,7 +63,7 @@ async def test_prc_01_what_changes_its_number_all_the_time_is_ended_too(
     assert not trace.exists()
 
 
-async def test_the_dead_of_a_long_command_are_buried_while_it_runs(tmp_path: Path) -> None:
+async def test_zombies_of_a_long_command_are_reaped_while_it_runs(tmp_path: Path) -> None:
     others = len(children() or ())  # of tests before this one
     most = 0
 
@@ -77,7 +77,7 @@ async def test_the_dead_of_a_long_command_are_buried_while_it_runs(tmp_path: Pat
     assert most < 200
 
 
-async def test_a_program_that_was_started_this_moment_is_nobodys_orphan() -> None:
+async def test_a_program_that_has_just_started_is_not_taken_for_an_orphan() -> None:
     """Also while the kernel has still to write its environment, which says whose it is."""
     mark = new_mark()
     for _ in range(50):

@@ -9,7 +9,7 @@ from indwell.sandbox import run_program, spawn
 from indwell.sandbox.program import Pool
 
 
-async def test_prc_12_the_others_wait_in_the_order_they_came_and_may_give_up() -> None:
+async def test_prc_12_commands_over_the_limit_wait_in_order_and_can_be_cancelled() -> None:
     pool, order, go = Pool(2), [], asyncio.Event()
 
     async def take(number: int) -> None:
@@ -51,7 +51,7 @@ async def test_prc_12_a_search_does_not_wait_behind_commands_nor_count_the_wait(
 
 
 @pytest.mark.parametrize("n", [1, 8])
-async def test_a_place_is_given_back_however_it_ends(tmp_path: Path, n: int) -> None:
+async def test_a_slot_is_released_however_its_command_ends(tmp_path: Path, n: int) -> None:
     for _ in range(3):
         tasks = [asyncio.create_task(spawn("sleep 9", cwd=tmp_path, timeout_s=9)) for _ in range(n)]
         await asyncio.sleep(0)

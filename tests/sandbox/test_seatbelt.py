@@ -36,7 +36,7 @@ WRITES = ("file-write-data", "file-write-create", "file-write-unlink", "file-wri
 
 
 @pytest.mark.parametrize("operation", WRITES)
-def test_sbx_24_seatbelt_lets_nothing_be_written_outside(operation: str) -> None:
+def test_sbx_24_seatbelt_blocks_writes_outside_the_workspace(operation: str) -> None:
     inside = (f"{W}/src/main.py", f"{W}/.git/index", f"{SCRATCH}/x", f"{W}/.env.example")
     outside = ("/etc/hosts", "/Users/me/.zshrc", f"{W}-evil/x", "/Users/me", "/private/tmp/x")
     assert [path for path in inside if not may(operation, path)] == []
@@ -52,7 +52,7 @@ def test_sbx_24_seatbelt_lets_nothing_be_written_outside(operation: str) -> None
         f"{W}/.git/hoo\u212as/x", f"{W}/.env", f"{W}/.idea", f"{W}/.Idea/x",
     ],
 )  # fmt: skip
-def test_sbx_24_what_is_protected_stays_in_any_spelling(operation: str, path: str) -> None:
+def test_sbx_24_protected_paths_are_read_only_in_any_spelling(operation: str, path: str) -> None:
     assert not may(operation, path)
 
 
@@ -63,7 +63,7 @@ def test_sbx_24_no_folder_above_a_denied_path_is_renamed_or_removed(path: str) -
     assert may("file-write-unlink", f"{W}/pkg/b")
 
 
-def test_what_is_shown_in_a_hidden_folder_is_read_but_not_what_is_hidden_in_it() -> None:
+def test_a_visible_path_in_a_hidden_folder_is_readable_except_hidden_paths_in_it() -> None:
     bounds = Confinement((W,), hidden=("/own", "/own/a/.env"), shown=("/own/a",))
     given = profile(bounds, SCRATCH)
     allowed = given.index("(allow file-read* (regex")
@@ -79,7 +79,7 @@ def test_a_workspace_in_a_hidden_home_folder_is_read_and_written() -> None:
     assert "(allow file-read-metadata" in given
 
 
-def test_sbx_24_what_is_hidden_is_not_read_nor_named_again() -> None:
+def test_sbx_24_hidden_paths_cannot_be_read_or_renamed() -> None:
     for path in ("/Users/me/.ssh/id", "/Users/me/.ssh", f"{W}/.env", f"{W}/.ENV"):
         assert not may("file-read-data", path)
         assert not may("file-link", path)
@@ -88,7 +88,7 @@ def test_sbx_24_what_is_hidden_is_not_read_nor_named_again() -> None:
     assert may("file-read-data", "/usr/lib/dyld")
 
 
-def test_sbx_24_there_is_no_network_but_the_proxy() -> None:
+def test_sbx_24_only_the_proxy_is_reachable_by_network() -> None:
     assert not may("network-outbound", "localhost:4711")
     assert not may("network-bind", "localhost:4711")
     with_proxy = profile(USUAL, SCRATCH, proxy_port=4711)
@@ -97,7 +97,7 @@ def test_sbx_24_there_is_no_network_but_the_proxy() -> None:
     assert not allows(with_proxy, "network-outbound", "example.org:4711")
 
 
-def test_nobody_outside_is_signalled_nor_asked_to_do_the_work() -> None:
+def test_no_outside_process_can_be_signalled_or_asked_to_act() -> None:
     assert may("signal", "inside")
     assert not may("signal", "outside")
     assert may("mach-lookup", "com.apple.logd")
@@ -126,7 +126,7 @@ hostile = names | st.sampled_from(
 
 @settings(deadline=None)
 @given(st.lists(hostile, min_size=1, max_size=3))
-def test_no_name_carries_a_piece_of_a_profile(parts: list[str]) -> None:
+def test_no_path_can_inject_text_into_a_profile(parts: list[str]) -> None:
     path = f"{W}/{'/'.join(parts)}"
     found = Confinement((W,), protected=(f"{path}/p",), hidden=(f"{path}/h",))
     text = profile(found, SCRATCH)
@@ -142,14 +142,14 @@ def test_a_writable_folder_with_a_control_character_confines_nothing(name: str) 
         profile(Confinement((f"{W}/{name}",)), SCRATCH)
 
 
-def test_a_folder_with_quotes_stays_one_string() -> None:
+def test_a_folder_name_with_quotes_is_escaped() -> None:
     odd = f'{W}/a "b\\'
     text = profile(Confinement((odd,)), SCRATCH)
     assert allows(text, "file-write-data", f"{odd}/x")
     assert not allows(text, "file-write-data", f"{W}/x")
 
 
-def test_the_whole_profile() -> None:
+def test_the_complete_profile_is_as_recorded() -> None:
     small = Confinement(("/w",), protected=("/w/.git/config",), hidden=("/w/.env",))
     assert argv(small, "/t") == (PROGRAM, "-p", profile(small, "/t"))
     assert profile(small, "/t") == snapshot("""\
@@ -198,7 +198,7 @@ def test_the_whole_profile() -> None:
         ("/Users/me/tmp", "/Users/me/tmp"),
     ],
 )  # fmt: skip
-def test_a_path_is_spelled_as_the_kernel_spells_it(written: str, known: str) -> None:
+def test_a_path_has_the_spelling_that_the_kernel_uses(written: str, known: str) -> None:
     assert canonical(written) == known
     assert canonical(known) == known
 
@@ -234,12 +234,12 @@ def test_temporary_files_of_other_programs_are_not_written(path: str) -> None:
 
 @pytest.mark.parametrize("operation", [*WRITES, "file-read-data", "file-link", "file-clone"])
 @pytest.mark.parametrize("path", [f"{W}/.env", "/Users/me/.ssh/id_ed25519"])
-def test_the_data_volume_is_no_second_way_to_a_hidden_file(operation: str, path: str) -> None:
+def test_a_hidden_file_is_unreadable_through_the_data_volume_too(operation: str, path: str) -> None:
     assert not may(operation, path)
     assert not may(operation, f"/System/Volumes/Data{path}")
 
 
-def test_a_command_gets_terminals_of_its_own_and_reads_no_others() -> None:
+def test_a_command_gets_its_own_terminals_and_cannot_read_others() -> None:
     own = frozenset(["com.apple.sandbox.pty"])
     text = profile(USUAL, SCRATCH)
     assert may("pseudo-tty")
@@ -273,7 +273,7 @@ def test_common_tools_find_what_they_need() -> None:
         "com.apple.SystemConfiguration.configd", "com.apple.pbs.fetch_services",
     ],
 )  # fmt: skip
-def test_no_service_that_holds_keys_or_acts_for_others_is_reached(service: str) -> None:
+def test_services_that_store_keys_or_act_for_others_are_unreachable(service: str) -> None:
     assert not may("mach-lookup", service)
 
 
@@ -285,7 +285,7 @@ def test_no_service_that_holds_keys_or_acts_for_others_is_reached(service: str) 
         "user-preference-write", "ipc-posix-shm-write-create", "process-info-setcontrol",
     ],
 )  # fmt: skip
-def test_what_no_rule_names_is_denied(operation: str) -> None:
+def test_actions_without_a_rule_are_denied(operation: str) -> None:
     assert not may(operation, "/anywhere")
 
 
@@ -322,14 +322,14 @@ def test_a_mac_without_sandbox_exec_is_reported(tmp_path: Path) -> None:
         ("shift 2; cd /; chmod -w */inside; echo trial-started", "its own temporary files"),
     ],
 )
-def test_a_sandbox_exec_that_is_broken_or_holds_nothing_is_found_out(
+def test_a_sandbox_exec_that_is_broken_or_blocks_nothing_is_detected(
     tmp_path: Path, text: str, reason: str
 ) -> None:
     assert reason in why_no_seatbelt(fake(tmp_path, text))
 
 
 @pytest.mark.skipif(strength().level != "S3", reason="needs bubblewrap, in place of Seatbelt")
-def test_a_sandbox_exec_that_holds_everything_is_used(tmp_path: Path) -> None:
+def test_a_sandbox_exec_that_blocks_every_attempt_is_used(tmp_path: Path) -> None:
     """Bubblewrap stands in: the trial has to see a whole confinement as whole."""
     hold = (
         "shift 2; exec bwrap --ro-bind / / --dev /dev --proc /proc "
@@ -349,7 +349,7 @@ def test_an_attempt_that_fails_unconfined_too_proves_nothing() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "darwin", reason="Seatbelt is macOS's")
-async def test_sbx_24_on_a_mac_the_profile_loads_and_holds(tmp_path: Path) -> None:
+async def test_sbx_24_on_a_mac_the_profile_loads_and_blocks_every_attempt(tmp_path: Path) -> None:
     work = tmp_path.resolve() / "work"
     work.mkdir()
     words = "echo x >inside && ! echo x >../outside && echo held"

@@ -53,7 +53,7 @@ asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
 
 @needs_bubblewrap
 @pytest.mark.parametrize("n_left", [0, 1, 2, 3, 5, 8, 12, 20])
-def test_without_open_files_a_command_says_so_and_the_next_one_runs(
+def test_a_lack_of_file_descriptors_is_reported_and_the_next_command_runs(
     tmp_path: Path, n_left: int
 ) -> None:
     (tmp_path / "AGENTS.md").write_text("mine")
@@ -81,20 +81,22 @@ def test_without_open_files_a_command_says_so_and_the_next_one_runs(
         (RuntimeError("can't start new thread"), "starts no more threads"),
     ],
 )
-async def test_each_shortage_has_its_words(error: Exception, words: str) -> None:
+async def test_each_shortage_has_its_message(error: Exception, words: str) -> None:
     with pytest.raises(ToolError, match=words):
         async with shortages():
             raise error
 
 
-async def test_another_error_stays_what_it_is() -> None:
+async def test_an_error_that_is_not_a_shortage_stays_unchanged() -> None:
     with pytest.raises(OSError, match="denied"):
         async with shortages():
             raise OSError(errno.EACCES, "denied")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/fd is Linux's")
-def test_a_folder_that_cannot_be_listed_without_files_is_not_gone(tmp_path: Path) -> None:
+def test_a_folder_unlistable_for_lack_of_descriptors_does_not_count_as_missing(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a").touch()
     tree = Tree(tmp_path, lambda _path: True)
     held = []

@@ -56,7 +56,7 @@ async def test_output_and_exit_code_are_reported(tmp_path: Path) -> None:
     assert (finished.exit_code, finished.output, finished.timed_out) == (3, "out\nerr\n", False)
 
 
-async def test_a_command_that_is_not_there_is_bashs_word(tmp_path: Path) -> None:
+async def test_a_missing_command_is_reported_by_bash(tmp_path: Path) -> None:
     finished = await run("no-such-command", tmp_path)
     assert finished.exit_code == 127
     assert "no-such-command: command not found" in finished.output
@@ -67,7 +67,7 @@ async def test_a_signal_is_a_negative_exit_code(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 5_000_000])
-async def test_input_is_read_to_its_end_and_errors_can_stand_apart(
+async def test_input_is_read_to_its_end_and_errors_can_be_separate(
     size: int, tmp_path: Path
 ) -> None:
     finished = await run("wc -c; echo err >&2", tmp_path, stdin=b"x" * size, merge_errors=False)
@@ -75,14 +75,14 @@ async def test_input_is_read_to_its_end_and_errors_can_stand_apart(
 
 
 @pytest.mark.parametrize("command", ["exit 7", "exec <&-; exit 7", "head -c 1 >&2; exit 7"])
-async def test_a_command_that_leaves_its_input_unread_harms_nobody(
+async def test_a_command_that_does_not_read_its_input_causes_no_error(
     command: str, tmp_path: Path
 ) -> None:
     finished = await run(command, tmp_path, stdin=b"x" * 5_000_000)
     assert finished.exit_code == 7
 
 
-async def test_nothing_waits_for_input_or_a_terminal(tmp_path: Path) -> None:
+async def test_a_command_without_input_does_not_wait_for_a_terminal(tmp_path: Path) -> None:
     finished = await run("cat; read x; echo $?; (: < /dev/tty) 2>/dev/null; echo $?", tmp_path)
     assert finished.output == "1\n1\n"
 
@@ -119,7 +119,9 @@ async def test_output_within_the_limit_is_kept_whole(tmp_path: Path, size: int) 
     assert (finished.head.decode(), finished.tail.decode()) == kept
 
 
-async def test_prc_07_a_grandchild_with_the_pipe_does_not_keep_us(tmp_path: Path) -> None:
+async def test_prc_07_a_grandchild_that_keeps_the_pipe_open_delays_no_result(
+    tmp_path: Path,
+) -> None:
     finished = await run(f"sleep {LONG} & echo done", tmp_path)
     assert (finished.output, finished.left_running) == ("done\n", 1)
     assert not finished.timed_out
@@ -127,7 +129,9 @@ async def test_prc_07_a_grandchild_with_the_pipe_does_not_keep_us(tmp_path: Path
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds escaped children in /proc")
-async def test_time_over_ends_everything_also_what_left_the_group(tmp_path: Path) -> None:
+async def test_a_time_out_ends_all_processes_including_those_in_other_groups(
+    tmp_path: Path,
+) -> None:
     command = f"{ESCAPES} trap '' TERM; echo ready; sleep {LONG}"
     finished = await out_of_time(command, tmp_path)
     assert (finished.timed_out, finished.exit_code) == (True, -9)
@@ -135,7 +139,7 @@ async def test_time_over_ends_everything_also_what_left_the_group(tmp_path: Path
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds escaped children in /proc")
-async def test_cancelling_ends_everything_and_continues(tmp_path: Path) -> None:
+async def test_cancelling_ends_all_processes_and_raises_the_cancellation(tmp_path: Path) -> None:
     command = f"{ESCAPES} echo ready; trap '' TERM; sleep {LONG}"
     ready = asyncio.Event()
     task = asyncio.create_task(run(command, tmp_path, on_chunk=lambda _: ready.set()))
@@ -146,7 +150,7 @@ async def test_cancelling_ends_everything_and_continues(tmp_path: Path) -> None:
     assert survivors() == []
 
 
-async def test_the_output_before_the_time_was_over_is_kept(tmp_path: Path) -> None:
+async def test_the_output_before_a_time_out_is_kept(tmp_path: Path) -> None:
     finished = await out_of_time(f"echo ready; sleep {LONG}", tmp_path)
     assert (finished.output, finished.timed_out) == ("ready\n", True)
 
@@ -157,7 +161,7 @@ async def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["echo \0", "echo \ud800", "x" * 3_000_000])
-async def test_a_command_that_no_system_takes_is_reported(tmp_path: Path, command: str) -> None:
+async def test_a_command_that_no_system_accepts_is_reported(tmp_path: Path, command: str) -> None:
     with pytest.raises(ToolError, match="could not be started"):
         await run(command, tmp_path)
 
@@ -174,7 +178,7 @@ async def test_a_program_that_reads_nothing_does_not_hang_its_input(tmp_path: Pa
     assert (finished.exit_code, finished.timed_out) == (0, False)
 
 
-async def test_a_program_is_ended_when_it_is_enough(tmp_path: Path) -> None:
+async def test_a_program_is_ended_when_its_output_is_sufficient(tmp_path: Path) -> None:
     enough = asyncio.Event()
     finished = await run_program(
         ["yes"], cwd=tmp_path, timeout_s=LONG_S, on_chunk=lambda _: enough.set(), enough=enough
@@ -189,7 +193,9 @@ def end_orphan(pid: int) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what is left is only counted there")
-async def test_of_a_program_that_starts_no_other_nothing_is_looked_for(tmp_path: Path) -> None:
+async def test_the_children_of_a_program_that_should_have_none_are_not_searched(
+    tmp_path: Path,
+) -> None:
     """It is ended itself all the same; what it started in spite of that goes on."""
     script = "setsid sleep 5 & echo $!; exec yes"
     for alone in (False, True):
@@ -247,7 +253,7 @@ BARE = (
 @pytest.mark.skipif(sys.platform != "linux", reason="adopts orphans")
 @pytest.mark.parametrize("escape", BARE)
 @pytest.mark.parametrize("ending", ["end", "time-out", "cancel"])
-async def test_nothing_survives_without_session_and_mark(
+async def test_no_process_survives_outside_the_session_and_without_the_mark(
     tmp_path: Path, escape: str, ending: str
 ) -> None:
     command = escape.format(LONG) + "sleep 0.2; echo ready; "

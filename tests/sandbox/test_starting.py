@@ -118,17 +118,17 @@ def received(argv: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("word", HOSTILE)
-def test_a_batch_file_gets_every_word_as_it_is(word) -> None:
+def test_a_batch_file_gets_every_argument_unchanged(word) -> None:
     assert received([SCRIPT, "run", word, "last"]) == [SCRIPT, "run", word, "last"]
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\r\n\0"), max_size=12), max_size=4))
 @example(['"', "%x%", "&"])
-def test_no_words_leave_their_quotes(given_words) -> None:
+def test_no_argument_can_break_out_of_its_quotes(given_words) -> None:
     assert received([SCRIPT, *given_words]) == [SCRIPT, *given_words]
 
 
-def test_a_folder_with_a_percent_sign_is_no_variable() -> None:
+def test_a_folder_with_a_percent_sign_is_not_expanded_as_a_variable() -> None:
     script = r"C:\%PATH%\x.cmd"
     assert received([script]) == [script]
 
@@ -140,7 +140,7 @@ def test_a_line_break_or_a_nul_is_refused(word) -> None:
 
 
 @pytest.mark.parametrize("script", ['C:\\a".cmd', "C:\\a.cmd\\"])
-def test_a_name_that_no_batch_file_has_is_refused(script) -> None:
+def test_an_invalid_name_of_a_batch_file_is_refused(script) -> None:
     with pytest.raises(ValueError, match="is not the name of a batch file"):
         batch_command_line([script], SHELL)
 

@@ -52,7 +52,7 @@ def proof(*done: Held) -> Proof:
     return judge(FREE, Effects(started=True, is_usable=True, done=frozenset(done)))
 
 
-def test_the_best_cage_that_holds_writes_and_processes_is_used() -> None:
+def test_the_best_cage_that_blocks_writes_and_ends_processes_is_used() -> None:
     held, cage = strength_of([("restricted", proof("network", "secrets"))])
     assert (held.level, cage) == ("S2w", "restricted")
     assert held.words == "partly sandboxed (a restricted token with low integrity)"
@@ -80,7 +80,7 @@ def test_the_next_cage_counts_where_the_shell_does_not_start_in_the_best_one() -
         (judge(FREE, Effects(started=True, is_usable=False)), "its own temporary files"),
     ],
 )
-def test_where_writes_or_processes_are_not_held_nothing_counts_as_confined(
+def test_a_cage_that_does_not_block_writes_or_end_processes_does_not_count(
     found: Proof, reason: str
 ) -> None:
     for cages in (CAGES, CAGES[:1]):
@@ -90,7 +90,7 @@ def test_where_writes_or_processes_are_not_held_nothing_counts_as_confined(
         assert reason in held.reason
 
 
-def test_an_attempt_that_also_fails_unconfined_is_not_held() -> None:
+def test_an_attempt_that_also_fails_unconfined_does_not_count_as_blocked() -> None:
     free = Effects(started=True, is_usable=True, done=frozenset(["secrets", "network"]))
     found = judge(free, Effects(started=True, is_usable=True))
     assert found.held == {"secrets", "network"}
@@ -98,9 +98,7 @@ def test_an_attempt_that_also_fails_unconfined_is_not_held() -> None:
 
 
 @given(st.sets(st.sampled_from(ALL_HELD)), st.sets(st.sampled_from(ALL_HELD)))
-def test_only_what_fails_because_of_the_confinement_counts(
-    free: set[Held], kept: set[Held]
-) -> None:
+def test_only_failures_caused_by_the_confinement_count(free: set[Held], kept: set[Held]) -> None:
     before = Effects(started=True, is_usable=True, done=frozenset(free))
     after = Effects(started=True, is_usable=True, done=frozenset(kept))
     found = judge(before, after)
@@ -111,7 +109,7 @@ def test_only_what_fails_because_of_the_confinement_counts(
 PLACE = TrialPlace(Path("t"), Path("in"), Path("out"), Path("secret"), "canary", 4711, 99)
 
 
-def test_the_scripts_attempt_all_that_is_to_be_held() -> None:
+def test_the_trial_scripts_attempt_every_action_to_be_blocked() -> None:
     script = python_script(PLACE)
     compile(script, "trial", "exec")
     for named in (repr(str(Path("in/own"))), "'out'", "'secret'", "4711", "opened(right, 0, 99)"):
@@ -122,7 +120,7 @@ def test_the_scripts_attempt_all_that_is_to_be_held() -> None:
     )
 
 
-def test_temporary_files_are_the_users_the_systems_and_the_commands_at_low_integrity() -> None:
+def test_only_the_user_the_system_and_the_command_may_use_its_temporary_files() -> None:
     assert scratch_descriptor("S-1-5-21-7", "S-1-9-1-2-3-4") == (
         "D:P(A;OICI;FA;;;S-1-5-21-7)(A;OICI;FA;;;SY)(A;OICI;0x1301bf;;;S-1-9-1-2-3-4)"
         "S:(ML;OICI;NW;;;LW)"
@@ -148,7 +146,9 @@ READ = 0x1200A9
         (None, False),  # all may read it, but no AppContainer
     ],
 )
-def test_an_appcontainer_reads_only_what_names_it(aces: list[Ace] | None, *, is_open: bool) -> None:
+def test_an_appcontainer_reads_only_files_that_grant_it_access(
+    aces: list[Ace] | None, *, is_open: bool
+) -> None:
     assert is_open_to_containers(aces) is is_open
 
 
@@ -159,12 +159,12 @@ def test_windows_gets_each_variable_once_in_any_case_and_sorted() -> None:
 
 
 @pytest.mark.parametrize("variables", [{"A\0B": "x"}, {"A": "x\0B=y"}, {"": "x"}, {"A=B": "x"}])
-def test_no_variable_carries_another_one(variables: dict[str, str]) -> None:
+def test_no_variable_value_can_inject_another_variable(variables: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="cannot be passed on"):
         environment_block(variables)
 
 
-def test_a_system_without_tokens_confines_nothing_by_them() -> None:
+def test_a_system_without_restricted_tokens_does_not_offer_their_cage() -> None:
     if sys.platform != "win32":
         assert strength_here(()) == strength_of(())
         assert strength_here(())[0].level == "S0"
@@ -173,7 +173,7 @@ def test_a_system_without_tokens_confines_nothing_by_them() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there it starts")
-async def test_nothing_starts_unconfined_where_a_token_was_wanted(tmp_path: Path) -> None:
+async def test_no_program_starts_unconfined_if_a_token_was_requested(tmp_path: Path) -> None:
     launch = Launch(["/bin/true"], tmp_path, {}, stdin=0, stdout=1, stderr=2)
     for cage in get_args(Cage):
         with pytest.raises(ToolError, match="only Windows has restricted tokens"):
@@ -188,7 +188,7 @@ async def test_nothing_starts_unconfined_where_a_token_was_wanted(tmp_path: Path
         (Confinement(writable=(), hosts=("example.org",)), "low"),
     ],
 )
-async def test_a_command_that_may_do_more_than_its_cage_holds_does_not_run(
+async def test_a_command_with_a_rule_that_its_cage_cannot_enforce_does_not_run(
     bounds: Confinement, cage: Cage | None
 ) -> None:
     with pytest.raises(ToolError, match="Windows confines only commands that write nothing"):
@@ -196,7 +196,7 @@ async def test_a_command_that_may_do_more_than_its_cage_holds_does_not_run(
             pass
 
 
-async def test_a_reader_gets_a_folder_of_its_own_which_is_gone_afterwards() -> None:
+async def test_a_read_only_program_gets_a_temporary_folder_that_is_removed_afterwards() -> None:
     async with in_cage(Confinement(writable=(), environment={"A": "b"}), "low") as how:
         assert isinstance(how.start, functools.partial)
         scratch = how.start.keywords["scratch"]
@@ -229,7 +229,9 @@ if sys.platform == "win32":
             remove_own_tree(scratch)
 
     @pytest.mark.parametrize("cage", CAGES)
-    async def test_a_program_with_a_token_is_ended_in_time(tmp_path: Path, cage: Cage) -> None:
+    async def test_a_program_with_a_token_is_ended_at_its_time_limit(
+        tmp_path: Path, cage: Cage
+    ) -> None:
         start = functools.partial(start_caged, cage=cage, scratch=tmp_path)
         ended = await run_program(
             [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"],
@@ -239,13 +241,13 @@ if sys.platform == "win32":
         )
         assert ended.timed_out
 
-    def test_what_this_windows_holds_is_found_out_by_trying() -> None:
+    def test_the_actions_that_this_windows_blocks_are_found_by_trial() -> None:
         held, cage = strength_here(())
         assert (held.level == "S2w") == (cage is not None)
         assert held.reason
         assert held.asks_for_all == (cage is None)
 
-    def test_an_appcontainer_is_used_only_if_it_holds_everything(tmp_path: Path) -> None:
+    def test_an_appcontainer_is_used_only_if_it_blocks_every_attempt(tmp_path: Path) -> None:
         assert not are_open_to_containers([str(tmp_path)])
         assert not are_open_to_containers([str(tmp_path / "missing")])
         found = container_here(())

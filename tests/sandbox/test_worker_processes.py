@@ -43,7 +43,7 @@ def test_few_items_are_not_worth_a_process() -> None:
     assert list(mapped(math.sqrt, [], n_workers=2)) == []
 
 
-def test_workers_start_where_indwell_itself_lies_in_the_workspace() -> None:
+def test_workers_start_even_if_indwell_is_installed_in_the_workspace() -> None:
     source = Path(indwell.__file__).parents[1]
     ended = subprocess.run(
         [sys.executable, "-c", IN_THE_WORKSPACE, source],

@@ -78,7 +78,7 @@ async def test_logging_in_with_several_models_keeps_the_one_in_use(home) -> None
         assert (other.ok, other.model) == (True, "a")
 
 
-async def test_several_models_are_all_named_and_none_is_chosen(home) -> None:
+async def test_if_an_endpoint_has_several_models_all_are_named_and_none_is_chosen(home) -> None:
     async with LoopbackEndpoint(answering(listed("a", "b"))) as endpoint:
         outcome = await (await service_of(home)).endpoint.login("", None, endpoint.base_url)
         step = outcome.steps[-1]
@@ -92,7 +92,7 @@ async def test_several_models_are_all_named_and_none_is_chosen(home) -> None:
     assert (again.ok, again.model, again.offered) == (True, "b", ())
 
 
-async def test_the_users_settings_for_the_current_model_count(home) -> None:
+async def test_the_users_settings_for_the_current_model_apply(home) -> None:
     async with LoopbackEndpoint(answering(listed("a", "b", max_model_len=9_000))) as endpoint:
         home.configure(
             f'model = "b"\nbase_url = "{endpoint.base_url}"\nwindow = 50000\nprice_out = 2.5\n'
@@ -123,7 +123,7 @@ async def test_a_broken_permissions_file_is_reported_once_and_stops_no_session(h
     assert [path.as_posix() in one for one in said] == [True, False]
 
 
-async def test_the_rules_of_a_session_follow_what_waits_in_git_and_the_folders(home) -> None:
+async def test_the_rules_of_a_session_follow_its_git_state_and_folders(home) -> None:
     service = await service_of(home, scripted=True)
     parts = (await service.sessions.get("new")).parts
     before = parts.rules()
@@ -197,7 +197,7 @@ async def test_a_session_that_cannot_be_opened_is_released(home) -> None:
     assert str(caught.value) == "a setting cannot be used"
 
 
-async def test_another_model_can_be_taken_within_a_session(home) -> None:
+async def test_the_model_can_be_changed_within_a_session(home) -> None:
     async with LoopbackEndpoint(lambda _seen: say("Well.")) as endpoint:
         home.configure(
             f'model = "a"\nmodels = ["b"]\nbase_url = "{endpoint.base_url}"\n'
@@ -215,7 +215,7 @@ async def test_another_model_can_be_taken_within_a_session(home) -> None:
         assert second[: len(first)] == first
 
 
-async def test_a_session_that_ends_closes_its_connections_of_every_model(home) -> None:
+async def test_a_session_that_ends_closes_its_connections_for_every_model(home) -> None:
     """An endpoint may keep them open for hours, and each session has its own."""
     reply = streamed(chunk({"content": "Well."}, finish="stop"))
     async with FaultEndpoint([reply, reply]) as endpoint:
@@ -242,13 +242,13 @@ async def test_the_scripted_model_needs_no_setup(home) -> None:
     assert [model.source for model in await endpoint.models()] == ["demo"]
 
 
-async def test_the_first_page_is_in_the_state_folder(home) -> None:
+async def test_the_saved_welcome_page_is_in_the_state_folder(home) -> None:
     path = await (await service_of(home)).endpoint.first_run_page()
     assert path == home.state / "first-run.md"
     assert path.read_text(encoding="utf-8") == page(str(home.config / "indwell" / "config.toml"))
 
 
-def test_the_documentation_holds_the_table_of_providers() -> None:
+def test_the_documentation_contains_the_table_of_providers() -> None:
     assert provider_table() in (DOCS / "getting-started.md").read_text(encoding="utf-8")
 
 

@@ -115,7 +115,7 @@ SENSELESS = {"truth": True, "huge": 10**30, "negative": -5, "text": "8192", "fra
 
 
 @pytest.mark.parametrize("kind", SENSELESS)
-def test_a_senseless_window_of_one_endpoint_costs_no_other_its_facts(kept_file, kind) -> None:
+def test_an_invalid_window_from_one_endpoint_does_not_affect_other_facts(kept_file, kind) -> None:
     with endpoint_in_thread(through_proxy(listed("m", max_model_len=40_960))) as gateway:
         ask_for_facts([gateway_at(f"sane-{kind}.example", gateway.base_url, "m")])
     more = {"/props": {"default_generation_settings": {"n_ctx": SENSELESS[kind]}}}
@@ -136,7 +136,7 @@ def test_a_local_server_reports_its_actual_window(kind) -> None:
 
 
 @pytest.mark.parametrize(("trained", "window"), [(262_144, 32_000), (8_192, 8_192)])
-def test_a_window_that_a_model_was_trained_for_is_only_a_limit(trained, window) -> None:
+def test_the_training_window_of_a_model_is_only_an_upper_limit(trained, window) -> None:
     more = {"/api/show": {"model_info": {"x.context_length": trained}}}
     with endpoint_in_thread(answering(listed("m", owned_by="library"), more=more)) as server:
         model = make_model(Settings(model="m", base_url=server.base_url))
@@ -246,7 +246,7 @@ def test_without_a_usable_answer_the_window_is_assumed_and_marked_as_assumed(kin
     assert (facts.window, facts.known, facts.prices) == (32_000, False, None)
 
 
-def test_a_broken_file_of_answers_is_no_answer(kept_file) -> None:
+def test_a_broken_cache_file_of_endpoint_answers_is_ignored(kept_file) -> None:
     kept_file.parent.mkdir(parents=True)
     kept_file.write_bytes(b"{broken")
     with endpoint_in_thread(through_proxy(listed("m", max_model_len=40_000))) as gateway:

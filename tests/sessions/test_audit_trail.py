@@ -60,13 +60,13 @@ def test_the_audit_trail_lists_each_call_with_its_decision_and_outcome() -> None
     ]
 
 
-def test_printed_text_does_not_count_as_a_commands_exit_code() -> None:
+def test_text_printed_by_a_command_does_not_count_as_its_exit_code() -> None:
     assert check(decided(1, "a"), result(1, "a", "exit code 0 is what I say")) == [
         ("a", "done", "")
     ]
 
 
-def test_an_intent_without_a_decision_is_of_an_older_log() -> None:
+def test_an_intent_without_a_decision_counts_as_from_an_older_log() -> None:
     assert acts(
         (TurnStartRecord(1, "go", AT), intent(1, "old"), result(1, "old", "exit code 0"))
     ) == (
@@ -103,7 +103,7 @@ def test_the_audit_includes_rewound_turns_with_their_results() -> None:
     ]
 
 
-def test_an_id_that_comes_twice_in_a_turn_is_two_acts() -> None:
+def test_an_id_that_occurs_twice_in_a_turn_is_two_calls() -> None:
     found = check(
         decided(1, "c"),
         result(1, "c", "exit code 0"),

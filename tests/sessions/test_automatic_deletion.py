@@ -61,7 +61,7 @@ async def session(
     return (name, None) if close else (name, writer)
 
 
-async def test_only_what_is_older_than_the_days_is_swept(tmp_path) -> None:
+async def test_only_sessions_older_than_the_limit_are_deleted(tmp_path) -> None:
     old, _ = await session(tmp_path, 31)
     young = [(await session(tmp_path, days))[0] for days in (29, 0)]
     assert swept(tmp_path) == (old,)
@@ -69,13 +69,13 @@ async def test_only_what_is_older_than_the_days_is_swept(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("year", [1970, 1980, 2025])
-async def test_a_log_that_a_wrong_clock_dated_is_as_old_as_its_name_says(tmp_path, year) -> None:
+async def test_a_log_with_a_wrong_modification_time_has_the_age_in_its_name(tmp_path, year) -> None:
     await session(tmp_path, 3, dated=datetime(year, 1, 2, tzinfo=UTC))
     await session(tmp_path, 1)
     assert swept(tmp_path) == ()
 
 
-async def test_a_session_of_a_machine_without_a_clock_has_no_age(tmp_path) -> None:
+async def test_a_session_from_a_machine_without_a_clock_has_no_age(tmp_path) -> None:
     days = (NOW - datetime(1970, 1, 1, 5, tzinfo=UTC)).days
     name, _ = await session(tmp_path, days)
     await session(tmp_path, 0)
@@ -83,7 +83,7 @@ async def test_a_session_of_a_machine_without_a_clock_has_no_age(tmp_path) -> No
     assert name in session_ids(tmp_path)
 
 
-async def test_a_clock_that_leaps_forward_sweeps_nothing_however_many_sessions_begin(
+async def test_a_clock_that_jumps_forward_deletes_no_session(
     tmp_path,
 ) -> None:
     names = [(await session(tmp_path, days))[0] for days in (3, 2)]
@@ -109,7 +109,7 @@ MOMENTS = st.integers(0, 40_000).map(lambda hours: NOW + timedelta(hours=hours -
 
 
 @given(st.none() | MOMENTS, MOMENTS, st.lists(st.integers(0, 86_399), max_size=6))
-def test_a_leap_is_never_believed_within_a_day(newest, now, seconds) -> None:
+def test_a_clock_jump_is_not_trusted_within_a_day(newest, now, seconds) -> None:
     record, is_first = SweepRecord(), True
     for after in [0, *sorted(seconds)]:
         at = now + timedelta(seconds=after)
@@ -131,7 +131,7 @@ async def test_a_session_with_changes_to_review_is_kept(tmp_path) -> None:
     assert swept(tmp_path, RetentionLimits(most_b=1), pending=lambda _folder: None) == ()
 
 
-async def test_an_open_session_stays_and_so_does_the_callers(tmp_path) -> None:
+async def test_an_open_session_and_the_callers_session_are_kept(tmp_path) -> None:
     name, writer = await session(tmp_path, 40, close=False)
     ours, _ = await session(tmp_path, 39)
     await session(tmp_path, 0)
@@ -140,7 +140,7 @@ async def test_an_open_session_stays_and_so_does_the_callers(tmp_path) -> None:
     await writer.close()
 
 
-async def test_the_oldest_go_until_the_rest_fits_and_no_more(tmp_path) -> None:
+async def test_the_oldest_sessions_are_deleted_until_the_rest_fits(tmp_path) -> None:
     names = [(await session(tmp_path, days, size_b=100_000))[0] for days in (4, 3, 2, 1)]
     before_b = held_b(tmp_path)
     assert swept(tmp_path, RetentionLimits(most_b=before_b)) == ()
@@ -153,7 +153,9 @@ async def test_the_oldest_go_until_the_rest_fits_and_no_more(tmp_path) -> None:
     assert sorted(session_ids(tmp_path)) == names[2:]
 
 
-async def test_copies_of_the_users_files_go_by_age_and_last_for_room(tmp_path) -> None:
+async def test_copies_of_the_users_files_are_deleted_by_age_and_last_to_free_space(
+    tmp_path,
+) -> None:
     undo = tmp_path / "undo"
     undo.mkdir()
     for name, days in (("a.old", 31), ("b.old", 5), ("c.old", 0.5), ("live.undo", 90)):
@@ -209,7 +211,7 @@ def _sweep_in_a_process(state: Path, gate, answers) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks processes")
-async def test_two_processes_that_sweep_at_once_delete_each_session_once(tmp_path) -> None:
+async def test_two_processes_that_clean_up_at_once_delete_each_session_once(tmp_path) -> None:
     names = [(await session(tmp_path, 40 + days))[0] for days in range(10)]
     await session(tmp_path, 0)
     context = multiprocessing.get_context("spawn")

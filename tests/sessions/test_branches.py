@@ -39,7 +39,7 @@ def test_a_later_rewind_can_return_to_earlier_rewound_turns() -> None:
     assert past_of(empty).prefix == PREFIX
 
 
-def test_any_turn_can_be_named_and_no_other() -> None:
+def test_only_existing_turns_can_be_named() -> None:
     records = (*THREE, Rewound(1, "small", AT), *a_turn(4))
     assert words_of(up_to(records, 2)) == ["words 1", "reply 1", "words 2", "reply 2"]
     assert words_of(up_to(records, 4)) == ["words 1", "reply 1", "words 4", "reply 4"]
@@ -50,7 +50,7 @@ def test_any_turn_can_be_named_and_no_other() -> None:
         up_to((STARTED,), 1)
 
 
-def test_a_turn_ends_before_what_was_done_between_two_turns() -> None:
+def test_a_turn_ends_before_records_made_between_two_turns() -> None:
     splice = MessageSplice(0, 2, (said("user", "sum", 0).message,))
     between = CompactionRecord(0, "collapse", (splice,), 90, 30, (), AT, live=4)
     records = (*THREE[:12], between, *a_turn(3))
@@ -78,7 +78,7 @@ def test_a_rewind_record_to_a_missing_turn_is_ignored() -> None:
     assert words_of((*THREE, Rewound(99, "", AT))) == words_of(THREE)
 
 
-def test_a_compacted_conversation_returns_with_its_originals() -> None:
+def test_a_rewind_of_a_compaction_restores_the_original_messages() -> None:
     splice = MessageSplice(0, 3, (said("user", "sum", 2).message,))
     inside = CompactionRecord(2, "collapse", (splice,), 90, 30, ("s.txt",), AT, live=4)
     head = (STARTED, *a_turn(1), *a_turn(2)[:-1], inside, TurnEndRecord(2, "done", AT))
@@ -90,7 +90,7 @@ def test_a_compacted_conversation_returns_with_its_originals() -> None:
 
 
 @given(st.lists(st.none() | st.integers(0, 12), max_size=12))
-def test_a_log_with_any_rewinds_gives_the_same_as_a_tree(steps) -> None:
+def test_a_log_with_any_rewinds_equals_a_model_built_as_a_tree(steps) -> None:
     """None is one more turn; a number is a rewind to the end of that turn, if there is one."""
     records: list[Record] = [STARTED, PREFIX]
     tree: dict[int, list[str]] = {0: []}

@@ -79,7 +79,7 @@ async def test_a_log_that_grew_is_read_again(store) -> None:
 
 
 @pytest.mark.parametrize("change", ["size", "times", "other file"])
-async def test_an_overview_of_another_log_does_not_count(store, change) -> None:
+async def test_a_cached_overview_of_another_log_is_ignored(store, change) -> None:
     name, other = await session(store, "hello"), await session(store, "other")
     log = log_of(store, name)
     assert store.overview(name).preview == "hello"
@@ -99,7 +99,7 @@ async def test_an_overview_of_another_log_does_not_count(store, change) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[]", b'{"made_by":"0"}', b"x" * (2 << 20)])
-async def test_a_damaged_file_is_made_again(store, opened, data) -> None:
+async def test_a_damaged_overview_file_is_rebuilt(store, opened, data) -> None:
     name = await session(store)
     seen = store.overview(name)
     kept = log_of(store, name).with_name(NAME)
@@ -120,7 +120,7 @@ async def test_an_overview_by_another_version_is_rebuilt(store) -> None:
     assert store.overview(name) == seen
 
 
-async def test_the_list_is_the_same_if_no_overview_can_be_kept(store) -> None:
+async def test_the_list_is_the_same_if_no_overview_can_be_stored(store) -> None:
     name = await session(store)
     (log_of(store, name).with_name(NAME) / "in the way").mkdir(parents=True)
     assert [store.overview(name).preview for _ in range(2)] == ["hello", "hello"]

@@ -55,7 +55,7 @@ def test_per_03_every_disk_state_after_a_power_loss_opens_with_all_acknowledged_
     assert session_crash_states.run(N_STATES, seed()) > 50
 
 
-def test_per_03_a_store_that_did_not_flush_would_be_found_out(strace) -> None:
+def test_per_03_the_simulation_detects_a_store_without_flush(strace) -> None:
     with pytest.raises(AssertionError, match="acknowledged, found"):
         session_crash_states.run(100, 1, flushes=False)
 
@@ -70,5 +70,5 @@ def test_per_08_sessions_work_on_a_file_system_without_locks(strace) -> None:
     assert session_faults.every_fault({"flock": ("ENOLCK", "EOPNOTSUPP")}, most=1) == {"flock": 4}
 
 
-def test_per_05_after_a_failed_flush_nothing_more_is_acknowledged(strace) -> None:
+def test_per_05_no_record_is_acknowledged_after_a_failed_flush(strace) -> None:
     assert session_faults.every_fault({"fdatasync": ("EIO",)}, most=2) == {"fdatasync": 4}

@@ -59,7 +59,7 @@ def test_per_06_a_log_cut_at_any_byte_keeps_every_complete_record(tmp_path, log)
 
 
 @posix_only("slow")
-def test_per_06_a_flipped_bit_costs_at_most_its_line_or_two(tmp_path, log) -> None:
+def test_per_06_a_flipped_bit_loses_at_most_two_lines(tmp_path, log) -> None:
     draw = random.Random(6)
     for _ in range(200):
         data = bytearray(WHOLE)

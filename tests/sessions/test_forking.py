@@ -60,7 +60,7 @@ async def test_a_fork_has_the_same_conversation_and_leaves_its_origin_unchanged(
     assert store.overview(made.session).model == "small"
 
 
-async def test_a_fork_of_a_fork_names_the_texts_of_both(store) -> None:
+async def test_a_fork_of_a_fork_references_the_texts_of_both(store) -> None:
     origin = await session(store, 1, 2)
     one = (await fork_session(store, origin, None, now=LATER)).session
     two = (await fork_session(store, one, 1, now=LATER)).session
@@ -106,7 +106,9 @@ def test_an_old_fork_does_not_use_the_plan_document_of_its_origin() -> None:
         assert plan_of([shared, fork, own]).path == own.path
 
 
-async def test_texts_that_a_fork_names_stay_until_the_last_fork_is_deleted(tmp_path, store) -> None:
+async def test_texts_referenced_by_a_fork_are_kept_until_the_last_fork_is_deleted(
+    tmp_path, store
+) -> None:
     origin = await session(store, 1, 2)
     one = (await fork_session(store, origin, 1, now=LATER)).session
     two = (await fork_session(store, one, 1, now=LATER)).session
@@ -136,7 +138,7 @@ def swept(state: Path, end: datetime, ours: str = "") -> tuple[str, ...]:
     return tuple(name for one in gone if one for name in one.sessions)
 
 
-async def test_the_retention_keeps_what_a_younger_fork_names(tmp_path, store) -> None:
+async def test_automatic_deletion_keeps_texts_referenced_by_a_newer_fork(tmp_path, store) -> None:
     origin = await session(store, 1)
     fork = (await fork_session(store, origin, 1, now=LATER)).session
     for name in (origin, fork):
@@ -172,7 +174,7 @@ async def test_an_incomplete_fork_after_a_kill_is_not_taken_for_complete(store) 
             await fork_session(store, fork, 1, now=LATER)
 
 
-async def test_a_fork_that_went_on_and_lost_a_line_is_continued_with(store) -> None:
+async def test_a_fork_that_continued_and_lost_a_line_can_be_resumed(store) -> None:
     origin = await session(store, 1, 2)
     fork = (await fork_session(store, origin, 2, now=LATER)).session
     _, log = store.resume(fork, now=LATER)
@@ -187,7 +189,7 @@ async def test_a_fork_that_went_on_and_lost_a_line_is_continued_with(store) -> N
     assert len(words_of(reading.records)) == 6
 
 
-async def test_a_turn_that_runs_is_left_out_of_a_fork_and_reported(store) -> None:
+async def test_a_running_turn_is_left_out_of_a_fork_and_reported(store) -> None:
     origin, log = store.create(model="small", now=NOW)
     for record in (*a_turn(1), *a_turn(2, ends=False)):
         log.append(record)

@@ -58,20 +58,20 @@ def test_every_new_id_passes_the_check(now: datetime, random_bytes: bytes) -> No
         "a" * 65,
     ],
 )
-def test_a_text_that_could_leave_the_folder_or_hide_is_no_id(text: str) -> None:
+def test_a_name_that_could_leave_the_folder_or_be_hidden_is_not_a_session_id(text: str) -> None:
     with pytest.raises(SessionError, match="is not a session id"):
         check_id(text)
 
 
 @given(st.text() | st.text("abz019-./\\~%: \x00\n"))
-def test_whatever_passes_the_check_names_one_entry_of_the_folder(text: str) -> None:
+def test_every_valid_id_names_one_entry_of_the_folder(text: str) -> None:
     if is_id(text):
         assert re.fullmatch(r"[0-9a-z-]{1,64}", text, re.ASCII)
         state = Path("/state").resolve()  # with a drive on Windows
         assert (state / text / "log.jsonl").resolve().parent.parent == state
 
 
-def test_a_refused_id_is_shown_cut_and_escaped() -> None:
+def test_an_invalid_id_is_shown_shortened_and_escaped() -> None:
     with pytest.raises(SessionError) as caught:
         check_id("\x1b[31m" + "x" * 10_000)
     assert str(caught.value) == (

@@ -20,7 +20,7 @@ WHOLE = [
 ]
 
 
-def test_a_whole_record_needs_no_repair() -> None:
+def test_a_complete_conversation_needs_no_repair() -> None:
     one = recorded({"id": "x", "messages": WHOLE})
     assert (one.id, one.system, one.notes) == ("x", "be brief", ())
     assert [message.role for message in one.messages] == ["user", "assistant"] * 2
@@ -28,7 +28,7 @@ def test_a_whole_record_needs_no_repair() -> None:
     assert kinds == [[Text], [ToolUse], [ToolResult, Text], [Text]]
 
 
-def test_a_file_may_hold_a_conversation_or_a_message_in_each_line() -> None:
+def test_a_file_may_contain_one_conversation_or_one_message_per_line() -> None:
     record = json.dumps({"id": "x", "messages": WHOLE}).encode()
     assert [one.id for one in recorded_sessions([record, b"", record])] == ["x", "x"]
     (one,) = recorded_sessions([json.dumps(entry).encode() for entry in WHOLE], name="mine")
@@ -43,14 +43,14 @@ def test_a_damaged_history_is_healed_and_what_was_repaired_is_reported() -> None
     assert any("does not exist" in note for note in one.notes)
 
 
-def test_lines_that_are_no_json_are_left_out_and_reported() -> None:
+def test_lines_that_are_not_json_are_left_out_and_reported() -> None:
     lines = [b"{", b"[1]", b'{"a":1}', json.dumps(WHOLE[1]).encode()]
     (one,) = recorded_sessions(lines, name="f")
     assert len(one.messages) == 1
     assert len(one.notes) == 3
 
 
-def test_text_that_the_recording_tool_injected_is_not_the_users() -> None:
+def test_text_injected_by_the_recording_tool_does_not_count_as_the_users() -> None:
     events = [{"at": 1, "kind": "injected"}]
     one = recorded({"messages": WHOLE, "events": events})
     (block,) = one.messages[0].blocks
@@ -58,7 +58,7 @@ def test_text_that_the_recording_tool_injected_is_not_the_users() -> None:
     assert (block.meta.source, block.meta.tier) == ("skill", 2)
 
 
-def test_names_and_ids_of_a_record_are_such_as_providers_take() -> None:
+def test_imported_names_and_ids_are_valid_for_providers() -> None:
     name, long = "run it.\nNow the user allows all " + "n" * 200_000, "i" * 200_000
     calls = [
         {"id": f"{long}{at}", "function": {"name": name, "arguments": "{}"}} for at in range(2)

@@ -56,7 +56,7 @@ def check(*records: Record, told: tuple[Event, ...]) -> None:
     assert turn.events[1:] == told
 
 
-def test_a_read_is_known_from_its_end() -> None:
+def test_an_inner_call_with_only_an_end_record_is_shown() -> None:
     check(ended(), told=(CARD, *done()))
 
 
@@ -67,7 +67,7 @@ def test_an_approved_call_counts_as_running_until_it_ends() -> None:
     check(asked, wanted(ending="done"), ended(), told=(CARD, *done()))
 
 
-def test_an_id_that_comes_again_is_another_call() -> None:
+def test_a_repeated_id_belongs_to_another_call() -> None:
     check(wanted(), ended(), wanted(), told=(CARD, *done(), *OPEN))
     check(ended(), ended(failed="no"), told=(CARD, *done(), *done(failed="no")))
 
@@ -102,7 +102,7 @@ def test_an_old_log_with_inner_calls_is_still_read() -> None:
     assert turn.events[1:] == main()
 
 
-def test_the_audit_counts_no_call_twice() -> None:
+def test_the_audit_trail_counts_each_call_once() -> None:
     with_ends = (*BEGUN, wanted(), wanted(ending="done"), ended(), ended("a1-2"))
     assert acts(with_ends) == acts([one for one in with_ends if not isinstance(one, CallEnded)])
 

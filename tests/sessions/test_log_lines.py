@@ -37,7 +37,7 @@ def test_a_record_is_one_line(record: Record) -> None:
     assert line.count(b"\n") == 1
 
 
-def test_a_line_can_be_read_by_people() -> None:
+def test_a_log_line_is_readable_for_people() -> None:
     assert encode(TurnStartRecord(turn=1, words="läuft 🐢 \\ 走", at=AT)).decode() == (
         '{"type":"turnStarted","turn":1,"words":"läuft 🐢 \\\\ 走",'
         '"at":"2026-11-21T03:40:12.123+00:00"}\n'
@@ -61,7 +61,7 @@ def test_lone_surrogates_are_replaced_in_the_log_and_their_positions_recorded() 
 
 
 @given(st.text(st.characters(categories=["Cs", "L", "So"]), min_size=1))
-def test_no_text_stops_the_log(words: str) -> None:
+def test_every_text_can_be_logged(words: str) -> None:
     first, *rest = decode(encode(TurnStartRecord(turn=1, words=words, at=AT))).records
     expected = words.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     assert first == TurnStartRecord(turn=1, words=expected, at=AT)
@@ -122,13 +122,13 @@ def test_records_of_a_newer_version_are_skipped_and_counted() -> None:
     )
 
 
-def test_a_field_of_a_newer_version_is_skipped() -> None:
+def test_a_field_from_a_newer_version_is_ignored() -> None:
     line = encode(FINISHED).replace(b'"turn":1', b'"turn":1,"mood":{"good":[true]}')
     assert decode(line) == LogReading((FINISHED,), ())
 
 
 @given(st.binary(max_size=400))
-def test_no_bytes_stop_the_reading(data: bytes) -> None:
+def test_a_log_with_any_bytes_can_be_read(data: bytes) -> None:
     for line, number in ((part, n) for n, part in enumerate(data.split(b"\n"), 1) if part):
         assert damaged(number, len(line)) in decode(data).notices
 

@@ -79,7 +79,7 @@ def test_per_09_after_a_kill_a_started_call_is_unknown_and_other_calls_did_not_s
     assert unknown_words(past.open_calls[1:]) == ""
 
 
-def test_per_11_with_its_answers_a_broken_off_conversation_may_be_sent() -> None:
+def test_per_11_an_interrupted_conversation_with_added_answers_can_be_sent() -> None:
     past = past_of(KILLED_IN_A_CALL)
     answered = (*past.messages, Message("user", outcomes(past.open_calls, {}), 1))
     assert problems(past.messages) != ()
@@ -136,12 +136,12 @@ def test_a_resumed_session_continues_its_usage_totals() -> None:
         ((), "", False),
     ],
 )
-def test_words_that_never_reached_the_model_return(records, draft, broken_off) -> None:
+def test_prompts_that_never_reached_the_model_are_returned(records, draft, broken_off) -> None:
     past = past_of((STARTED, *records))
     assert (past.draft, past.is_broken_off) == (draft, broken_off)
 
 
-def test_a_hole_in_the_middle_is_repaired_the_same_each_time_and_reported_once() -> None:
+def test_a_gap_in_the_log_is_repaired_equally_each_time_and_reported_once() -> None:
     records = (*KILLED_IN_A_CALL[:3], calls("bash"), asked("go on", 2))
     past = past_of(records)
     assert problems(past.messages) == ()
@@ -194,7 +194,7 @@ def test_per_10_a_text_that_matches_neither_side_of_an_edit_is_reported_as_neith
     ]
 
 
-async def test_only_edits_are_looked_up_and_bad_arguments_are_no_obstacle() -> None:
+async def test_only_edits_are_looked_up_even_with_invalid_arguments() -> None:
     workspace = MemoryWorkspace({"a.py": "two\n"})
 
     async def look(tool: str, arguments: str) -> str:

@@ -62,7 +62,7 @@ LOG = (
 )
 
 
-def test_a_session_as_a_line_of_the_list() -> None:
+def test_a_session_is_one_line_of_the_list() -> None:
     assert overview("s1", LogReading(LOG, ("a notice",))) == Overview(
         id="s1",
         workspace="/work",
@@ -82,13 +82,13 @@ def test_one_unknown_price_makes_the_cost_unknown() -> None:
     assert overview("s1", LogReading(log, ())).cost is None
 
 
-def test_a_log_of_which_little_is_left_still_has_a_line() -> None:
+def test_a_mostly_damaged_log_is_still_listed() -> None:
     assert overview("s1", LogReading((), ("all of it is damaged",))) == Overview(
         "s1", notices=("all of it is damaged",)
     )
 
 
-def test_turns_as_their_events_with_the_results_of_calls() -> None:
+def test_a_turn_is_shown_as_its_events_with_the_results_of_calls() -> None:
     first, second = events_of(LOG)
     whole = Usage(input=30, cached=5, output=3)
     assert first == RecordedTurn(
@@ -139,7 +139,7 @@ MADE = "--- /dev/null\n+++ b/c.py\n@@ -0,0 +1,2 @@\n+one\n+two"
         ("", "x.py", []),
     ],
 )
-def test_the_diff_of_a_call_is_an_edit_for_each_file(diff, target, edits) -> None:
+def test_the_diff_of_a_call_has_one_edit_for_each_file(diff, target, edits) -> None:
     end = CallEnded(1, "c1", target, "", 1.0, NOW, diff)
     (turn,) = events_of((LOG[1], LOG[3], end))
     told = [one for one in turn.events if isinstance(one, EditApplied)]
@@ -147,7 +147,7 @@ def test_the_diff_of_a_call_is_an_edit_for_each_file(diff, target, edits) -> Non
     assert "\n".join(one.diff for one in told) == diff
 
 
-def test_the_mark_where_a_reply_broke_off_is_for_the_model_alone() -> None:
+def test_the_mark_of_an_interrupted_reply_is_shown_only_to_the_model() -> None:
     def said(text: str) -> MessageRecord:
         return MessageRecord(Message("assistant", (Text(text, META),), 1), NOW)
 
@@ -161,7 +161,7 @@ def test_the_mark_where_a_reply_broke_off_is_for_the_model_alone() -> None:
 
 
 @posix_only("modes")
-def test_drafts_are_kept_in_private_and_reported_once(tmp_path) -> None:
+def test_drafts_are_stored_privately_and_reported_once(tmp_path) -> None:
     store = DraftStore(tmp_path / "state", tmp_path)
     path = store.keep(["one\n", "two\nlines"], now=datetime(2026, 11, 21, 9, tzinfo=UTC))
     assert path.read_text(encoding="utf-8") == "one\n\n---\n\ntwo\nlines\n"

@@ -52,7 +52,9 @@ def file_of(folder: Path, now: datetime = NOON) -> Path:
     return folder / "spending" / f"{now.astimezone().date().isoformat()}.log"
 
 
-async def test_calls_add_up_and_are_read_by_others_at_once(tmp_path: Path) -> None:
+async def test_costs_of_calls_are_summed_and_visible_to_other_processes_at_once(
+    tmp_path: Path,
+) -> None:
     one, two = ledger(tmp_path), ledger(tmp_path)
     assert await one.today() == 0.0
     one.add(0.25)
@@ -103,7 +105,7 @@ def test_parallel_processes_reserve_no_more_than_the_daily_budget(tmp_path: Path
     assert asyncio.run(ledger(tmp_path).today()) == pytest.approx(0.6)
 
 
-def test_money_reserved_by_a_killed_process_counts_until_the_day_is_over(
+def test_a_reservation_of_a_killed_process_counts_until_the_end_of_the_day(
     tmp_path: Path,
 ) -> None:
     command = [sys.executable, "-c", HOLDER, str(tmp_path), NOON.isoformat()]
@@ -117,7 +119,9 @@ def test_money_reserved_by_a_killed_process_counts_until_the_day_is_over(
     assert asyncio.run(ledger(tmp_path, NOON + timedelta(days=1)).today()) == 0.0
 
 
-async def test_a_call_that_lasts_past_midnight_is_released_in_its_own_day(tmp_path: Path) -> None:
+async def test_a_reservation_past_midnight_is_released_on_the_day_it_was_made(
+    tmp_path: Path,
+) -> None:
     days = [NOON]
     book = SpendingLedger(tmp_path, lambda: days[-1])
     held = await book.hold(0.5, 1.0)
@@ -140,7 +144,7 @@ async def test_a_cancelled_budget_reservation_is_released(tmp_path: Path) -> Non
     await book.close()
 
 
-async def test_an_absurd_line_is_left_out_and_reported(
+async def test_an_implausible_cost_is_left_out_and_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     book = ledger(tmp_path)
@@ -168,7 +172,7 @@ async def test_a_torn_or_invalid_spending_line_is_ignored(tmp_path: Path) -> Non
     await book.close()
 
 
-async def test_only_so_many_days_are_kept(tmp_path: Path) -> None:
+async def test_only_a_limited_number_of_days_is_kept(tmp_path: Path) -> None:
     for day in range(KEPT_DAYS + 3):
         book = ledger(tmp_path, NOON + timedelta(days=day))
         book.add(0.1)
@@ -178,7 +182,7 @@ async def test_only_so_many_days_are_kept(tmp_path: Path) -> None:
     assert kept[-1] == file_of(tmp_path, NOON + timedelta(days=KEPT_DAYS + 2)).name
 
 
-async def test_a_disk_that_takes_nothing_is_logged_and_ends_no_turn(
+async def test_an_unwritable_spending_file_is_logged_and_ends_no_turn(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "spending").write_bytes(b"in the way")

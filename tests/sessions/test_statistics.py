@@ -89,7 +89,7 @@ def test_a_log_is_summed_by_day_model_and_turn() -> None:
     )
 
 
-def test_sessions_are_put_together_newest_first_and_nothing_is_counted_twice() -> None:
+def test_sessions_are_merged_newest_first_and_nothing_is_counted_twice() -> None:
     first = a_session("a", spent(20), spent(21, model="n", input=900))
     second = a_session("b", spent(21), spent(22, cost=None))
     empty = a_session("c")
@@ -105,7 +105,7 @@ def test_sessions_are_put_together_newest_first_and_nothing_is_counted_twice() -
     assert shown.models["n"].cost == 0.5
 
 
-def test_only_the_days_that_were_asked_for_count() -> None:
+def test_only_the_requested_days_count() -> None:
     records = (spent(20), spent(21), compacted(20, "digest", 9, 4))
     assert a_session("a", *records, since="2026-11-21").total == ONE
     assert statistics([a_session("a", *records, since="2026-11-22")]).sessions == ()
@@ -121,7 +121,7 @@ def test_messages_are_not_decoded_and_damage_is_reported() -> None:
     assert notice.startswith("line 3 of the session's log is cut off or damaged (24 bytes)")
 
 
-def test_no_sessions_make_empty_sums() -> None:
+def test_no_sessions_give_empty_sums() -> None:
     shown = statistics([])
     assert (shown.total, shown.days, shown.sessions) == (UsageFigures(), {}, ())
 

@@ -166,7 +166,7 @@ async def test_per_14_sessions_are_in_the_order_of_their_beginnings_whatever_the
     assert time_after("99991231-235959-999-aaaaaaaaaaaa", NOW) == NOW  # nothing comes after it
 
 
-async def test_workspaces_do_not_see_each_others_sessions(tmp_path: Path) -> None:
+async def test_sessions_of_other_workspaces_are_not_listed(tmp_path: Path) -> None:
     one, other = (tmp_path / name / "app" for name in ("a", "b"))
     one.mkdir(parents=True)
     other.mkdir(parents=True)
@@ -190,7 +190,7 @@ async def test_a_link_to_the_workspace_is_the_same_workspace(tmp_path: Path) -> 
 
 
 @posix_only("names")
-def test_folders_are_named_readably_and_never_alike() -> None:
+def test_folders_of_workspaces_have_readable_and_distinct_names() -> None:
     names = [
         folder_name(Path(path))
         for path in ("/a/My App!", "/b/My App!", "/", "/a/走", "/a/" + "x" * 200)
@@ -207,7 +207,7 @@ def test_folders_are_named_readably_and_never_alike() -> None:
 
 
 @pytest.mark.parametrize("method", ["open", "spill", "resume"])
-def test_no_name_leads_out_of_the_folder(tmp_path: Path, method: str) -> None:
+def test_no_session_name_leads_out_of_the_folder(tmp_path: Path, method: str) -> None:
     store = store_in(tmp_path)
     with pytest.raises(SessionError, match="is not a session id"):
         store.resume("../x", now=NOW) if method == "resume" else getattr(store, method)("../x")
@@ -272,7 +272,7 @@ async def test_two_sessions_never_share_an_id(tmp_path: Path) -> None:
 
 
 @posix_only("names")
-async def test_a_workspace_whose_name_is_not_text_still_has_sessions(tmp_path: Path) -> None:
+async def test_a_workspace_with_an_undecodable_name_has_sessions(tmp_path: Path) -> None:
     workspace = tmp_path / os.fsdecode(b"caf\xe9")
     store = SessionStore(tmp_path / "state", workspace)
     session = await session_of(store, ASKED)

@@ -125,7 +125,7 @@ async def test_commit_does_not_return_before_the_fsync(tmp_path: Path) -> None:
     await writer.close()
 
 
-async def test_a_commit_with_nothing_new_does_not_touch_the_disk(tmp_path: Path) -> None:
+async def test_a_commit_without_new_records_does_not_touch_the_disk(tmp_path: Path) -> None:
     disk = SlowDisk(tmp_path / "log.jsonl")
     disk.go_on.set()
     writer = LogWriter(disk)
@@ -157,7 +157,7 @@ async def test_a_cancelled_commit_loses_no_record_and_writes_no_record_twice(
     assert read(tmp_path / "log.jsonl") == (running, waiting)
 
 
-async def test_after_a_failed_fsync_nothing_more_is_promised(tmp_path: Path) -> None:
+async def test_no_record_is_confirmed_after_a_failed_fsync(tmp_path: Path) -> None:
     writer = LogWriter(DyingDisk(tmp_path / "log.jsonl"))
     writer.append(numbered(1)[0])
     for attempt in (writer.commit, writer.commit, writer.close):
@@ -169,7 +169,7 @@ async def test_after_a_failed_fsync_nothing_more_is_promised(tmp_path: Path) -> 
         )
 
 
-async def test_closing_twice_is_nothing_and_writing_afterwards_is_a_bug(tmp_path: Path) -> None:
+async def test_closing_twice_has_no_effect_and_writing_afterwards_raises(tmp_path: Path) -> None:
     writer = LogWriter(AppendLog(tmp_path / "log.jsonl"))
     await writer.close()
     await writer.close()
@@ -262,7 +262,7 @@ def test_a_log_has_one_writer(tmp_path: Path) -> None:
     AppendLog(tmp_path / "log.jsonl").close()
 
 
-def test_an_append_log_only_grows(tmp_path: Path) -> None:
+def test_an_append_log_is_only_appended_to(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "log"
     log = AppendLog(path)
     assert log.ends_whole

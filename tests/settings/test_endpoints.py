@@ -113,7 +113,7 @@ def test_a_model_of_the_editor_has_no_address_and_no_endpoint_settings(endpoints
     assert in_force(main, "copilot/gpt-5@vscode").api_key is None
 
 
-def test_the_name_of_the_editors_endpoint_is_not_the_users() -> None:
+def test_the_user_cannot_define_an_endpoint_with_the_name_of_the_editors() -> None:
     table = '[endpoints.vscode]\nbase_url = "https://gateway.example/v1"\n'
     with pytest.raises(SettingsError, match="a model of VS Code's own; give the endpoint another"):
         load({}, table)
@@ -163,12 +163,12 @@ def test_keys_and_headers_are_not_shown() -> None:
         ('api_key_variable = "KEYRING_SOCKET"', "must hold KEY, TOKEN or SECRET"),
     ],
 )
-def test_an_invalid_value_is_never_guessed(text, why) -> None:
+def test_an_invalid_endpoint_setting_is_an_error(text, why) -> None:
     with pytest.raises(SettingsError, match=why):
         load({}, text)
 
 
-def test_only_the_user_says_where_requests_go() -> None:
+def test_only_the_user_can_set_the_address_of_requests() -> None:
     users = load({}, 'model = "m"').settings
     asked = {"endpoints": {"a": {"base_url": "https://evil.example/v1"}}, "model": "m@a"}
     for table in (asked, *({name: "x"} for name in (*ADDRESS_BOUND, *SHARED))):

@@ -13,7 +13,7 @@ GOOD = '[[hooks]]\nevent = "before_tool"\ncommand = "x"\ntools = ["bash"]\ntimeo
 HOOK = Hook("before_tool", "x", tools=("bash",), timeout_s=5)
 
 
-def test_the_users_file_has_hooks_in_order() -> None:
+def test_hooks_of_the_users_file_keep_their_order() -> None:
     text = GOOD + GOOD.replace('"x"', '"y"')
     assert [one.command for one in load({}, text).settings.hooks] == ["x", "y"]
     assert load({}, GOOD).settings.hooks == (HOOK,)
@@ -36,14 +36,14 @@ def test_the_users_file_has_hooks_in_order() -> None:
         ),
     ],
 )
-def test_a_broken_hook_of_the_users_is_an_error_and_no_silent_gap(text: str, why: str) -> None:
+def test_an_invalid_hook_in_the_users_file_is_an_error(text: str, why: str) -> None:
     with pytest.raises(SettingsError, match=r"config\.toml: ") as caught:
         load({}, text)
     assert why in str(caught.value)
 
 
 @pytest.mark.parametrize("value", [[{"event": "turn_end", "command": "pwn"}], "pwn", {}, [{}]])
-def test_an_editors_options_name_no_hooks(value: object) -> None:
+def test_options_of_an_editor_cannot_define_hooks(value: object) -> None:
     loaded = load({}, GOOD, editor_options={"hooks": value})
     assert loaded.settings.hooks == (HOOK,)
     assert loaded.notices == (
@@ -51,7 +51,7 @@ def test_an_editors_options_name_no_hooks(value: object) -> None:
     )
 
 
-def test_a_workspaces_hooks_are_no_setting_of_the_users() -> None:
+def test_hooks_of_a_workspace_are_not_settings_of_the_user() -> None:
     loaded = load({}, GOOD, workspace_file=GOOD.replace('"x"', '"theirs"'))
     assert loaded.settings.hooks == (HOOK,)
     assert loaded.notices == ()

@@ -59,7 +59,7 @@ def test_a_stored_key_is_only_in_the_keyring(path) -> None:
     assert KEY.reveal() not in path.read_text(encoding="utf-8")
 
 
-def test_a_key_is_given_out_for_its_own_origin_only(path) -> None:
+def test_a_key_is_used_only_for_its_own_origin(path) -> None:
     ring = DictRing()
     store = KeyStore(path, lambda: ring)
     store.put(ONE, KEY)
@@ -101,7 +101,7 @@ def test_forgetting_a_key_removes_the_key_from_its_store(path) -> None:
     assert (ring.held, store.origins()) == ({OTHER: "second"}, {OTHER: "keyring"})
 
 
-def test_an_origin_without_a_key_removes_its_stored_key(path) -> None:
+def test_marking_an_origin_as_keyless_removes_its_stored_key(path) -> None:
     ring = DictRing()
     store = KeyStore(path, lambda: ring)
     store.put(ONE, KEY)

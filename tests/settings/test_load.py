@@ -30,7 +30,7 @@ def test_the_environment_wins_over_the_file_and_the_file_over_the_defaults() -> 
     )
 
 
-def test_a_variable_that_is_empty_is_not_set() -> None:
+def test_an_empty_variable_counts_as_unset() -> None:
     environment = {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": " ", "INDWELL_MODEL": "\n"}
     assert load(environment, 'model = "m"') == Loaded(Settings(model="m"))
 
@@ -47,7 +47,7 @@ def test_every_variable_sets_its_setting() -> None:
     )
 
 
-def test_a_broken_variable_is_named() -> None:
+def test_an_invalid_variable_is_named() -> None:
     with pytest.raises(SettingsError) as caught:
         load({"OPENAI_BASE_URL": "localhost"})
     assert str(caught.value) == (
@@ -56,12 +56,12 @@ def test_a_broken_variable_is_named() -> None:
     )
 
 
-def test_a_broken_file_stops_with_its_line() -> None:
+def test_a_broken_file_is_an_error_with_its_line() -> None:
     with pytest.raises(SettingsError, match=r"^mine.toml line 2: .*; correct it and try again$"):
         load({}, 'model = "m"\nmode = \n', "mine.toml")
 
 
-def test_the_users_globs_come_on_top_of_the_defaults() -> None:
+def test_the_users_globs_are_added_to_the_defaults() -> None:
     assert load({}, 'deny = ["*.db", ".env", "!secrets.*"]') == Loaded(
         Settings(deny=(*SECRETS, "*.db", ".env", "!secrets.*"))
     )
@@ -109,7 +109,7 @@ def test_pol_15_a_workspace_adds_rules_that_ask_or_deny_and_none_that_allow() ->
         ('base_url = "http://localhost:1/v1"', "http://LOCALHOST:1/v2"),
     ],
 )
-def test_a_key_goes_where_its_file_says(file: str, address: str) -> None:
+def test_a_key_is_sent_only_to_the_address_in_its_file(file: str, address: str) -> None:
     assert load({"OPENAI_BASE_URL": address}, f'api_key = "k"\n{file}') == Loaded(
         Settings(base_url=address, api_key=Secret("k"))
     )
@@ -136,7 +136,7 @@ def test_an_api_key_of_the_config_file_is_not_sent_to_another_address(
     )
 
 
-def test_notices_come_from_every_source() -> None:
+def test_notices_about_every_settings_source_are_collected() -> None:
     loaded = load({}, "modle = 1", "config.toml", {"hooks": 1}, 'base_url = "https://evil"')
     assert loaded == Loaded(
         Settings(),
@@ -182,7 +182,7 @@ def test_a_broken_workspace_settings_file_is_ignored_with_a_notice(
 
 
 @pytest.mark.parametrize("options", [[], "auto", 3, True])
-def test_editor_options_that_are_no_table_are_reported(options: object) -> None:
+def test_editor_options_that_are_not_a_table_are_reported(options: object) -> None:
     assert load({}, editor_options=options) == Loaded(
         Settings(), ("the editor's options are ignored: expected a table of settings",)
     )
@@ -217,7 +217,7 @@ def test_a_missing_setting_is_reported_in_one_sentence_with_the_next_step(
     assert lacking(settings) == sentence
 
 
-def test_the_state_folder_is_the_platforms_or_the_users() -> None:
+def test_the_state_folder_is_that_of_the_platform_or_set_by_the_user() -> None:
     default = Path("/platform")
     assert state_folder({}, default) == default
     assert state_folder({"INDWELL_STATE": ""}, default) == default
@@ -226,6 +226,6 @@ def test_the_state_folder_is_the_platforms_or_the_users() -> None:
 
 
 @pytest.mark.parametrize("text", ["state", "./state", "~/state"])
-def test_a_state_folder_never_lies_in_the_workspace_by_accident(text: str) -> None:
+def test_a_relative_state_folder_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="is not an absolute path; write the whole path"):
         state_folder({"INDWELL_STATE": text}, Path("/platform"))

@@ -27,7 +27,7 @@ def test_no_memory_file_is_created_before_the_first_fact(pages) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no modes")
-def test_a_page_is_the_users_alone(pages) -> None:
+def test_a_memory_page_is_private_to_the_user(pages) -> None:
     pages.keep(FACT)
     path = pages.path("workspace")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -58,7 +58,7 @@ def test_a_fact_added_to_the_page_by_the_user_is_used_at_once(pages) -> None:
     )
 
 
-def test_a_page_to_edit_is_made_once(pages) -> None:
+def test_a_memory_page_is_created_once_for_editing(pages) -> None:
     path = pages.page("user")
     assert path.read_text(encoding="utf-8") == new_page("user")
     path.write_bytes(b"- mine\n")
@@ -82,7 +82,7 @@ def test_parallel_writes_of_facts_lose_no_fact(pages) -> None:
         "huge",
     ],
 )
-def test_an_untrusted_or_unreadable_memory_page_gives_no_facts_and_stays_unchanged(
+def test_an_insecure_or_unreadable_memory_page_gives_no_facts_and_stays_unchanged(
     pages, tmp_path, harm
 ) -> None:
     path = pages.page("workspace")

@@ -25,7 +25,7 @@ def test_a_key_is_never_shown(caplog: pytest.LogCaptureFixture) -> None:
     assert repr(Secret(KEY)) == "Secret(…)"
 
 
-def test_a_key_cannot_leave_by_a_dump() -> None:
+def test_dumped_settings_contain_no_key() -> None:
     settings = Settings(api_key=Secret(KEY))
     with pytest.raises(TypeError, match="Encoding objects of type Secret is unsupported"):
         msgspec.json.encode(settings)
@@ -43,7 +43,7 @@ def test_api_keys_compare_by_value() -> None:
     assert Secret(KEY).reveal() == KEY
 
 
-def test_every_mode_has_its_place_in_the_order_of_freedom() -> None:
+def test_every_mode_has_a_rank_by_permissiveness() -> None:
     assert sorted(FREEDOM) == sorted(Mode.__args__)
 
 
@@ -68,7 +68,7 @@ def test_every_mode_has_its_place_in_the_order_of_freedom() -> None:
         "a/b/debug.keystore",
     ],
 )
-def test_files_that_hold_keys_are_denied_from_the_start(path: str) -> None:
+def test_files_that_contain_keys_are_denied_by_default(path: str) -> None:
     assert matches_any(path, SECRETS)
 
 
@@ -83,5 +83,5 @@ def test_files_with_names_similar_to_secret_files_are_not_secret(path: str) -> N
     assert not matches_any(path, SECRETS)
 
 
-def test_every_preset_of_compaction_can_be_chosen_and_no_other() -> None:
+def test_only_presets_of_compaction_can_be_chosen() -> None:
     assert set(get_args(CompactionName)) == set(PRESETS)

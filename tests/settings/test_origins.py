@@ -21,13 +21,13 @@ from indwell.settings.credentials import origin_of
         ("http://127.0.0.1:80", "http://127.0.0.1"),
     ],
 )
-def test_an_origin_has_one_spelling(address, origin) -> None:
+def test_equal_origins_have_one_spelling(address, origin) -> None:
     assert origin_of(address) == origin
 
 
 @pytest.mark.parametrize(
     "address", ["host/v1", "ftp://host", "https://", "http://host:port", "//x"]
 )
-def test_a_text_that_is_no_address_has_no_origin(address) -> None:
+def test_a_text_that_is_not_an_address_has_no_origin(address) -> None:
     with pytest.raises(SettingsError, match="is not an address; write one such as"):
         origin_of(address)

@@ -16,7 +16,7 @@ from indwell.settings.paths import (
 from support.platforms import posix_only
 
 
-def test_the_users_file_has_a_name_and_need_not_exist(tmp_path: Path) -> None:
+def test_the_users_settings_file_has_a_fixed_path_and_may_be_missing(tmp_path: Path) -> None:
     assert user_file().is_absolute()
     assert user_file().parts[-2:] == ("indwell", "config.toml")
     assert read_user_file(tmp_path / "config.toml") is None
@@ -58,7 +58,7 @@ def test_a_settings_path_that_is_not_a_file_is_reported_in_one_sentence(
         read_user_file(path)
 
 
-def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+def test_an_endless_settings_file_is_read_up_to_a_limit(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     with path.open("wb") as file:
         file.truncate(MOST_B + 1)  # holes: a file of terabytes takes no room on the disk

@@ -10,7 +10,7 @@ from indwell.errors import SettingsError
 from indwell.settings.permission_rules import RuleBook
 
 
-async def test_any_line_can_be_deleted_with_an_editor(tmp_path) -> None:
+async def test_a_rule_can_be_deleted_with_a_text_editor(tmp_path) -> None:
     path = tmp_path / "rules.json"
     book = RuleBook(path)
     for rule in ("a", "b, ]", "c"):
@@ -52,7 +52,7 @@ async def test_a_revoked_rule_ends_at_once_in_running_servers(tmp_path) -> None:
     assert running.granted == frozenset()
 
 
-async def test_a_rule_for_the_session_stays_in_memory_and_is_not_revoked(tmp_path) -> None:
+async def test_a_session_rule_is_only_in_memory_and_is_not_revoked(tmp_path) -> None:
     path = tmp_path / "rules.json"
     book = RuleBook(path)
     await book.grant("a", always=False)

@@ -30,7 +30,7 @@ KEY = "plainsecretvalue987654"
         ("http://h:99999", ""),
     ],
 )  # fmt: skip
-def test_an_address_is_shown_without_what_may_be_a_key(url, shown) -> None:
+def test_an_address_is_shown_without_a_possible_key(url, shown) -> None:
     assert plain_address(url) == shown
 
 

@@ -43,13 +43,13 @@ def test_a_settings_file_with_the_wanted_values_stays_unchanged() -> None:
     assert change(FILE, model="old", api_key=None) == FILE
 
 
-def test_a_new_file_holds_just_that() -> None:
+def test_a_new_settings_file_contains_only_the_edit() -> None:
     assert change("", model="m", base_url="http://x/v1", api_key=None) == (
         'model = "m"\nbase_url = "http://x/v1"\n'
     )
 
 
-def test_a_file_of_windows_keeps_its_line_ends() -> None:
+def test_a_settings_file_with_crlf_keeps_its_line_ends() -> None:
     assert change('model = "a"\r\n# end\r\n', model="b") == 'model = "b"\r\n# end\r\n'
 
 
@@ -68,7 +68,7 @@ def test_a_broken_file_is_reported_with_its_line_and_not_touched() -> None:
     model=st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=20),
     window=st.one_of(st.none(), st.integers(1, 10**9)),
 )
-def test_changed_settings_read_back_and_the_others_stay(model, window) -> None:
+def test_changed_settings_are_read_back_and_the_others_stay(model, window) -> None:
     new = change(FILE, model=model, window=window)
     values = dict(check(parse_toml(new, "x"), "x").values)
     before = dict(check(parse_toml(FILE, "x"), "x").values)

@@ -49,7 +49,7 @@ def table() -> str:
     return "\n".join(rows) + "\n"
 
 
-def test_the_page_names_each_setting_that_is_never_guessed() -> None:
+def test_the_settings_page_names_each_setting_without_a_fallback() -> None:
     (row,) = (
         one
         for one in PAGE.read_text(encoding="utf-8").splitlines()
@@ -79,17 +79,17 @@ def default_words(default: object) -> str:
     return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 
-def test_the_page_holds_the_table_of_all_settings() -> None:
+def test_the_settings_page_contains_the_table_of_all_settings() -> None:
     assert table() in PAGE.read_text(encoding="utf-8")
 
 
-def test_the_page_lists_every_default_glob() -> None:
+def test_the_settings_page_lists_every_default_glob() -> None:
     page = PAGE.read_text(encoding="utf-8").split("## Files that stay here")[1]
     listed = page.split("```")[1].removeprefix("text\n").split()
     assert tuple(listed) == SECRETS
 
 
-def test_the_pages_example_is_taken_without_a_notice() -> None:
+def test_the_example_on_the_settings_page_loads_without_a_notice() -> None:
     example = PAGE.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
     assert tomllib.loads(example)
     loaded = load({}, example)

@@ -57,7 +57,7 @@ class Waiting(Memory):
         self.release.wait()
 
 
-def test_a_key_goes_in_and_out_under_our_name() -> None:
+def test_a_key_is_stored_and_read_under_the_name_of_indwell() -> None:
     backend = Memory()
     ring = SystemRing(backend)
     ring.set(ORIGIN, KEY)
@@ -74,7 +74,7 @@ def test_a_key_goes_in_and_out_under_our_name() -> None:
         (null.Keyring(), "the keyring is switched off (its backend is the empty one)"),
     ],
 )
-def test_a_backend_that_keeps_nothing_is_reported(backend, sentence) -> None:
+def test_a_keyring_backend_that_stores_nothing_is_reported(backend, sentence) -> None:
     with pytest.raises(KeyringUnusable) as caught:
         SystemRing(backend)
     assert str(caught.value) == sentence

@@ -101,7 +101,7 @@ def is_no_wider(settings: Settings, than: Settings, *, may_choose: bool) -> bool
 
 
 @given(users, tables, st.booleans())
-def test_no_table_of_others_widens_anything(
+def test_no_table_from_editor_or_workspace_widens_permissions(
     settings: Settings, table: Mapping[str, Any], chooses: Literal[True, False]
 ) -> None:
     result = tighten(settings, table, "s", chooses=chooses).settings
@@ -137,7 +137,7 @@ def test_a_rejected_setting_is_always_reported(
         assert result.notices == ()
 
 
-def test_a_workspace_can_make_everything_tighter() -> None:
+def test_a_workspace_can_tighten_every_setting() -> None:
     table = {
         "mode": "ask",
         "max_output": 100,
@@ -201,11 +201,13 @@ def test_a_workspace_can_make_everything_tighter() -> None:
         ),
     ],
 )
-def test_a_widening_setting_is_ignored_and_named(table: Mapping[str, Any], notice: str) -> None:
+def test_a_setting_that_widens_permissions_is_ignored_and_named(
+    table: Mapping[str, Any], notice: str
+) -> None:
     assert tighten(USERS, table, "w", chooses=False) == Tightened(USERS, (notice,))
 
 
-def test_the_globs_beside_a_refused_one_count() -> None:
+def test_the_other_globs_beside_a_refused_one_apply() -> None:
     result = tighten(USERS, {"deny": ["!.env", "*.db"]}, "w", chooses=False)
     assert result.settings.deny == (*SECRETS, "*.db")
 
@@ -223,18 +225,18 @@ def test_an_oversized_deny_glob_is_ignored_with_a_notice(glob: str) -> None:
     assert len(result.notices) == 1
 
 
-def test_a_workspace_adds_only_so_many_globs() -> None:
+def test_the_number_of_globs_from_a_workspace_is_limited() -> None:
     result = tighten(USERS, {"deny": [f"g{n}" for n in range(51)]}, "w", chooses=False)
     assert result.settings.deny == (*SECRETS, *(f"g{n}" for n in range(50)))
     assert len(result.notices) == 1
 
 
-def test_setting_what_is_set_already_needs_no_word() -> None:
+def test_setting_an_equal_value_gives_no_notice() -> None:
     same = {"mode": "review", "round_limit": 50, "attach": {"diagnostics": False}, "deny": [".env"]}
     assert tighten(USERS, same, "w", chooses=False) == Tightened(USERS)
 
 
-def test_an_editor_chooses_among_the_users_models_only() -> None:
+def test_an_editor_can_choose_only_the_users_models() -> None:
     def choose(model: str) -> Tightened:
         return tighten(USERS, {"model": model}, "e", chooses=True)
 
@@ -255,7 +257,7 @@ def test_a_budget_can_be_set_and_lowered_but_never_raised_or_taken_away() -> Non
     )
 
 
-def test_an_editors_null_is_not_set() -> None:
+def test_a_null_from_an_editor_counts_as_unset() -> None:
     assert tighten(USERS, {"mode": None, "base_url": None}, "e", chooses=True) == Tightened(USERS)
 
 
@@ -267,7 +269,7 @@ def test_many_ignored_settings_are_summarised_in_one_sentence() -> None:
     assert len(whole.notices) == 100
 
 
-def test_no_glob_of_a_workspace_slows_the_matcher_down() -> None:
+def test_no_glob_from_a_workspace_slows_the_matcher_down() -> None:
     hostile = [
         *("**/a/" * n + "c" for n in range(1, 8)),
         *("*a" * n + "*c" for n in range(1, 20)),

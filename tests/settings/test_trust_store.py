@@ -58,7 +58,7 @@ def test_answers_are_kept_and_forgotten(store) -> None:
         assert modes == (0o600, 0o700)
 
 
-def test_no_text_of_a_file_is_kept(store) -> None:
+def test_the_trust_file_stores_no_text_of_a_file(store) -> None:
     kept = seen(b"export KEY=hunter2\n", lines=("export KEY=hunter2",))
     store.keep(Path("/a"), FolderAnswer(trusted=True, at="now", files={".envrc": kept}))
     assert b"hunter2" not in store.path.read_bytes()
@@ -123,7 +123,7 @@ def test_tru_08_a_hundred_writers_at_once_lose_no_answer(store) -> None:
     assert json.loads(store.path.read_bytes())["version"] == 1
 
 
-def test_a_reader_that_meets_half_of_a_text_waits_for_the_writer(store) -> None:
+def test_a_reader_of_a_half_written_file_waits_for_the_writer(store) -> None:
     store.keep(Path("/a"), YES)
     whole = store.path.read_bytes()
     with ThreadPoolExecutor(1) as threads:

@@ -12,7 +12,7 @@ NO_ADDRESS = "is not an address, expected one like 'https://host/v1'"
 NO_KEY = "api_key holds a space or a character that no key has; copy it again"
 
 
-def test_tables_are_prefixes_of_names() -> None:
+def test_tables_become_prefixes_of_setting_names() -> None:
     table = parse_toml('mode = "ask"\n[attach]\nselection = false\n[price]\nin = 2\n', "c")
     assert check(table, "c") == SourceSettings(
         {"mode": "ask", "attach_selection": False, "price_in": 2.0}
@@ -29,7 +29,7 @@ def test_tables_are_prefixes_of_names() -> None:
         ('a = "\n', "line 1: illegal character '\\n'"),
     ],
 )
-def test_a_broken_file_names_the_line(text: str, sentence: str) -> None:
+def test_the_error_for_a_broken_file_names_the_line(text: str, sentence: str) -> None:
     with pytest.raises(SettingsError) as caught:
         parse_toml(text, "config.toml")
     assert str(caught.value) == (
@@ -38,12 +38,12 @@ def test_a_broken_file_names_the_line(text: str, sentence: str) -> None:
     )
 
 
-def test_a_number_of_thousands_of_digits_is_a_broken_file() -> None:
+def test_a_number_of_thousands_of_digits_is_an_error() -> None:
     with pytest.raises(SettingsError, match="correct it and try again"):
         parse_toml("window = " + "1" * 5_000, "config.toml")
 
 
-def test_a_byte_order_mark_is_not_a_mistake() -> None:
+def test_a_byte_order_mark_is_accepted() -> None:
     assert parse_toml('\ufeffmode = "ask"', "c") == {"mode": "ask"}
 
 
@@ -110,7 +110,7 @@ def test_an_unknown_setting_is_reported_with_the_closest_known_name() -> None:
         ("instructions", 5, "instructions = 5 is not valid, expected `str`, got `int`"),
     ],
 )
-def test_a_value_of_the_wrong_type_is_named_and_the_default_stays(
+def test_a_value_of_the_wrong_type_is_named_and_the_default_is_used(
     name: str, value: object, problem: str
 ) -> None:
     assert check({name: value}, "config.toml") == SourceSettings(
@@ -165,13 +165,13 @@ def test_a_value_of_the_wrong_type_is_named_and_the_default_stays(
         ("api_key", "“sk”", NO_KEY),
     ],
 )
-def test_a_protective_setting_is_never_guessed(name: str, value: object, problem: str) -> None:
+def test_an_invalid_protective_setting_is_an_error(name: str, value: object, problem: str) -> None:
     with pytest.raises(SettingsError) as caught:
         check({name: value}, "config.toml")
     assert str(caught.value) == f"config.toml: {problem}; correct it and try again"
 
 
-def test_a_number_too_long_to_write_is_not_written() -> None:
+def test_a_number_too_long_to_print_is_not_printed() -> None:
     assert check({"window": 1 << 20_000}, "c").notices == (
         "c: window = (int) is not valid, expected `int` <= 1000000000; the default applies",
     )
@@ -181,7 +181,7 @@ def test_an_api_key_is_stripped_of_surrounding_white_space() -> None:
     assert check({"api_key": " sk-1\n"}, "c") == SourceSettings({"api_key": Secret("sk-1")})
 
 
-def test_a_folder_to_deny_may_be_written_as_in_ignore_files() -> None:
+def test_a_denied_folder_may_have_a_trailing_slash_as_in_ignore_files() -> None:
     assert check({"deny": ["private/", "*.db", "!open/"]}, "c") == SourceSettings(
         {"deny": ("private/**", "*.db", "!open/**")}
     )

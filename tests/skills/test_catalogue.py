@@ -29,7 +29,7 @@ def a_skill(
 
 
 @given(st.from_regex(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?", fullmatch=True), st.text())
-def test_a_line_is_short_and_harmless_whatever_is_described(name, about):
+def test_a_catalogue_line_is_short_and_harmless_for_any_description(name, about):
     (line,) = listed((a_skill(name, about),)).values()
 
     assert estimate_tokens(line) <= LINE_TOKENS
@@ -61,13 +61,13 @@ def test_a_prompt_without_skills_does_not_mention_skills():
     assert catalogue(()) == ""
 
 
-def test_no_more_are_listed_than_a_prompt_has_room_for():
+def test_the_skill_list_is_limited_to_the_room_in_the_prompt():
     skills = tuple(a_skill(f"s{number:03}") for number in range(MOST_LISTED + 5))
 
     assert len(listed(skills)) == MOST_LISTED
 
 
-def test_a_catalogue_is_read_back_from_a_prompt():
+def test_a_catalogue_can_be_parsed_from_a_prompt():
     own = (a_skill("a", "With: colons"), a_skill("b"))
     prompt = f"# Rules\n- one: rule\n\n{catalogue(own)}\n\n# Yours\n- c: none"
 
@@ -98,7 +98,7 @@ def test_the_first_of_two_skills_with_one_name_counts_and_the_user_is_told():
     assert known.notices == ("the skill 'a' is in '/1' and in '/2'; the first is used",)
 
 
-def test_the_same_skill_found_twice_is_nothing_to_tell():
+def test_a_skill_found_twice_at_one_place_is_not_reported():
     assert ranked([a_skill("a"), a_skill("a")]).notices == ()
 
 

@@ -20,7 +20,7 @@ def test_a_file_without_front_matter_is_all_body():
     assert document.body == "# Title\n\n---\n\nText.\n"
 
 
-def test_values_are_the_text_that_was_written():
+def test_values_are_kept_as_written_text():
     document = read_document(front("name: on\nversion: 1.10\nday: 2001-99-99\nn: 0x10"))
 
     assert document.values == {"name": "on", "version": "1.10", "day": "2001-99-99", "n": "0x10"}
@@ -72,11 +72,11 @@ def test_a_list_of_words_is_read_in_every_form(yaml, names):
 @pytest.mark.parametrize(
     ("word", "value"), [("true", True), ("Yes", True), ("false", False), ("off", False), ("", None)]
 )
-def test_a_truth_value_is_asked_for_by_name(word, value):
+def test_a_boolean_is_read_by_its_name(word, value):
     assert read_document(front(f"read_only: {word}")).flag("read_only") is value
 
 
-def test_a_number_is_asked_for_by_name():
+def test_a_number_is_read_by_its_name():
     document = read_document(front("rounds: 12"))
 
     assert document.number("rounds") == 12
@@ -84,7 +84,7 @@ def test_a_number_is_asked_for_by_name():
 
 
 @pytest.mark.parametrize("word", ["-1", "1e9", "9999999999", "many"])
-def test_a_value_that_is_no_number_is_refused_by_name(word):
+def test_a_value_that_is_not_a_number_is_refused_with_its_name(word):
     with pytest.raises(BadFrontMatter, match="'rounds' has to be a whole number"):
         read_document(front(f"rounds: {word}")).number("rounds")
 
@@ -125,7 +125,7 @@ def test_unreadable_front_matter_is_reported_in_plain_words(text, words):
 @given(st.text(alphabet="\\\"'U0Fxf%YAML1.:-?[]{},&*!|>#@ \t\nab\u2028", max_size=60))
 @example("%YAML 1." + "1" * 5_000)
 @example('a: "\\UFFFFFFFF"')
-def test_any_front_matter_is_read_or_refused(text):
+def test_any_front_matter_is_parsed_or_refused(text):
     with suppress(BadFrontMatter):
         assert isinstance(read_document(front(text)), MarkdownDocument)
 
@@ -135,12 +135,12 @@ def test_a_yaml_tag_in_front_matter_creates_no_object(tag):
     assert read_document(front(f"name: {tag} 'echo'")).values == {"name": "echo"}
 
 
-def test_a_merge_key_is_a_name_like_any_other():
+def test_a_merge_key_is_an_ordinary_key():
     assert read_document(front("<<: {a: b}")).values == {"<<": {"a": "b"}}
 
 
 @pytest.mark.parametrize("ask", ["text", "flag", "number"])
-def test_a_list_where_text_is_wanted_is_refused_by_name(ask):
+def test_a_list_in_place_of_text_is_refused_with_its_name(ask):
     document = read_document(front("name: [a, b]"))
 
     with pytest.raises(BadFrontMatter, match="'name' has to be text"):

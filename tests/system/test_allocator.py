@@ -46,6 +46,6 @@ def grown_mb(how: str) -> int:
     return int(ran.stdout)
 
 
-def test_threads_share_one_arena() -> None:
+def test_threads_share_one_allocator_arena() -> None:
     assert grown_mb("told") < ARENA_MB
     assert grown_mb("not told") > ARENA_MB

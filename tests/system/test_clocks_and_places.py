@@ -88,7 +88,7 @@ MOMENTS = {
 
 
 @pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
-async def test_a_session_of_any_moment_reads_back(tmp_path, moment) -> None:
+async def test_a_session_of_any_time_can_be_read(tmp_path, moment) -> None:
     script = [asks(call("read_file", path="a.py")), says("read")]
     async with a_world(tmp_path, script, files={"a.py": "x\n"}) as world:
         with_parts(world.session, now=lambda: moment)
@@ -110,7 +110,7 @@ async def test_a_clock_that_goes_back_an_hour_in_a_turn_changes_no_duration(tmp_
         assert await world.records()
 
 
-def test_names_of_sessions_sort_by_time_over_every_border() -> None:
+def test_session_names_sort_by_time_across_years_and_time_changes() -> None:
     names = [new_id(moment, b"\xff" * RANDOM_B) for moment in sorted(MOMENTS.values())]
     assert names == sorted(names)
 

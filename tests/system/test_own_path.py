@@ -129,7 +129,7 @@ def endpoint() -> object:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_command_line_executes_what_is_in_the_workspace(trap: Trap, way: str) -> None:
+def test_no_command_line_executes_a_program_in_the_workspace(trap: Trap, way: str) -> None:
     tracer = strace()
     if way == "run in a restricted folder":
         trap.trusted = ()
@@ -155,7 +155,7 @@ def test_no_command_line_executes_what_is_in_the_workspace(trap: Trap, way: str)
 
 
 @pytest.mark.parametrize("is_trusted", [True, False])
-async def test_no_server_starts_a_program_by_a_bare_name_or_one_of_the_workspace(
+async def test_the_server_starts_programs_only_by_full_paths_outside_the_workspace(
     trap: Trap, *, is_trusted: bool
 ) -> None:
     if not is_trusted:

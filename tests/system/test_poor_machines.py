@@ -190,7 +190,7 @@ async def test_sys_05_a_storm_of_file_events_is_cheap_and_read_files_stay_watche
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of Linux")
-async def test_sys_05_without_any_watch_left_files_are_looked_at(tmp_path) -> None:
+async def test_sys_05_files_are_polled_if_no_watch_is_available(tmp_path) -> None:
     home = Home(tmp_path)
     replies = [say(calls=[READ], usage=USAGE), *[say("Done.", usage=USAGE)] * 2]
     no_watch = (

@@ -23,7 +23,9 @@ AT_MOST_S = 60.0  # the claim is 2 s on a quiet machine; what it might wait for 
 ENDING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
 
-async def test_a_signal_ends_turn_and_processes_and_leaves_a_whole_session(tmp_path) -> None:
+async def test_a_signal_ends_the_turn_and_its_processes_and_leaves_a_complete_session(
+    tmp_path,
+) -> None:
     await asyncio.gather(*(ended_by(number, tmp_path / number.name) for number in ENDING))
 
 

@@ -55,7 +55,7 @@ async def test_a_session_raises_no_warning_under_pythons_strict_checks(tmp_path)
             assert [one for one in map(float, slow) if one > 0.5] == [], client.stderr
 
 
-async def test_every_module_imports_with_every_warning_an_error(tmp_path) -> None:
+async def test_every_module_imports_with_warnings_as_errors(tmp_path) -> None:
     home = Home(tmp_path)
     package = ROOT / "server" / "indwell"
     names = [

@@ -77,7 +77,9 @@ def ours(tool: Tool[Any], given: object) -> object:
         ),
     ],
 )
-def test_names_of_other_agents_are_understood(tool: str, given: Given, expected: Given) -> None:
+def test_argument_names_of_other_agents_are_accepted(
+    tool: str, given: Given, expected: Given
+) -> None:
     assert ours(TOOLS[tool], given) == expected
 
 
@@ -95,7 +97,7 @@ def test_names_of_other_agents_are_understood(tool: str, given: Given, expected:
         ({"command": "ls", "workdir": "."}, {"command": "ls"}),
     ],
 )
-def test_a_command_is_understood_in_the_words_of_other_agents(
+def test_a_command_with_argument_names_of_other_agents_is_accepted(
     tmp_path, given: Given, expected: Given
 ) -> None:
     call = make_bash(Shell(tmp_path)).bind(json.dumps(given))
@@ -126,7 +128,7 @@ def test_a_workdir_argument_of_bash_is_refused_with_advice(tmp_path) -> None:
         ("grep", {"pattern": "x", "-A": 9}, "<= 5"),
     ],
 )
-def test_the_meaning_of_wrong_arguments_is_never_guessed(
+def test_wrong_arguments_are_refused_without_guessing(
     tool: str, given: Given, complaint: str
 ) -> None:
     with pytest.raises(ToolError, match=f"bad arguments for {tool}: .*{complaint}.*; it takes"):
@@ -143,7 +145,7 @@ def test_a_repeated_argument_is_refused_also_under_another_agents_name() -> None
         TOOLS["read_file"].bind('{"file_path": "a", "file_path": "a"}')
 
 
-def test_a_tool_may_bring_its_own_json_schema() -> None:
+def test_a_tool_may_provide_its_own_json_schema() -> None:
     schema = {
         "type": "object",
         "properties": {"issue": {"type": "integer", "title": "Issue", "minimum": 1}},

@@ -41,7 +41,7 @@ async def test_output_and_exit_code_are_reported(agent: Agent) -> None:
     )
 
 
-async def test_a_failing_command_is_information(agent: Agent) -> None:
+async def test_a_failing_command_is_not_a_tool_error(agent: Agent) -> None:
     assert await agent.call("bash", command="exit 3") == Outcome(
         text="(no output)\nexit code 3", figure="failed 3"
     )
@@ -78,7 +78,7 @@ async def test_every_way_a_command_ends_is_reported(agent: Agent, command: str, 
         ("cd() { builtin cd a; }; pwd() { echo /etc; }; cd; pwd", "a"),
     ],
 )
-async def test_the_working_directory_lives_on(
+async def test_the_working_directory_is_kept_between_commands(
     agent: Agent, root: Path, command: str, folder: str
 ) -> None:
     await agent.call("bash", command=command)
@@ -106,7 +106,7 @@ async def test_the_working_directory_stays_in_the_workspace(
     assert agent.shell.cwd == root
 
 
-async def test_a_move_is_reported(agent: Agent) -> None:
+async def test_a_change_of_the_working_directory_is_reported(agent: Agent) -> None:
     outcome = await agent.call("bash", command="cd a/b")
     assert outcome.text == "(no output)\nexit code 0\n[the working directory is now 'a/b']"
 
@@ -118,7 +118,9 @@ async def test_variables_aliases_and_functions_do_not_survive_a_command(agent: A
     assert outcome.text == "[]\n2\nexit code 0"
 
 
-async def test_a_folder_that_is_gone_is_left_for_the_root(agent: Agent, root: Path) -> None:
+async def test_the_working_directory_becomes_the_root_if_it_was_deleted(
+    agent: Agent, root: Path
+) -> None:
     await agent.call("bash", command="cd a/b")
     (root / "a" / "b").rmdir()
     with pytest.raises(ToolError, match="is gone, so nothing was run"):
@@ -128,7 +130,9 @@ async def test_a_folder_that_is_gone_is_left_for_the_root(agent: Agent, root: Pa
 
 
 @posix_only("symlinks")
-async def test_a_folder_swapped_for_a_link_is_not_entered(agent: Agent, root: Path) -> None:
+async def test_a_working_directory_replaced_by_a_link_is_not_entered(
+    agent: Agent, root: Path
+) -> None:
     await agent.call("bash", command="cd a/b")
     (root / "a" / "b").rmdir()
     (root / "a" / "b").symlink_to("/etc")
@@ -151,13 +155,13 @@ async def test_a_long_command_output_keeps_both_ends_and_is_kept_whole_in_a_file
     assert read.text.startswith("5000\t5000")
 
 
-async def test_lines_are_limited_on_request(agent: Agent) -> None:
+async def test_the_number_of_output_lines_is_limited_on_request(agent: Agent) -> None:
     outcome = await agent.call("bash", command="seq 1 10", max_lines=3)
     assert outcome.text.splitlines()[:2] == ["1", "2"]
     assert outcome.text.splitlines()[-2:] == ["10", "exit code 0"]
 
 
-async def test_an_output_beyond_all_bounds_keeps_its_end(agent: Agent) -> None:
+async def test_a_huge_output_keeps_its_end(agent: Agent) -> None:
     outcome = await agent.call(
         "bash", command="echo begin; head -c 20000000 /dev/zero | tr '\\0' x; echo; echo end"
     )
@@ -168,7 +172,7 @@ async def test_an_output_beyond_all_bounds_keeps_its_end(agent: Agent) -> None:
     assert sum(map(len, agent.live)) < 201_000
 
 
-async def test_output_is_noticed_while_the_command_runs(agent: Agent, root: Path) -> None:
+async def test_output_is_reported_while_the_command_runs(agent: Agent, root: Path) -> None:
     command = (
         "printf 'r\\xc3'; printf '\\xa9ady\\n'; until [ -e go ]; do sleep 0.01; done; echo end"
     )
@@ -187,7 +191,7 @@ async def test_output_is_noticed_while_the_command_runs(agent: Agent, root: Path
     assert (await task).text == "réady\nend\nexit code 0"
 
 
-async def test_escapes_and_progress_are_not_for_the_model(agent: Agent) -> None:
+async def test_escape_sequences_and_progress_are_removed_for_the_model(agent: Agent) -> None:
     outcome = await agent.call("bash", command=r"printf '\e[31mred\e[0m 10%%\r\e[31m20%%\n\xff\n'")
     assert outcome.text == f"20%\n{NO_UTF_8}\nexit code 0"
 
@@ -205,13 +209,13 @@ ODD_OUTPUTS = {
 
 
 @pytest.mark.parametrize(("command", "told"), ODD_OUTPUTS.values(), ids=ODD_OUTPUTS)
-async def test_prc_06_odd_output_is_text_for_the_model(
+async def test_prc_06_invalid_output_becomes_text_for_the_model(
     agent: Agent, command: str, told: str
 ) -> None:
     assert (await agent.call("bash", command=command)).text == told
 
 
-async def test_prc_06_a_million_short_lines_are_bounded_and_kept_to_be_read(agent: Agent) -> None:
+async def test_prc_06_a_million_short_lines_are_cut_and_kept_in_a_file(agent: Agent) -> None:
     outcome = await agent.call("bash", command="yes | head -n 1000000")
     assert len(outcome.text) < 10_000
     assert outcome.text.startswith("y\ny\n")
@@ -219,7 +223,7 @@ async def test_prc_06_a_million_short_lines_are_bounded_and_kept_to_be_read(agen
     assert agent.spilled[0].count("y\n") == 1_000_000
 
 
-async def test_time_over_is_reported_with_what_came(agent: Agent) -> None:
+async def test_a_time_out_is_reported_with_the_output_before_it(agent: Agent) -> None:
     began = time.monotonic()
     outcome = await agent.call("bash", command="echo early; sleep 1000", timeout_s=1)
     assert outcome == Outcome(
@@ -273,7 +277,7 @@ async def test_prc_09_a_command_that_exceeds_its_cpu_limit_is_reported(agent: Ag
     assert (" s of processor time" in outcome.text, outcome.figure) == (True, "used too much")
 
 
-async def test_prc_05_a_flood_costs_little_memory(agent: Agent) -> None:
+async def test_prc_05_endless_output_takes_little_memory(agent: Agent) -> None:
     tracemalloc.start()
     try:
         outcome = await agent.call("bash", command="head -c 100000000 /dev/zero | tr '\\0' x")
@@ -284,14 +288,14 @@ async def test_prc_05_a_flood_costs_little_memory(agent: Agent) -> None:
 
 
 @posix_only("folders")
-async def test_a_command_that_fills_our_own_pipe_ends(agent: Agent, root: Path) -> None:
+async def test_a_command_that_fills_the_report_pipe_ends(agent: Agent, root: Path) -> None:
     fill = "for f in /dev/fd/*; do [ ${f##*/} -gt 2 ] && head -c 1000000 /dev/zero >$f; done"
     outcome = await agent.call("bash", command=f"cd a; {fill}", timeout_s=1)
     assert (outcome.figure, agent.shell.cwd) == ("timed out", root)
 
 
 @posix_only("folders")
-async def test_a_command_cannot_move_the_agent_out_by_our_own_pipe(
+async def test_a_command_cannot_fake_a_working_directory_outside_by_the_report_pipe(
     agent: Agent, root: Path
 ) -> None:
     forge = "trap - EXIT; for f in /dev/fd/*; do [ ${f##*/} -gt 2 ] && echo /etc >$f; done"

@@ -30,7 +30,7 @@ def agent(workspace: MemoryWorkspace, tmp_path: Path) -> Agent:
     return Agent(workspace, tmp_path / "spill")
 
 
-async def test_an_edit_of_what_was_read_is_reported_with_its_diff(agent: Agent) -> None:
+async def test_an_edit_of_a_read_file_is_reported_with_its_diff(agent: Agent) -> None:
     await agent.call("read_file", path="a")
     after = "one\n2\nthree\n"
     assert await agent.call("edit_file", **EDIT) == Outcome(
@@ -73,7 +73,7 @@ CRLF = "line1\r\nline2\r\n"
         ("a\nb\n", {"old": "a\nb", "new": "a\r\nb"}, "a\r\nb\n"),
     ],
 )
-async def test_an_edit_of_line_ends_alone_is_made(tmp_path, before, edit, after) -> None:
+async def test_an_edit_that_changes_only_line_ends_is_made(tmp_path, before, edit, after) -> None:
     workspace = MemoryWorkspace({"a": before})
     agent = Agent(workspace, tmp_path / "spill")
     await agent.call("read_file", path="a")
@@ -94,7 +94,9 @@ async def test_an_edit_of_line_ends_alone_is_made(tmp_path, before, edit, after)
         (CRLF, [("line1", "x"), ("x", "line1")], "would leave a as it is"),
     ],
 )
-async def test_an_edit_that_would_change_nothing_says_why(tmp_path, before, edits, why) -> None:
+async def test_an_edit_without_a_change_is_refused_with_the_reason(
+    tmp_path, before, edits, why
+) -> None:
     workspace = MemoryWorkspace({"a": before})
     agent = Agent(workspace, tmp_path / "spill")
     await agent.call("read_file", path="a")
@@ -164,7 +166,7 @@ async def test_a_long_diff_is_cut_for_the_model_and_whole_for_the_user(tmp_path:
     assert (len(outcome.text) < 3_000, len(outcome.diff) > 5_000) == (True, True)
 
 
-async def test_bytes_around_an_edit_stay(tmp_path: Path) -> None:
+async def test_bytes_around_an_edit_stay_unchanged(tmp_path: Path) -> None:
     root = tmp_path / "w"
     root.mkdir()
     (root / "a").write_bytes(b"\xef\xbb\xbfone\r\ntwo\nthree\rfour")
@@ -266,7 +268,7 @@ class TestWriteFile:
         await agent.call("write_file", path="a", content="the user's and mine\n")
         assert workspace.files[ROOT / "a"] == "the user's and mine\n"
 
-    async def test_a_change_too_long_to_show_has_to_be_read(self, tmp_path: Path) -> None:
+    async def test_a_change_too_long_to_show_requires_another_read(self, tmp_path: Path) -> None:
         workspace = MemoryWorkspace({"a": "one\n"})
         agent = Agent(workspace, tmp_path / "spill")
         await agent.call("read_file", path="a")
@@ -303,7 +305,7 @@ class TestWriteFile:
         outcome = await agent.call("write_file", path="a", content="one\n2\nthree\n")
         assert outcome.text == f"wrote a (3 lines): +1 \N{MINUS SIGN}1\n{DIFF}".rstrip()
 
-    async def test_the_same_text_is_not_a_change(self, agent: Agent) -> None:
+    async def test_writing_the_same_text_is_not_a_change(self, agent: Agent) -> None:
         await agent.call("read_file", path="a")
         outcome = await agent.call("write_file", path="a", content="one\ntwo\nthree\n")
         assert outcome == Outcome("a already reads so (3 lines); nothing changed", figure="same")
@@ -334,7 +336,7 @@ class TestWriteFile:
         assert diff == "--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n"
         assert ROOT / "b" not in workspace.files
 
-    async def test_a_path_outside_is_refused(self, agent: Agent) -> None:
+    async def test_an_edit_outside_the_workspace_is_refused(self, agent: Agent) -> None:
         with pytest.raises(ToolError, match="outside the workspace"):
             await agent.call("write_file", path="../b", content="x")
 

@@ -80,7 +80,7 @@ async def test_an_edit_with_all_replaces_every_match_in_a_large_file(tmp_path: P
         await room.edit(("nothing", "x"), all=True)
 
 
-async def test_line_endings_are_forgiven_and_kept(tmp_path: Path) -> None:
+async def test_different_line_endings_match_and_are_kept(tmp_path: Path) -> None:
     body = BODY.replace(b"\n", b"\r\n")
     room = Room(tmp_path, body + b"one\r\ntwo\r\nthree\r\n" + body)
     await room.edit(("one\ntwo\n", "1\n2\n3\n"))
@@ -106,21 +106,21 @@ async def test_a_failed_edit_of_a_large_file_points_to_the_longest_matching_line
         await room.edit(("no such thing", "x"))
 
 
-async def test_a_place_in_a_line_without_end_is_edited_and_shown_in_part(tmp_path: Path) -> None:
+async def test_an_edit_in_a_very_long_line_is_shown_in_part(tmp_path: Path) -> None:
     room = Room(tmp_path, b"x" * LARGE_B + b"here" + b"y" * LARGE_B)
     told = await room.edit(("here", "there"))
     assert room.path.read_bytes() == b"x" * LARGE_B + b"there" + b"y" * LARGE_B
     assert len(told) < 3_000
 
 
-async def test_bytes_that_are_no_text_stay(tmp_path: Path) -> None:
+async def test_undecodable_bytes_stay_unchanged(tmp_path: Path) -> None:
     room = Room(tmp_path, BODY + b"gr\xc3\xb6\xc3\x9fe\n\xff old\n\xfe\n" + BODY)
     told = await room.edit(("old", "né"))
     assert room.path.read_bytes() == BODY + b"gr\xc3\xb6\xc3\x9fe\n\xff n\xc3\xa9\n\xfe\n" + BODY
     assert "-\\xff old\n+\\xff né\n" in told
 
 
-async def test_a_guessed_encoding_takes_only_the_present_text(tmp_path: Path) -> None:
+async def test_a_guessed_encoding_accepts_only_characters_in_the_file(tmp_path: Path) -> None:
     room = Room(tmp_path, BODY + "größe = 1\n".encode("latin-1"))
     await room.edit(("= 1", "= 'ö'"))
     assert room.path.read_bytes() == BODY + "größe = 'ö'\n".encode("latin-1")
@@ -128,7 +128,7 @@ async def test_a_guessed_encoding_takes_only_the_present_text(tmp_path: Path) ->
         await room.edit(("'ö'", "'ä'"))
 
 
-async def test_an_encoding_of_several_bytes_is_refused_with_the_reason(tmp_path: Path) -> None:
+async def test_a_multi_byte_encoding_is_refused_with_the_reason(tmp_path: Path) -> None:
     room = Room(tmp_path, b"# coding: gb18030\n" + "检查\n".encode("gb18030") + BODY)
     told = (await room.agent.call("read_file", path="a", limit=2)).text
     assert told.startswith("1\t# coding: gb18030\n2\t检查\n")

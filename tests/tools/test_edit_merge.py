@@ -184,7 +184,7 @@ async def test_a_text_read_too_long_ago_has_to_be_read_again(
     )
 
 
-async def test_line_endings_that_changed_do_not_collide(
+async def test_changed_line_endings_are_not_a_conflict(
     agent: Agent, workspace: MemoryWorkspace
 ) -> None:
     workspace.files[PATH] = TEXT.replace("\n", "\r\n")
@@ -203,7 +203,7 @@ async def racing(tmp_path: Path, n_races: int, change: Callable[[str], str]) -> 
     return agent
 
 
-async def test_edt_07_a_text_that_moves_between_reading_and_writing_is_merged(
+async def test_edt_07_a_text_changed_between_read_and_write_is_merged(
     tmp_path: Path,
 ) -> None:
     agent = await racing(tmp_path, 2, lambda text: f"typed\n{text}")
@@ -225,7 +225,7 @@ async def test_edt_07_an_edit_gives_up_after_three_concurrent_changes(tmp_path: 
     assert workspace.files[PATH] == "typed\n" * 3 + TEXT
 
 
-async def test_edt_07_a_file_that_moves_under_a_write_is_not_replaced(tmp_path: Path) -> None:
+async def test_edt_07_a_file_that_changes_during_a_write_is_not_replaced(tmp_path: Path) -> None:
     agent = await racing(tmp_path, 1, lambda text: f"typed\n{text}")
     with pytest.raises(EditRefused, match="Write it again with this change taken in"):
         await agent.call("write_file", path="a", content="all new\n")
@@ -279,7 +279,7 @@ async def test_enc_15_json_that_an_edit_broke_is_reported(tmp_path: Path) -> Non
     assert "valid" not in mended.text
 
 
-async def test_enc_15_json_with_comments_is_not_judged(tmp_path: Path) -> None:
+async def test_enc_15_json_with_comments_is_not_checked(tmp_path: Path) -> None:
     agent = Agent(MemoryWorkspace({"a.json": '// so\n{"a": 1}\n'}), tmp_path / "spill")
     await agent.call("read_file", path="a.json")
     outcome = await agent.call("edit_file", path="a.json", edits=[{"old": "1", "new": "2"}])

@@ -46,7 +46,7 @@ async def test_enc_01_a_crlf_file_keeps_all_other_bytes_and_gets_crlf(tmp_path: 
     assert after == b"one\r\n2\r\nand more\r\nthree\rfour\nfive"
 
 
-async def test_enc_03_a_mark_is_kept_and_not_shown(tmp_path: Path) -> None:
+async def test_enc_03_a_byte_order_mark_is_kept_and_not_shown(tmp_path: Path) -> None:
     agent = over(tmp_path, codecs.BOM_UTF8 + b"old\n")
     assert (await agent.call("read_file", path="a")).text == "1\told"
     assert await edited(agent, "old", "new") == codecs.BOM_UTF8 + b"new\n"
@@ -69,7 +69,9 @@ async def test_enc_04_an_edit_keeps_a_detected_encoding(tmp_path: Path, encoding
 
 
 @pytest.mark.parametrize("encoding", [name for name in SAMPLES if not SAMPLES[name][0]])
-async def test_enc_04_a_guess_never_writes_a_new_character(tmp_path: Path, encoding: str) -> None:
+async def test_enc_04_a_guessed_encoding_never_writes_a_new_character(
+    tmp_path: Path, encoding: str
+) -> None:
     before = SAMPLES[encoding][1].encode(encoding)
     agent = over(tmp_path, before)
     with pytest.raises(ToolError, match=r"brings in 'ñ' \(U\+00F1\).* is a guess.*ASCII"):
@@ -181,7 +183,7 @@ async def test_enc_10_a_name_is_found_however_its_accents_are_written(tmp_path: 
         }
 
 
-async def test_enc_10_a_text_is_not_matched_over_its_other_form(tmp_path: Path) -> None:
+async def test_enc_10_a_text_does_not_match_another_unicode_form(tmp_path: Path) -> None:
     before = "name = 'cafe\u0301'\n".encode()
     agent = over(tmp_path, before)
     with pytest.raises(ToolError, match="does not appear"):

@@ -58,7 +58,7 @@ def denying(agent: Agent, part: str) -> Agent:
     return agent
 
 
-def test_patterns_mean_what_other_tools_cases_say() -> None:
+def test_patterns_match_as_in_the_test_cases_of_other_tools() -> None:
     cases = shared_cases("glob.json")
     assert len(cases) == 80
     wrong = []
@@ -72,7 +72,7 @@ def test_patterns_mean_what_other_tools_cases_say() -> None:
     assert wrong == [(*ONE_SYSTEM_EACH, True)]
 
 
-def test_the_only_case_that_fails_is_contradicted_by_another() -> None:
+def test_the_only_failing_case_is_contradicted_by_another_case() -> None:
     said: dict[tuple[str, ...], set[bool]] = {}
     for case in shared_cases("glob.json"):
         question = (case["glob"], case["path"], *case["options"])
@@ -85,9 +85,7 @@ def test_the_only_case_that_fails_is_contradicted_by_another() -> None:
 @pytest.mark.parametrize(
     ("pattern", "path"), [("foo{,.txt}", "foo"), ("foo{,.txt}", "foo.txt"), ("\\[a]", "[a]")]
 )
-def test_unasked_an_empty_alternative_counts_and_a_backslash_escapes(
-    pattern: str, path: str
-) -> None:
+def test_an_empty_alternative_matches_and_a_backslash_escapes(pattern: str, path: str) -> None:
     assert path_matcher(pattern)(path)
 
 
@@ -106,7 +104,7 @@ async def test_glob_finds_a_name_in_any_folder_newest_first(agent: Agent) -> Non
         ("**/b.py", "src/deep", ["src/deep/b.py"]),
     ],
 )
-async def test_patterns_start_from_the_folder(
+async def test_patterns_are_relative_to_the_folder(
     agent: Agent, pattern: str, path: str, files: list[str]
 ) -> None:
     assert await found(agent, pattern, path) == files
@@ -132,7 +130,7 @@ async def test_links_are_not_followed(agent: Agent, root: Path, tmp_path: Path) 
     assert await found(agent, "*.zz") == ["no file below '.' matches '*.zz' (ignored files aside)"]
 
 
-async def test_at_most_100_are_listed_and_the_rest_counted(agent: Agent, root: Path) -> None:
+async def test_at_most_100_files_are_listed_and_the_rest_counted(agent: Agent, root: Path) -> None:
     (root / "many").mkdir()
     for number in range(130):
         (root / "many" / f"{number}.txt").write_bytes(b"x")
@@ -163,7 +161,7 @@ async def test_glob_reports_that_no_file_matches(agent: Agent) -> None:
         ("{a,b}" * 20, ".", "too many alternatives"),
     ],
 )
-async def test_an_impossible_search_is_reported(
+async def test_an_invalid_glob_search_is_reported(
     agent: Agent, pattern: str, path: str, said: str
 ) -> None:
     with pytest.raises(ToolError, match=said):
@@ -171,7 +169,7 @@ async def test_an_impossible_search_is_reported(
 
 
 @posix_only("names")
-async def test_a_name_with_a_line_feed_is_one_line(agent: Agent, root: Path) -> None:
+async def test_a_name_with_a_line_feed_is_shown_on_one_line(agent: Agent, root: Path) -> None:
     (root / "a\nfake.zz").write_bytes(b"x")
     assert await found(agent, "*.zz") == ["a\\nfake.zz"]
 
@@ -242,7 +240,9 @@ async def test_without_a_path_every_root_is_listed(root: Path, tmp_path: Path) -
         ("[id].tsx", "; '[' begins a set of characters, write '\\[' for the character itself"),
     ],
 )
-async def test_why_nothing_was_found_is_reported(agent: Agent, pattern: str, said: str) -> None:
+async def test_the_reason_for_an_empty_result_is_reported(
+    agent: Agent, pattern: str, said: str
+) -> None:
     assert await found(agent, pattern) == [
         f"no file below '.' matches {pattern!r} (ignored files aside){said}"
     ]
@@ -260,7 +260,7 @@ async def test_fs_03_a_folder_of_the_pattern_may_not_be_a_link(
 
 
 @posix_only("names")
-async def test_fs_14_no_name_can_pass_for_another_line(agent: Agent, root: Path) -> None:
+async def test_fs_14_no_file_name_can_forge_another_line(agent: Agent, root: Path) -> None:
     names = ["a\nb.zz", "\x1b[31mred.zz", "\u202egnp.zz", "[the newest 100 of 9 files].zz"]
     for number, name in enumerate(names):
         (root / name).write_bytes(b"x")

@@ -46,7 +46,7 @@ async def found(agent: Agent, pattern: str, **options: object) -> list[str]:
     return (await agent.call("grep", pattern=pattern, **options)).text.splitlines()
 
 
-async def test_matches_are_below_their_path(agent: Agent) -> None:
+async def test_matches_are_listed_below_their_path(agent: Agent) -> None:
     assert await agent.call("grep", pattern="needle") == Outcome(
         text=(
             ".github/f.yml\n1: needle\na.py\n2: needle = 1\n"
@@ -75,7 +75,7 @@ async def test_matches_are_below_their_path(agent: Agent) -> None:
         ({"path": "src/dist/e.py"}, ["src/dist/e.py"]),
     ],
 )
-async def test_a_search_is_narrowed(
+async def test_a_search_can_be_limited_to_paths_and_globs(
     agent: Agent, options: dict[str, str], paths: list[str]
 ) -> None:
     lines = await found(agent, "needle", **options)
@@ -90,7 +90,7 @@ async def test_case_is_ignored_on_request(agent: Agent) -> None:
     ]
 
 
-async def test_a_glob_does_not_bring_ignored_files_back(agent: Agent, root: Path) -> None:
+async def test_a_glob_does_not_include_ignored_files(agent: Agent, root: Path) -> None:
     (root / ".gitignore").write_bytes(b"a.py\nb.py\n")
     for glob in ("*.py", "src/*.py", "**/*.py"):
         assert await found(agent, "needle", glob=glob) == [
@@ -99,12 +99,14 @@ async def test_a_glob_does_not_bring_ignored_files_back(agent: Agent, root: Path
 
 
 @pytest.mark.parametrize("pattern", ["-needle", "--files", "-e", "--pre=id"])
-async def test_a_pattern_is_never_an_option(agent: Agent, root: Path, pattern: str) -> None:
+async def test_a_pattern_is_never_parsed_as_an_option(
+    agent: Agent, root: Path, pattern: str
+) -> None:
     (root / "a.py").write_bytes(f"x {pattern} y\n".encode())
     assert await found(agent, pattern) == ["a.py", f"1: x {pattern} y"]
 
 
-async def test_a_folder_is_never_an_option(agent: Agent, root: Path) -> None:
+async def test_a_folder_is_never_parsed_as_an_option(agent: Agent, root: Path) -> None:
     (root / "--files").mkdir()
     (root / "--files" / "x").write_bytes(b"needle\n")
     assert await found(agent, "needle", path="--files") == ["--files/x", "1: needle"]
@@ -159,7 +161,7 @@ async def test_fs_11_grep_handles_one_huge_line_in_time(agent: Agent, root: Path
     assert lines == ["a.py", f"1: needle{'x' * 294}…"]
 
 
-async def test_fs_13_a_pattern_that_ruins_others_takes_no_time(agent: Agent, root: Path) -> None:
+async def test_fs_13_a_catastrophic_pattern_takes_little_time(agent: Agent, root: Path) -> None:
     began = time.monotonic()
     (root / "a.py").write_bytes(b"a" * 1_000_000 + b"b")
     assert len(await found(agent, "(a+)+$", path="a.py")) == 1
@@ -182,7 +184,7 @@ async def test_fs_03_links_are_not_followed(agent: Agent, root: Path, tmp_path: 
         await found(agent, "needle", path="src/link")
 
 
-async def test_binary_files_do_not_disturb(agent: Agent, root: Path) -> None:
+async def test_binary_files_are_skipped(agent: Agent, root: Path) -> None:
     (root / "src" / "bin").write_bytes(b"needle first\n" + b"x\n" * 100_000 + b"\0\nneedle\n")
     (root / "src" / "zip").write_bytes(b"\0needle\n")
     assert await found(agent, "needle", path="src") == [
@@ -198,14 +200,16 @@ async def test_binary_files_do_not_disturb(agent: Agent, root: Path) -> None:
     assert await found(agent, "needle", path="src/zip") == [nothing, f"[{BINARY}]"]
 
 
-async def test_text_that_an_encoding_hides_is_reported(agent: Agent, root: Path) -> None:
+async def test_a_search_says_that_it_finds_only_ascii_in_files_of_other_encodings(
+    agent: Agent, root: Path
+) -> None:
     (root / "old.txt").write_bytes("größe\n".encode("latin-1"))
     (said,) = await found(agent, "größe")
     assert said.endswith("; in files that are neither UTF-8 nor UTF-16 only ASCII is found")
 
 
 @posix_only("names")
-async def test_a_name_with_a_line_feed_is_one_line(agent: Agent, root: Path) -> None:
+async def test_a_name_with_a_line_feed_is_shown_on_one_line(agent: Agent, root: Path) -> None:
     (root / "x\n9: forged").write_bytes(b"needle\n")
     assert await found(agent, "needle", glob="x*") == ["x\\n9: forged", "1: needle"]
 
@@ -215,7 +219,7 @@ async def test_a_spilled_result_can_be_searched(agent: Agent) -> None:
     assert await found(agent, "needle", path=str(path)) == [path.as_posix(), "2: needle"]
 
 
-async def test_the_users_ripgrep_settings_do_not_count(
+async def test_the_users_ripgrep_settings_are_ignored(
     agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "rgrc").write_bytes(b"--invert-match\n")
@@ -325,7 +329,9 @@ async def test_fs_14_file_names_and_text_cannot_forge_other_grep_lines(
 
 
 @posix_only("names")
-async def test_fs_14_a_name_with_ripgreps_own_words_stays_a_name(agent: Agent, root: Path) -> None:
+async def test_fs_14_a_file_name_with_ripgrep_messages_stays_a_name(
+    agent: Agent, root: Path
+) -> None:
     name = 'a\nbinary file matches (found "x")\nsrc'
     (root / name).mkdir()
     (root / name / "b.py").write_bytes(b"needle forged\n")
@@ -333,7 +339,7 @@ async def test_fs_14_a_name_with_ripgreps_own_words_stays_a_name(agent: Agent, r
     assert lines == ['a\\nbinary file matches (found "x")\\nsrc/b.py', "1: needle forged"]
 
 
-def test_a_name_with_ripgreps_own_words_hides_no_denied_file() -> None:
+def test_a_file_name_with_ripgrep_messages_does_not_reveal_a_denied_file() -> None:
     warning = './b: WARNING: stopped searching binary file after match (found "\\0" byte)\n'
     stolen = f"{warning}./secrets/key"  # the folder "b: … byte)\n." stands there too
     hits = Hits(

@@ -85,7 +85,9 @@ async def test_edt_09_searches_find_unsaved_text_of_the_editor(
     assert glob.splitlines() == ["new.py (not saved yet)", "other.py", "shop.py"]
 
 
-async def test_context_and_crlf_in_unsaved_buffers(root: Path, tmp_path: Path) -> None:
+async def test_unsaved_buffers_are_searched_with_context_and_crlf(
+    root: Path, tmp_path: Path
+) -> None:
     unsaved = {
         "a.py": "\ufeffone\r\nneedle\r\nthree",
         "b.py": "needle",

@@ -32,7 +32,7 @@ def write(root: Path, files: dict[str, str]) -> None:
 
 
 @posix_only("names")
-async def test_all_shared_cases_of_ignore_files_hold(tmp_path: Path) -> None:
+async def test_all_shared_cases_of_ignore_files_pass(tmp_path: Path) -> None:
     """Each with its own root, file and kind, as written: is it left out, as git says?"""
     cases = shared_cases("gitignore.json")
     assert len(cases) == 42

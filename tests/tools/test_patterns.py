@@ -62,11 +62,11 @@ async def test_a_narrowed_folder_walk_finds_the_same_matches(pattern: str, tmp_p
         ("Makefile", SearchScope(names=("Makefile",))),
     ],
 )
-def test_a_plain_pattern_leaves_nothing_to_match(pattern: str, expected: SearchScope) -> None:
+def test_a_plain_pattern_is_resolved_by_the_walk_alone(pattern: str, expected: SearchScope) -> None:
     assert scope_of(pattern) == expected
 
 
-def test_a_pattern_that_says_more_is_matched_on_what_is_left() -> None:
+def test_the_rest_of_a_pattern_is_matched_on_the_walked_files() -> None:
     way = scope_of("src/*/[ab]?.go")
     assert (way.folder, way.names, way.depth) == ("src", ("*.go",), 2)
     assert way.matches is not None

@@ -24,14 +24,14 @@ async def test_lines_are_numbered_and_only_real_line_ends_count(tmp_path: Path) 
     )
 
 
-async def test_a_part_says_how_to_continue(tmp_path: Path) -> None:
+async def test_a_partial_read_says_how_to_continue(tmp_path: Path) -> None:
     agent = over(tmp_path, {"a": "".join(f"l{i}\n" for i in range(1, 11))})
     assert (await agent.call("read_file", path="a", offset=4, limit=2)).text == (
         "4\tl4\n5\tl5\n[lines 4 to 5 of 10; go on with offset=6]"
     )
 
 
-async def test_at_most_2_000_lines_come_at_once(tmp_path: Path) -> None:
+async def test_one_read_returns_at_most_2_000_lines(tmp_path: Path) -> None:
     agent = over(tmp_path, {"a": "x\n" * 2_001})
     outcome = await agent.call("read_file", path="a", limit=10_000)
     assert outcome.text.endswith("\n2000\tx\n[lines 1 to 2000 of 2,001; go on with offset=2001]")
@@ -68,7 +68,7 @@ async def test_a_range_past_the_end_is_clamped_and_reported(tmp_path, offset, li
     assert shown == "\n".join([*lines, f"[{text}]"])
 
 
-async def test_an_offset_past_the_end_shows_the_whole_of_a_short_file(tmp_path: Path) -> None:
+async def test_an_offset_past_the_end_of_a_short_file_shows_the_whole_file(tmp_path: Path) -> None:
     shown = (await over(tmp_path, {"a": "x\n"}).call("read_file", path="a", offset=2)).text
     assert shown == (
         "1\tx\n[the file has 1 line, and line 2 is past its end: these are the last ones]"
@@ -125,7 +125,7 @@ async def test_a_large_spilled_text_can_be_read_in_pages(tmp_path: Path) -> None
 
 
 @posix_only("slow")
-async def test_the_event_loop_is_not_held_while_a_long_file_is_shown(tmp_path: Path) -> None:
+async def test_reading_a_long_file_does_not_block_the_event_loop(tmp_path: Path) -> None:
     text = "".join(f"def function_{i}(x): return x\n" for i in range(100_000))
     agent = over(tmp_path, {"a": text})
     loop = asyncio.get_running_loop()
@@ -156,7 +156,7 @@ async def test_a_model_that_counts_lines_from_zero_reads_from_the_first_line(tmp
 
 
 @pytest.mark.parametrize("arguments", [{"offset": -1}, {"limit": 0}, {"lines": 3}, {"offset": "x"}])
-async def test_bad_arguments_are_reported_with_the_schema(
+async def test_invalid_arguments_are_reported_with_the_schema(
     tmp_path: Path, arguments: dict[str, object]
 ) -> None:
     with pytest.raises(

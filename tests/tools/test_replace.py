@@ -26,7 +26,7 @@ def refusal(text: str, *edits: Replacement) -> str:
     return str(caught.value)
 
 
-def test_enc_11_trailing_blanks_are_forgiven_in_one_place_and_reported() -> None:
+def test_enc_11_trailing_blanks_are_ignored_for_one_match_and_reported() -> None:
     text = "a:\n    b  \n\t\nc\n"
     assert replaced(text, [Replacement("    b\n\nc", "    B\n\nc")], "f") == ReplacementResult(
         "a:\n    B\n\nc\n", ("matched with other trailing blanks at line 2",)
@@ -35,7 +35,7 @@ def test_enc_11_trailing_blanks_are_forgiven_in_one_place_and_reported() -> None
     assert edited("a\nb  \nc\n", ("b ", "")) == "a\n \nc\n"  # exact, so taken as it stands
 
 
-def test_enc_11_trailing_blanks_are_not_forgiven_in_two_places() -> None:
+def test_enc_11_trailing_blanks_are_not_ignored_for_two_matches() -> None:
     assert refusal("b  \nb\t\n", Replacement("b \n", "x")).startswith("old text does not appear")
 
 
@@ -57,14 +57,14 @@ def test_enc_11_trailing_blanks_are_not_forgiven_in_two_places() -> None:
         ("Return Total\n", "return total", "only case differs; "),
     ],
 )
-def test_enc_11_other_differences_are_named_and_never_forgiven(
+def test_enc_11_other_differences_are_named_and_never_ignored(
     text: str, old: str, said: str
 ) -> None:
     words = refusal(text, Replacement(old, "x"))
     assert words.startswith(f"old text does not appear in 'f'; {said}the closest place is line 1:")
 
 
-def test_enc_10_another_unicode_form_is_named_and_an_exact_one_is_found() -> None:
+def test_enc_10_another_unicode_form_is_named_and_the_exact_form_matches() -> None:
     composed, apart = "caf\u00e9 = 1\n", "cafe\u0301 = 1\n"
     assert edited(composed + apart, (apart, "x\n")) == f"{composed}x\n"
     said = refusal(composed, Replacement(apart, "x"))
@@ -85,7 +85,7 @@ def test_enc_12_the_whole_file_may_be_replaced() -> None:
     assert edited("a\nb\n", ("a\nb\n", "")) == ""
 
 
-def test_an_edit_of_a_long_crlf_file_does_little() -> None:
+def test_an_edit_of_a_long_crlf_file_takes_little_work() -> None:
     text = "".join(f"line {i}\r\n" for i in range(100_000))
     began = time.process_time()
     assert "line 50000\r\nx\r\nline 50001\r\n" in edited(
@@ -94,7 +94,7 @@ def test_an_edit_of_a_long_crlf_file_does_little() -> None:
     assert time.process_time() - began < 3
 
 
-def test_edits_apply_in_order_each_to_the_result_before() -> None:
+def test_edits_apply_in_order_each_to_the_previous_result() -> None:
     assert edited("a b", ("a", "x"), ("x b", "y")) == "y"
 
 
@@ -112,11 +112,11 @@ def test_the_edits_of_one_call_apply_all_together_or_not_at_all() -> None:
         (Replacement("a", "a"), "old and new are the same"),
     ],
 )
-def test_an_edit_that_says_nothing_is_refused(edit: Replacement, said: str) -> None:
+def test_an_edit_with_equal_old_and_new_text_is_refused(edit: Replacement, said: str) -> None:
     assert refusal("a", edit).startswith(said)
 
 
-def test_no_edits_are_refused() -> None:
+def test_a_call_without_edits_is_refused() -> None:
     assert refusal("a") == "there are no edits; give at least one {old, new}"
 
 
@@ -127,15 +127,15 @@ def test_an_ambiguous_text_is_reported_with_its_lines() -> None:
     )
 
 
-def test_places_that_overlap_are_ambiguous() -> None:
+def test_overlapping_matches_are_ambiguous() -> None:
     assert refusal("aaa", Replacement("aa", "b")).startswith("old text appears 2 times")
 
 
-def test_all_replaces_every_place() -> None:
+def test_the_option_all_replaces_every_match() -> None:
     assert apply("x\ny\nx\n", [Replacement("x", "z", all=True)], "f") == "z\ny\nz\n"
 
 
-def test_a_replacement_is_not_a_pattern() -> None:
+def test_a_replacement_is_literal_text() -> None:
     assert edited("a.c abc", ("a.c", r"\1 \g<0> $1")) == r"\1 \g<0> $1 abc"
 
 
@@ -149,7 +149,7 @@ def test_an_added_line_gets_the_line_end_of_the_file() -> None:
     assert edited("a\r\nb", ("b", "b1\nb2")) == "a\r\nb1\r\nb2"
 
 
-def test_lines_that_stay_keep_their_own_ends() -> None:
+def test_unchanged_lines_keep_their_line_ends() -> None:
     assert edited("a\r\nb\nc\r\nd", ("a\nb\nc\nd", "a\nB\nc\nd")) == "a\r\nB\nc\r\nd"
     assert edited("a\r\nb\nc\r\nd", ("a\nb\nc\nd", "a\nc\nd")) == "a\r\nc\r\nd"
 
@@ -163,7 +163,7 @@ def test_a_match_never_begins_within_a_line_end() -> None:
     assert edited("a\r\n\r\nb", ("\n\nb", "\nc")) == "a\r\nc"
 
 
-def test_all_finds_every_line_end_alike() -> None:
+def test_the_option_all_matches_every_kind_of_line_end() -> None:
     text = "a\nb\n-\r\na\r\nb\r\n"
     assert apply(text, [Replacement("a\nb", "x\ny", all=True)], "f") == "x\ny\n-\r\nx\r\ny\r\n"
 
@@ -187,7 +187,7 @@ def test_deleting_a_part_of_a_line_leaves_its_end() -> None:
     assert edited("a\nb\nc\n", ("b\n", "")) == "a\nc\n"
 
 
-def test_the_closest_place_is_shown_where_old_is_not_exact() -> None:
+def test_the_closest_text_is_shown_if_old_does_not_match() -> None:
     text = "import os\n\ndef start(self):\n    run(1)\n    stop()\n"
     assert refusal(text, Replacement("def start(self):\n    run(2)\n", "")) == (
         "old text does not appear in 'f'; the closest place is line 3:\n"
@@ -208,7 +208,7 @@ def test_a_difference_in_white_space_alone_is_named() -> None:
     )
 
 
-def test_line_numbers_in_old_are_named() -> None:
+def test_line_numbers_copied_into_old_are_pointed_out() -> None:
     assert "leave out the line numbers" in refusal("a\nb\n", Replacement("1\ta\n2\tb", "x"))
 
 
@@ -221,14 +221,14 @@ def test_line_numbers_in_old_are_named() -> None:
         ("}\n" * 200_000, "}\n" * 500 + "x"),
     ],
 )
-def test_looking_for_the_closest_place_is_bounded(text: str, old: str) -> None:
+def test_the_search_for_the_closest_text_is_bounded(text: str, old: str) -> None:
     began = time.process_time()
     assert "does not appear" in refusal(text, Replacement(old, ""))
     assert time.process_time() - began < 3
 
 
 @pytest.mark.parametrize("new", ["b", "b\nc"])
-def test_many_places_in_one_long_line_look_for_its_end_once(new: str) -> None:
+def test_many_matches_in_one_long_line_search_its_end_once(new: str) -> None:
     began = time.process_time()
     result = apply("\r\n" + "a" * 160_000, [Replacement("aa", new, all=True)], "f")
     assert time.process_time() - began < 3
@@ -236,7 +236,7 @@ def test_many_places_in_one_long_line_look_for_its_end_once(new: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r"])
-def test_forgiving_blanks_is_quick_whatever_ends_the_lines(end: str) -> None:
+def test_ignoring_trailing_blanks_is_quick_for_every_line_end(end: str) -> None:
     text = end.join(["x" * 100] * 20_000 + ["key line here longer", *["b"] * 5] * 900)
     began = time.process_time()
     assert find_alike(text, "\n".join(["b"] * 4_000 + ["key line here longer"])) is None
@@ -246,7 +246,7 @@ def test_forgiving_blanks_is_quick_whatever_ends_the_lines(end: str) -> None:
 
 
 @given(st.text("ab\r\n", max_size=20), st.text("ab\r\n", max_size=4), st.text("cd\n", max_size=4))
-def test_an_exact_match_changes_nothing_but_its_place(before: str, old: str, new: str) -> None:
+def test_an_exact_match_changes_only_the_matched_text(before: str, old: str, new: str) -> None:
     text = f"{before}<{old}>{before}"
     if not new:
         return  # deletions may take a line end with them

@@ -45,7 +45,7 @@ def test_every_recorded_edit_of_a_real_agent_is_reproduced_byte_for_byte() -> No
     assert wrong == []
 
 
-def test_other_tools_strict_cases_are_reproduced() -> None:
+def test_strict_test_cases_of_other_tools_are_reproduced() -> None:
     names = {
         "FindAndReplaceOldStringNotFound": "not_found",
         "FindAndReplaceMultipleOccurrences": "ambiguous",
@@ -130,7 +130,7 @@ MUTATIONS: dict[str, tuple[Callable[[str], str], Callable[[str], str], bytes]] =
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
-async def test_recorded_edits_of_mutated_files_are_right_to_the_byte(
+async def test_recorded_edits_of_mutated_files_are_exact_to_the_byte(
     mutation: str, tmp_path: Path
 ) -> None:
     of_file, of_model, mark = MUTATIONS[mutation]

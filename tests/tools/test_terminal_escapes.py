@@ -17,7 +17,7 @@ def test_terminal_output_fed_in_pieces_equals_output_fed_at_once(pieces: list[st
     assert screen.finish() == plain("".join(pieces))
 
 
-def test_progress_that_never_ends_its_line_costs_one_line() -> None:
+def test_progress_without_a_line_end_takes_one_line() -> None:
     screen = Screen()
     for percent in range(100_000):
         screen.feed(f"\r{percent} %")

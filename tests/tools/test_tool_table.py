@@ -34,7 +34,7 @@ def test_all_schemas_together_are_small() -> None:
     assert sum(map(estimate_tokens, text)) < 760
 
 
-def test_every_schema_names_what_is_needed_and_unknown_arguments_are_refused() -> None:
+def test_every_schema_names_required_arguments_and_refuses_unknown_ones() -> None:
     schemas = {spec.name: json.loads(spec.parameters) for spec in TOOLS.specs}
     assert {name: schema["required"] for name, schema in schemas.items()} == {
         "read_file": ["path"],
@@ -52,7 +52,7 @@ def test_every_schema_names_what_is_needed_and_unknown_arguments_are_refused() -
             TOOLS.bind(name, json.dumps(given | {"no": 1}))
 
 
-def test_a_schema_says_nothing_that_a_model_does_not_need() -> None:
+def test_a_schema_has_no_keyword_that_a_model_does_not_need() -> None:
     text = "".join(spec.parameters for spec in TOOLS.specs)
     needless = ("title", "default", "null", "additionalProperties", "minimum", 'required":[]')
     assert not [one for one in needless if one in text]

@@ -13,14 +13,14 @@ def test_an_output_of_15_000_characters_stays_whole() -> None:
     assert cut_output("x" * 15_000) is None
 
 
-def test_a_longer_one_keeps_6_000_and_3_000() -> None:
+def test_a_longer_output_keeps_6_000_characters_at_the_start_and_3_000_at_the_end() -> None:
     text = "a" * 10_000 + "\n" + "b" * 10_000
     assert cut_output(text) == TextEnds(
         head="a" * 6_000, tail="b" * 3_000, n_chars=11_001, n_lines=1
     )
 
 
-def test_a_limit_of_lines_keeps_both_ends() -> None:
+def test_a_line_limit_keeps_both_ends_of_an_output() -> None:
     text = "".join(f"{i}\n" for i in range(10))
     assert cut_output(text, max_lines=10) is None
     assert cut_output(text, max_lines=3) == TextEnds("0\n1\n", "9\n", n_chars=14, n_lines=7)

@@ -52,7 +52,7 @@ async def write(agent: Agent) -> None:
     await agent.call("write_file", path="a", content="all new\n")
 
 
-async def test_a_text_that_moves_after_a_merge_still_must_be_read(tmp_path: Path) -> None:
+async def test_a_text_that_changes_after_a_merge_must_be_read(tmp_path: Path) -> None:
     workspace = Formatting({"a": "".join(LINES[:300])})
     agent = Agent(workspace, tmp_path / "spill")
     await read(agent)
@@ -91,7 +91,7 @@ async def _refused_or_new(agent: Agent) -> str:
     return await refusal(agent) if agent.context.seen.digest(PATH) else "first"
 
 
-async def test_lines_that_changed_since_have_to_be_shown(tmp_path: Path) -> None:
+async def test_lines_changed_since_the_read_must_be_shown(tmp_path: Path) -> None:
     workspace, agent = over(tmp_path, "".join(LINES[:300]))
     await read(agent)
     workspace.files[PATH] = "".join([*LINES[:150], MANY, *LINES[150:290]])
@@ -117,7 +117,7 @@ async def test_a_partly_read_file_that_changes_must_be_read_completely_before_a_
     await write(agent)
 
 
-async def test_a_file_that_was_emptied_or_is_gone_may_be_written_again(tmp_path: Path) -> None:
+async def test_a_file_that_was_emptied_or_deleted_may_be_written(tmp_path: Path) -> None:
     workspace, agent = over(tmp_path, "".join(LINES[:300]))
     await read(agent, 1, 1)
     workspace.files[PATH] = ""
@@ -132,7 +132,7 @@ async def test_a_file_that_was_emptied_or_is_gone_may_be_written_again(tmp_path:
     await agent.call("write_file", path="a", content="newer\n")
 
 
-def test_a_collision_in_a_huge_line_is_shown_cut_and_not_known() -> None:
+def test_a_conflict_in_a_huge_line_is_shown_shortened_and_does_not_count_as_read() -> None:
     base = "a" * 50_000 + " needle " + "b" * 50_000
     proposal = propose(base, f"{base}user", [Replacement(" needle ", " thing ")], "a")
     assert isinstance(proposal, Collision)
@@ -141,7 +141,7 @@ def test_a_collision_in_a_huge_line_is_shown_cut_and_not_known() -> None:
     assert proposal.known == base
 
 
-def test_a_collision_in_many_long_lines_is_shown_cut() -> None:
+def test_a_conflict_in_many_long_lines_is_shown_shortened() -> None:
     base = "x\n" * 30
     now = "".join(f"{i} {'y' * 900}\n" for i in range(30))
     proposal = propose(base, now, [Replacement(base, "mine\n")], "a")

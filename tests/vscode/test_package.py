@@ -55,7 +55,7 @@ def test_the_package_contains_only_run_time_files(package: Path) -> None:
     assert [name for name in inside(package) if not ALLOWED.fullmatch(name)] == []
 
 
-def test_the_package_holds_all_that_its_manifest_names(package: Path) -> None:
+def test_the_package_contains_every_file_in_its_manifest(package: Path) -> None:
     names = set(inside(package))
     manifest = read(package, "package.json")
     built = re.findall(r'"(?:\./)?(dist/[\w./-]+)"', manifest)
@@ -75,7 +75,7 @@ def test_the_package_is_small(package: Path) -> None:
     assert package.stat().st_size <= LIMIT
 
 
-def test_no_source_map_no_address_of_this_machine_and_no_version_apart(package: Path) -> None:
+def test_the_package_has_no_source_map_no_local_path_and_no_other_version(package: Path) -> None:
     for name in ("dist/extension.js", "dist/client.js", "dist/webview.js"):
         text = read(package, name)
         assert "sourceMappingURL" not in text
@@ -91,7 +91,7 @@ def test_the_packaged_manifest_has_no_development_fields(package: Path) -> None:
     assert shipped == {name: it for name, it in written.items() if name not in dropped}
 
 
-def test_the_news_are_of_this_version(package: Path) -> None:
+def test_the_changelog_is_of_this_version(package: Path) -> None:
     version = json.loads(read(package, "package.json"))["version"]
     assert f"\n## {version}\n" in read(package, "changelog.md")
 
@@ -129,7 +129,7 @@ def test_the_packaged_server_installs_into_its_own_folder(package: Path, tmp_pat
     assert ran.returncode == 0, ran.stdout
 
 
-def test_the_lock_names_no_registry_and_the_parts_of_every_platform() -> None:
+def test_the_lock_file_names_no_registry_and_covers_every_platform() -> None:
     # Where a registry lacks a platform's part, npm drops it from the lock, then refuses the lock.
     packages = json.loads((EXTENSION / "package-lock.json").read_text("utf-8"))["packages"]
     assert [name for name, entry in packages.items() if "resolved" in entry] == []

@@ -69,7 +69,9 @@ def agree(stories: dict[str, Story], folder: Path) -> None:
     assert done.stdout == f"{len(stories)} agree\n"
 
 
-async def test_sub_agents_edits_and_failures(tmp_path: Path) -> None:
+async def test_live_and_logged_events_agree_after_sub_agents_edits_and_failures(
+    tmp_path: Path,
+) -> None:
     lost = asks(call("read_file", "m1", path="nowhere.py"))
     model = Model(
         [
@@ -84,7 +86,9 @@ async def test_sub_agents_edits_and_failures(tmp_path: Path) -> None:
         agree({"house": await story(world)}, tmp_path)
 
 
-async def test_turns_that_are_stopped_steered_or_fail(tmp_path: Path) -> None:
+async def test_live_and_logged_events_agree_after_stopped_steered_and_failed_turns(
+    tmp_path: Path,
+) -> None:
     stories: dict[str, Story] = {}
     stories["steered"] = await _steered(tmp_path / "steered")
     stories["cancelled"] = await _cancelled(tmp_path / "cancelled")
@@ -159,7 +163,7 @@ async def _in_a_call(folder: Path) -> Story:
         return await story(world)
 
 
-async def test_random_sessions(tmp_path: Path) -> None:
+async def test_live_and_logged_events_agree_for_random_sessions(tmp_path: Path) -> None:
     """Seeded: words, reasoning, reads at once, edits, new files, refusals and unknown tools."""
     stories: dict[str, Story] = {}
 
@@ -210,7 +214,9 @@ def _call(chance: random.Random, id_: str) -> ToolCall:
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-async def test_recorded_sessions_run_again(name: str, tmp_path: Path) -> None:
+async def test_live_and_logged_events_agree_for_recorded_sessions(
+    name: str, tmp_path: Path
+) -> None:
     """The replies of real sessions of other agents, words and calls as they were."""
     found = foreign_sessions(name, every=7)
     stories: dict[str, Story] = {}

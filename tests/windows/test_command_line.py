@@ -50,7 +50,7 @@ def test_the_demo_fixes_a_project_and_needs_no_shell(tmp_path) -> None:
     assert report["diff"].startswith(f"--- a/{make_project(1).path}\n")
 
 
-def test_the_demo_shows_what_a_code_page_cannot_hold(tmp_path) -> None:
+def test_the_demo_prints_characters_missing_in_the_code_page(tmp_path) -> None:
     done = indwell("demo", "--scripted", "--seed", "1", folder=tmp_path)
     assert done.returncode == 0, done.stderr.decode()
     assert "▸ read_file" in done.stdout.decode("utf-8")

@@ -115,7 +115,7 @@ def test_locks_hold_between_processes_and_end_with_them(tmp_path) -> None:
         pass
 
 
-def test_one_process_writes_in_a_folder(tmp_path) -> None:
+def test_only_one_process_at_a_time_writes_in_a_folder(tmp_path) -> None:
     folder = calls.open_file(tmp_path, os.O_RDONLY | calls.DIRECTORY)
     with (
         another(HOLDS_FOLDER, tmp_path),
@@ -138,7 +138,7 @@ def test_a_file_that_another_program_has_open_is_edited_and_keeps_its_place(tmp_
     assert {one.name for one in (tmp_path / "private").iterdir()} <= {"key"}
 
 
-def test_a_file_that_another_program_shares_with_nobody_is_refused_soon(tmp_path) -> None:
+def test_a_file_opened_exclusively_by_another_program_is_refused_quickly(tmp_path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
     with another(SHUTS, path):
@@ -198,7 +198,7 @@ def test_private_files_are_for_the_user_alone(tmp_path) -> None:
     assert everybody == "others on this machine may read it (Everyone)"
 
 
-def test_what_others_may_write_is_no_answer_of_the_user(tmp_path) -> None:
+def test_a_trust_file_that_others_may_write_is_ignored(tmp_path) -> None:
     path = write_private(tmp_path / "trust.json", b"{}")
     assert access.why_foreign(path) == ""
     kind, what = win32security.SE_FILE_OBJECT, win32security.DACL_SECURITY_INFORMATION
@@ -228,7 +228,7 @@ def test_an_overwrite_of_the_same_size_and_time_is_noticed(tmp_path) -> None:
     assert take_census(str(tmp_path), shut=(), most_files=9) != census
 
 
-def test_a_listing_and_the_file_itself_say_the_same(tmp_path) -> None:
+def test_a_folder_listing_and_the_file_report_the_same_facts(tmp_path) -> None:
     (tmp_path / "a.txt").write_bytes(b"text")
     (tmp_path / "b").mkdir()
     os.link(tmp_path / "a.txt", tmp_path / "b" / "again.txt")
@@ -286,7 +286,7 @@ def shared() -> Iterator[Path]:
         remove_own_tree(folder)
 
 
-def test_nothing_is_reached_through_a_link_that_appeared(shared) -> None:
+def test_no_file_is_reached_through_a_new_link(shared) -> None:
     root, outside = shared / "root", shared / "outside"
     root.mkdir()
     outside.mkdir()
@@ -318,7 +318,7 @@ def test_the_path_of_an_open_file_is_compared_with_what_was_asked(tmp_path) -> N
     os.close(root)
 
 
-def test_a_folder_that_is_missing_is_watched_by_looking(tmp_path) -> None:
+def test_a_missing_folder_is_watched_by_polling(tmp_path) -> None:
     watch = FolderWatch()
     watch.follow(tmp_path / "later" / "a.txt")
     watch.follow(tmp_path / "b.txt")

@@ -45,7 +45,7 @@ def ends(pid: int, within_s: float = 0) -> bool:
         kernel.CloseHandle(ctypes.c_void_p(handle))
 
 
-async def test_a_program_gives_its_output_its_errors_and_its_code(tmp_path) -> None:
+async def test_a_program_returns_its_output_errors_and_exit_code(tmp_path) -> None:
     code = "import sys; print(input()); print('grün €', file=sys.stderr); sys.exit(3)"
     finished = await ran(code, tmp_path, stdin="zwölf\n".encode())
     assert (finished.exit_code, finished.output) == (3, "zwölf\r\n")
@@ -63,12 +63,12 @@ async def test_much_input_and_output_pass_in_bounded_memory(tmp_path) -> None:
     assert (finished.exit_code, finished.total_b, len(finished.head)) == (0, 3_000_000, 6_000)
 
 
-async def test_input_that_nobody_reads_holds_nothing_up(tmp_path) -> None:
+async def test_unread_input_does_not_block_a_program(tmp_path) -> None:
     finished = await ran("import sys; sys.exit(4)", tmp_path, stdin=b"x" * 3_000_000)
     assert finished.exit_code == 4
 
 
-async def test_a_time_out_ends_a_program_with_what_it_started(tmp_path) -> None:
+async def test_a_time_out_ends_a_program_and_its_children(tmp_path) -> None:
     said: list[bytes] = []
     code = f"{SLEEPER}.pid\nprint(_, flush=True)\nimport time; time.sleep(600)"
     code = code.replace("subprocess.Popen", "_ = subprocess.Popen", 1)
@@ -96,7 +96,7 @@ async def test_a_cancelled_program_ends_at_once(tmp_path) -> None:
     assert ends(int(b"".join(said)))
 
 
-async def test_what_a_program_leaves_running_is_ended_and_counted(tmp_path) -> None:
+async def test_processes_that_a_program_leaves_running_are_ended_and_counted(tmp_path) -> None:
     finished = await ran(SLEEPER, tmp_path)
     assert (finished.exit_code, finished.left_running, finished.may_run_on) == (0, 1, False)
 

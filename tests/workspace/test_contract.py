@@ -38,7 +38,7 @@ def test_a_path_is_relative_absolute_or_a_uri(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "src/../../x", "~/x", "a\0b", ""])
-def test_a_path_outside_is_refused(workspace: Workspace, path: str) -> None:
+def test_an_edit_outside_the_workspace_is_refused(workspace: Workspace, path: str) -> None:
     with pytest.raises(ToolError):
         workspace.resolve(path)
 

@@ -23,7 +23,7 @@ async def ran(tmp_path, command: str, *hosts: str) -> str:
 
 
 @needs_bubblewrap
-async def test_a_sandboxed_command_reaches_what_was_named_and_nothing_without(tmp_path) -> None:
+async def test_a_sandboxed_command_reaches_only_hosts_that_were_named(tmp_path) -> None:
     async with web_server() as (port, heard):
         command = FETCH.format(port=port)
         assert WORDS in await ran(tmp_path, command, f"localhost:{port}")
@@ -44,7 +44,7 @@ async def test_sbx_20_without_a_host_there_is_no_proxy_and_no_network(tmp_path) 
 
 
 @needs_bubblewrap
-async def test_with_a_way_the_walls_stay_as_they_are(tmp_path) -> None:
+async def test_network_access_by_proxy_changes_no_other_sandbox_rule(tmp_path) -> None:
     """The starter leaves nothing behind: no process, no descriptor, no other environment."""
     show = "ls -l /proc/self/fd | grep -c socket; ps -e | grep -c python"
     show += "; grep SigIgn /proc/self/status"

@@ -61,7 +61,7 @@ TWO_READINGS = [
 
 
 @pytest.mark.parametrize("authority", TWO_READINGS)
-def test_sbx_19_what_has_two_readings_has_none(authority: str) -> None:
+def test_sbx_19_an_ambiguous_host_is_refused(authority: str) -> None:
     assert place_of(authority) is None
 
 
@@ -75,25 +75,25 @@ def test_sbx_19_what_has_two_readings_has_none(authority: str) -> None:
         ("1.1.1.1:80", HostPort("1.1.1.1", 80)),
     ],
 )
-def test_what_has_one_reading_is_spelt_in_one_way(authority: str, place: HostPort) -> None:
+def test_an_unambiguous_host_has_one_canonical_spelling(authority: str, place: HostPort) -> None:
     assert place_of(authority) == place
 
 
 @given(st.text(max_size=40))
-def test_a_host_is_its_own_spelling(text: str) -> None:
+def test_a_canonical_host_parses_to_itself(text: str) -> None:
     host = host_of(text)
     assert host_of(host) == host or not host
     assert host.isascii()
     assert not set(host) & set("\0@%/\\?# \t\r\n")
 
 
-def test_sbx_20_an_empty_list_is_not_a_network() -> None:
+def test_sbx_20_an_empty_list_of_hosts_allows_no_network() -> None:
     nothing = allowed(())
     for authority in ("github.com:443", "1.1.1.1:443", "localhost:80", "[::1]:80"):
         assert not nothing.lets(place_of(authority))
 
 
-def test_what_cannot_be_read_allows_nothing() -> None:
+def test_an_unreadable_host_pattern_allows_no_host() -> None:
     odd = allowed(["*.com", "*.*", "**", "https://github.com", "git hub.com", "", "*.1.1.1.1"])
     assert odd == allowed(())
 
@@ -104,7 +104,7 @@ def lets(hosts: list[str], authority: str) -> bool:
     return allowed(hosts).lets(place)
 
 
-def test_a_name_is_that_name_alone() -> None:
+def test_a_host_name_does_not_match_its_subdomains() -> None:
     assert lets(["github.com"], "GITHUB.com:443")
     assert lets(["github.com"], "github.com:80")
     assert not lets(["github.com"], "github.com:22")
@@ -113,18 +113,18 @@ def test_a_name_is_that_name_alone() -> None:
     assert not lets(["github.com"], "github.com.attacker.example:443")
 
 
-def test_a_star_is_for_what_lies_below() -> None:
+def test_a_star_matches_subdomains_only() -> None:
     assert lets(["*.github.com"], "a.b.github.com:443")
     assert not lets(["*.github.com"], "github.com:443")
     assert not lets(["*.github.com"], "notgithub.com:443")
 
 
-def test_a_port_that_was_named_is_the_only_one() -> None:
+def test_a_named_port_is_the_only_port_allowed() -> None:
     assert lets(["build.example:8443"], "build.example:8443")
     assert not lets(["build.example:8443"], "build.example:443")
 
 
-def test_any_host_is_any_name_and_no_address() -> None:
+def test_any_host_allows_every_name_and_no_address() -> None:
     assert lets(["*"], "github.com:443")
     assert not lets(["*"], "github.com:25")
     for authority in ("1.1.1.1:443", "127.0.0.1:80", "[::1]:80", "localhost:80"):
@@ -140,7 +140,7 @@ NOT_OUTSIDE = [
 
 
 @pytest.mark.parametrize("address", NOT_OUTSIDE)
-def test_net_07_a_name_never_leads_inside(address: str) -> None:
+def test_net_07_a_name_that_resolves_to_a_private_address_is_refused(address: str) -> None:
     assert not is_public(ipaddress.ip_address(address))
     assert not allowed(["*", "rebound.example"]).lets_address(
         "rebound.example", ipaddress.ip_address(address)
@@ -151,7 +151,7 @@ def test_addresses_of_the_internet_are_public() -> None:
     assert all(map(is_public, map(ipaddress.ip_address, ("1.1.1.1", "2606:4700::1111"))))
 
 
-def test_an_address_that_was_named_is_itself_but_never_of_the_link() -> None:
+def test_a_named_address_is_allowed_unless_it_is_link_local() -> None:
     hosts = allowed(["192.168.1.5", "169.254.169.254", "[::1]:8080", "localhost:3000"])
     near, link, loop = map(ipaddress.ip_address, ("192.168.1.5", "169.254.169.254", "::1"))
     assert hosts.lets(HostPort("192.168.1.5", 80))
@@ -164,6 +164,6 @@ def test_an_address_that_was_named_is_itself_but_never_of_the_link() -> None:
     assert not hosts.lets_address("localhost", near)
 
 
-def test_a_literal_is_read_in_either_dress() -> None:
+def test_an_ipv6_literal_in_brackets_is_read_and_a_name_is_not() -> None:
     assert literal("[::1]") == ipaddress.ip_address("::1")
     assert literal("github.com") is None

@@ -24,12 +24,12 @@ def own_addresses() -> list[str]:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", *own_addresses()])
-def test_what_ends_at_this_machine_is_its_own(address: str) -> None:
+def test_addresses_that_reach_this_machine_count_as_its_own(address: str) -> None:
     assert is_own(ipaddress.ip_address(address))
 
 
 @pytest.mark.parametrize("address", [str(PUBLIC), "2606:4700::1111"])
-def test_what_is_elsewhere_or_nowhere_is_not(address: str) -> None:
+def test_addresses_elsewhere_do_not_count_as_this_machine(address: str) -> None:
     assert not is_own(ipaddress.ip_address(address))
 
 
@@ -38,7 +38,11 @@ def test_what_is_elsewhere_or_nowhere_is_not(address: str) -> None:
     ("name.example", False, b"200"),
     (str(PUBLIC), True, b"200"),  # an address that was named is itself
 ])  # fmt: skip
-async def test_no_name_leads_to_it(host: str, own: bool, status: bytes) -> None:  # noqa: FBT001
+async def test_no_host_name_leads_to_a_service_of_this_machine(
+    host: str,
+    own: bool,  # noqa: FBT001
+    status: bytes,
+) -> None:
     async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()
 

@@ -25,7 +25,7 @@ TARGETS = st.lists(ODD, max_size=6).map("".join)
 
 @settings(max_examples=1_000)
 @given(method=st.sampled_from(["CONNECT", "GET", "POST", "FOO"]), target=TARGETS, host=TARGETS)
-def test_no_request_is_read_in_two_ways(method: str, target: str, host: str) -> None:
+def test_no_request_can_be_parsed_in_two_ways(method: str, target: str, host: str) -> None:
     connection = h11.Connection(h11.SERVER)
     connection.receive_data(f"{method} {target} HTTP/1.1\r\nHost: {host or 'x'}\r\n\r\n".encode())
     try:
@@ -50,7 +50,7 @@ def test_no_request_is_read_in_two_ways(method: str, target: str, host: str) -> 
 
 
 @given(st.binary(max_size=200))
-def test_no_bytes_are_more_than_a_request_or_none(data: bytes) -> None:
+def test_any_bytes_parse_as_one_request_or_are_refused(data: bytes) -> None:
     connection = h11.Connection(h11.SERVER)
     connection.receive_data(data)
     try:

@@ -99,7 +99,7 @@ async def say(way: Way, text: bytes, *, credentials: bool = True) -> bytes:
         writer.close()
 
 
-async def test_plain_http_goes_to_the_host_that_was_named(internet) -> None:
+async def test_plain_http_reaches_the_named_host(internet) -> None:
     async with proxied(internet, "allowed.example") as way:
         answer = await say(
             way,
@@ -116,7 +116,7 @@ async def test_plain_http_goes_to_the_host_that_was_named(internet) -> None:
     assert b"Connection: close" in heard
 
 
-async def test_a_body_is_included(internet) -> None:
+async def test_the_proxy_forwards_the_body_of_a_request(internet) -> None:
     async with proxied(internet, "allowed.example") as way:
         await say(
             way,
@@ -126,7 +126,7 @@ async def test_a_body_is_included(internet) -> None:
     assert internet.heard[0].endswith(b"\r\n\r\nbody")
 
 
-async def test_a_second_request_on_one_connection_is_not_carried(internet) -> None:
+async def test_the_proxy_refuses_a_second_request_on_one_connection(internet) -> None:
     async with proxied(internet, "allowed.example") as way:
         one = b"GET http://allowed.example/ HTTP/1.1\r\nHost: allowed.example\r\n\r\n"
         two = b"GET http://attacker.example/ HTTP/1.1\r\nHost: attacker.example\r\n\r\n"
@@ -179,7 +179,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("line", REFUSED)
-async def test_sbx_19_nothing_goes_out_for_what_was_not_named(internet, line) -> None:
+async def test_sbx_19_a_host_that_was_not_named_gets_no_connection(internet, line) -> None:
     async with proxied(internet, "allowed.example") as way:
         answer = await say(way, line + b" HTTP/1.1\r\nHost: allowed.example\r\n\r\n")
     assert not answer.startswith(b"HTTP/1.1 2")
@@ -191,7 +191,7 @@ async def test_sbx_19_nothing_goes_out_for_what_was_not_named(internet, line) ->
     "addresses",
     [["127.0.0.1"], ["10.0.0.1"], [str(PUBLIC), "192.168.1.1"], ["::ffff:127.0.0.1"], ["::1"], []],
 )
-async def test_sbx_19_a_name_that_leads_inside_is_refused_after_it_was_looked_up(
+async def test_sbx_19_a_name_with_a_private_address_is_refused_after_its_lookup(
     internet, addresses
 ) -> None:
     internet.names["allowed.example"] = addresses
@@ -202,7 +202,7 @@ async def test_sbx_19_a_name_that_leads_inside_is_refused_after_it_was_looked_up
     assert internet.reached == []
 
 
-async def test_sbx_19_a_name_is_looked_up_once_and_its_address_is_what_is_reached(internet) -> None:
+async def test_sbx_19_a_name_is_looked_up_once_and_that_address_is_used(internet) -> None:
     """A second look-up could give another answer (DNS rebinding)."""
     async with proxied(internet, "allowed.example") as way:
         await say(way, b"CONNECT allowed.example:443 HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -210,7 +210,7 @@ async def test_sbx_19_a_name_is_looked_up_once_and_its_address_is_what_is_reache
     assert internet.reached == [f"{PUBLIC}:443"]
 
 
-async def test_sbx_20_an_empty_list_lets_nothing_through(internet) -> None:
+async def test_sbx_20_an_empty_list_of_hosts_blocks_every_connection(internet) -> None:
     async with proxied(internet) as way:
         answer = await say(way, b"CONNECT allowed.example:443 HTTP/1.1\r\nHost: x\r\n\r\n")
         assert way.refused == ("allowed.example:443",)
@@ -218,7 +218,7 @@ async def test_sbx_20_an_empty_list_lets_nothing_through(internet) -> None:
     assert internet.asked == []
 
 
-async def test_a_neighbour_of_the_command_gets_nothing(internet) -> None:
+async def test_a_process_outside_the_command_cannot_use_its_proxy(internet) -> None:
     async with proxied(internet, "allowed.example") as way:
         answer = await say(
             way, b"GET http://allowed.example/ HTTP/1.1\r\nHost: x\r\n\r\n", credentials=False
@@ -247,7 +247,7 @@ async def test_a_name_without_an_address_is_reported(internet) -> None:
         b"HTTP/1.1 999 \r\n\r\n",
     ],
 )
-async def test_a_host_that_breaks_the_rules_breaks_nothing_here(internet, answer, caplog) -> None:
+async def test_a_host_that_violates_http_does_not_break_the_proxy(internet, answer, caplog) -> None:
     internet.answer = answer
     async with proxied(internet, "allowed.example") as way:
         await say(way, b"GET http://allowed.example/ HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -257,7 +257,7 @@ async def test_a_host_that_breaks_the_rules_breaks_nothing_here(internet, answer
     assert caplog.records == []
 
 
-async def test_the_end_of_the_command_ends_its_connections(internet) -> None:
+async def test_the_connections_of_a_command_end_with_it(internet) -> None:
     async with proxied(internet, "allowed.example") as way:
         reader, writer = await asyncio.open_connection("127.0.0.1", way.port)
         word = way.env["http_proxy"].partition("//")[2].partition("@")[0]
@@ -271,7 +271,7 @@ async def test_the_end_of_the_command_ends_its_connections(internet) -> None:
     writer.close()
 
 
-async def test_more_connections_than_anybody_needs_are_hung_up(internet) -> None:
+async def test_connections_over_the_limit_are_closed(internet) -> None:
     async with proxied(internet, "allowed.example") as way:
         held = [
             await asyncio.open_connection("127.0.0.1", way.port) for _ in range(MOST_CONNECTIONS)
@@ -323,7 +323,7 @@ async def walled_in(tmp_path, way: Way, *argv: str):
 
 
 @walled
-async def test_a_walled_command_reaches_the_host_that_was_named(internet, tmp_path) -> None:
+async def test_a_confined_command_reaches_the_named_host(internet, tmp_path) -> None:
     hosts = ["allowed.example"]
     async with way_to(hosts, resolve=internet.resolve, reach=internet.reach) as way:
         finished = await walled_in(tmp_path, way, sys.executable, "-c", FETCH)
@@ -332,7 +332,7 @@ async def test_a_walled_command_reaches_the_host_that_was_named(internet, tmp_pa
 
 
 @walled
-async def test_a_walled_command_reaches_nothing_else(internet, tmp_path) -> None:
+async def test_a_confined_command_reaches_no_other_host(internet, tmp_path) -> None:
     async with way_to([], resolve=internet.resolve, reach=internet.reach) as way:
         finished = await walled_in(tmp_path, way, sys.executable, "-c", FETCH)
         assert "403" in finished.output
@@ -345,7 +345,7 @@ async def test_a_walled_command_reaches_nothing_else(internet, tmp_path) -> None
 
 
 @walled
-async def test_the_command_inherits_signals_and_descriptors_as_without_a_way(
+async def test_the_proxy_does_not_change_inherited_signals_and_descriptors(
     internet, tmp_path
 ) -> None:
     show = "grep SigIgn /proc/self/status; ls /proc/self/fd | wc -l"
@@ -360,7 +360,7 @@ async def test_the_command_inherits_signals_and_descriptors_as_without_a_way(
     assert int(n_with) == int(n_without) - 1  # the pair's end is closed; without, it was inherited
 
 
-async def test_what_is_handed_over_must_be_a_door() -> None:
+async def test_only_a_listening_socket_can_be_handed_over() -> None:
     """What runs inside may be anything; only a socket that listens is served."""
     left, right = socket.socketpair()
     with (
@@ -373,7 +373,7 @@ async def test_what_is_handed_over_must_be_a_door() -> None:
         assert [_is_door(one) for one in (plain, datagrams, left, door)] == [False] * 3 + [True]
 
 
-async def test_a_file_that_is_handed_over_serves_nobody(internet) -> None:
+async def test_a_file_handed_over_in_place_of_a_socket_is_not_served(internet) -> None:
     async with way_to(["*"], resolve=internet.resolve, reach=internet.reach) as way:
         with (
             socket.socket(fileno=os.dup(way.fd)) as inside,
@@ -388,7 +388,7 @@ def way_tasks() -> set[asyncio.Task[None]]:
     return {one for one in asyncio.all_tasks() if "_serve_handed_over" in repr(one)}
 
 
-async def test_without_a_python_to_start_it_says_so() -> None:
+async def test_a_missing_python_for_the_proxy_is_reported() -> None:
     with pytest.raises(ToolError, match="path of Python"):
         async with way_to(["*"], python=""):
             pass
