@@ -6,13 +6,14 @@ import json
 import sys
 from pathlib import Path
 
-from editors import neovim
+from editors import emacs, neovim
 from editors.place import environment, missing, put_files, run, serve_model
 from editors.scenarios import Model, tool
 from indwell.cli.setup.configurations import CONFIGURATIONS
 from support.loopback_endpoint import endpoint_in_thread, say
 
 SCRIPT = Path(__file__).resolve().parent / "neovim_navigate.lua"
+TINY = Path(__file__).resolve().parents[1] / "support" / "tiny_language_server.py"
 PYRIGHT = (
     Path(__file__).resolve().parents[2]
     / "vscode-extension"
@@ -72,3 +73,33 @@ def test_pyright_in_neovim_answers_and_renames_in_all_files(tmp_path: Path) -> N
     assert rename.startswith("renamed Cart().total to sum_up: 2 places in 2 files")
     assert seen["text"] == FILES["shop/till.py"].replace("Cart().total", "Cart().sum_up")
     assert seen["other"] == FILES["shop/cart.py"].replace("total", "sum_up", 1)
+
+
+def test_a_server_of_eglot_answers_about_files_of_its_own_mode(tmp_path: Path) -> None:
+    """Not pyright: eglot 1.9 refuses what today's pyright asks for, and pyright then ends."""
+    folder = tmp_path / "user"
+    folder.mkdir()
+    root = put_files({**FILES, "notes.conf": "a = 1\n"}, folder)
+    init = folder / "init.el"
+    init.write_text(CONFIGURATIONS["emacs"].text(serve_model()), "utf-8")
+    place = {
+        "path": str(root / "shop/till.py"),
+        "notes": str(root / "notes.conf"),
+        "other": [sys.executable, str(TINY), "under eglot"],
+        "indwell": list(serve_model()),
+    }
+    model = Model([tool("navigate", action="hover", **AT), REPLIES[-1]])
+    with endpoint_in_thread(model) as endpoint:
+        variables = {
+            **environment(folder),
+            "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
+            "INDWELL_REPORT": str(folder / "report.json"),
+            "OPENAI_BASE_URL": endpoint.base_url,
+            "INDWELL_MODEL": "loopback-model",
+        }
+        script = str(SCRIPT.parent / "emacs_navigate.el")
+        options = ("--batch", "-q", "-l", str(init), "-l", script)
+        seen = run([emacs.emacs(), *options], folder, folder / "report.json", variables)
+    assert seen == {"ending": "done"}
+    (hover,) = model.results()
+    assert hover.endswith(f": {len(FILES['shop/till.py'])} characters; under eglot")

@@ -151,7 +151,10 @@ CONFIGURATIONS: Mapping[str, EditorConfiguration] = {
         "Emacs with eglot",
         "emacs.md",
         _ELISP,
-        ("emacs/eglot.el", "emacs/ask.el", "emacs/eglot_ask.el", "emacs/eglot_keys.el"),
+        (
+            *("emacs/eglot.el", "emacs/ask.el", "emacs/eglot_ask.el", "emacs/eglot_code.el"),
+            "emacs/eglot_keys.el",
+        ),
         (_START_EMACS, "`M-x eglot-code-actions` shows what Indwell offers."),
     ),
     "emacs-lsp-mode": EditorConfiguration(

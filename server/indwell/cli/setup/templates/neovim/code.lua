@@ -20,5 +20,5 @@ vim.lsp.config('indwell', { capabilities = { experimental = { indwell = { naviga
       end
     end
     if left > 0 then coroutine.yield() end
-    return #replies > 0 and { replies = replies } or vim.NIL
+    return { replies = replies }
   end } })
