@@ -13,6 +13,7 @@ from indwell.settings.load import load
 from indwell.settings.model import Settings
 from indwell.wiring.project_files import checks_of
 from indwell.workspace.disk import DiskWorkspace
+from support.platforms import posix_only
 
 
 @pytest.fixture
@@ -47,6 +48,7 @@ def test_a_checker_that_is_not_installed_gives_no_check_command(folder: Path) ->
     assert commands(folder, "a.ts") in ([], ["tsc --noEmit --pretty false"])
 
 
+@posix_only("symlinks")
 def test_a_link_out_of_the_folder_is_not_followed(folder: Path) -> None:
     (folder.parent / "other.toml").write_bytes(b"[tool.ruff]\n")
     (folder / "pyproject.toml").symlink_to(folder.parent / "other.toml")

@@ -13,12 +13,13 @@ from indwell.settings.model import Settings
 from indwell.wiring.conversation import standing_instructions
 from indwell.workspace.disk import DiskWorkspace
 
-SETTINGS = Settings(instructions="Answer in German.", trusted=("/",))
+SETTINGS = Settings(instructions="Answer in German.", trusted=(Path("/").absolute().as_posix(),))
 
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("WIN_PD_OVERRIDE_LOCAL_APPDATA", str(tmp_path / "config"))
     folder = tmp_path / "config" / "indwell"
     folder.mkdir(parents=True)
     return folder / "AGENTS.md"
@@ -62,4 +63,4 @@ async def test_each_workspace_root_has_its_own_instructions_and_parent_folders_a
     told = await found.of_folders(files, [])
     assert [one.text for one in told.texts] == ["of two\n", "of one/lib\n", "of two/lib\n"]
     assert [one.path for one in told.texts][1] == "lib/AGENTS.md"
-    assert told.texts[0].path == str(tmp_path / "roots" / "two" / "AGENTS.md")
+    assert told.texts[0].path == (tmp_path / "roots" / "two" / "AGENTS.md").as_posix()

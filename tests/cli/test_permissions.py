@@ -18,7 +18,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A workspace, with a user of its own around it."""
     work = tmp_path / "work"
     work.mkdir()
-    for name in ("HOME", "XDG_CONFIG_HOME"):
+    for name in ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setenv("INDWELL_STATE", str(tmp_path / "state"))
     monkeypatch.chdir(work)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.test_setup_keeps import FILES
 from indwell.cli import main
 from indwell.cli.setup.command import server_command
 from indwell.cli.setup.configurations import (
@@ -19,6 +20,7 @@ from indwell.cli.setup.configurations import (
     vim_arguments,
 )
 from indwell.cli.setup.merging import merged
+from support.platforms import posix_only
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "editors"
 CONFIGURED = ("nvim", "nvim-older", "emacs", "helix", "kate", "sublime", "zed", "vim")
@@ -39,6 +41,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))  # the same on Windows
     monkeypatch.setenv("INDWELL_STATE", str(tmp_path / "state"))
     return home
 
@@ -81,11 +84,12 @@ def test_setup_writes_its_entry_once_and_removes_the_whole_entry(editor: str, ho
 
 
 def test_setup_of_emacs_keeps_the_existing_init_file_and_a_backup(home: Path) -> None:
-    init = home / ".emacs"
+    init = (home / FILES["emacs"]).parents[1] / ".emacs"
+    init.parent.mkdir(parents=True, exist_ok=True)
     init.write_bytes(b"(setq mine t)\n")
     assert main(["setup", "emacs", "--lsp-mode", "--write"]) == 0
     assert init.read_text(encoding="utf-8").startswith("(setq mine t)\n\n;; >>> indwell setup")
-    assert (home / ".emacs.before-indwell").read_text(encoding="utf-8") == "(setq mine t)\n"
+    assert init.with_name(".emacs.before-indwell").read_text(encoding="utf-8") == "(setq mine t)\n"
     assert main(["setup", "emacs", "--lsp-mode", "--remove"]) == 0
     assert init.read_text(encoding="utf-8") == "(setq mine t)\n"
 
@@ -101,6 +105,7 @@ def test_without_a_terminal_setup_shows_the_diff_with_uncut_lines(
     assert len(files(home)) == 1
 
 
+@posix_only("symlinks")
 def test_a_link_to_a_file_kept_elsewhere_stays_a_link(home: Path) -> None:
     kept = home / "dotfiles" / "init.el"
     kept.parent.mkdir()
@@ -133,7 +138,7 @@ def test_setup_of_helix_keeps_comments_and_other_language_servers() -> None:
 def test_a_change_that_would_lose_text_is_printed_instead_of_written(
     before: str, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = home / ".config" / "sublime-text" / "Packages" / "User" / "LSP.sublime-settings"
+    path = home / FILES["sublime"]
     path.parent.mkdir(parents=True)
     path.write_bytes(before.encode())
     assert main(["setup", "sublime", "--write"]) == 1
@@ -155,7 +160,7 @@ def test_json_output_names_the_file_and_the_command(
 ) -> None:
     assert main(["setup", "zed", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["path"] == str(home / ".config" / "zed" / "settings.json")
+    assert told["path"] == str(home / FILES["zed"])
     assert told["command"] == list(server_command())
     assert main(["setup", "zed", "--write", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["changed"] is True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,16 @@ from indwell.cli.setup.merging import (
     take,
 )
 
-FILES = {
+ON_WINDOWS = {
+    "nvim": "AppData/Local/nvim/plugin/indwell.lua",
+    "vim": "vimfiles/plugin/indwell.vim",
+    "emacs": "AppData/Roaming/.emacs.d/init.el",
+    "helix": "AppData/Roaming/helix/languages.toml",
+    "kate": "AppData/Local/kate/lspclient/settings.json",
+    "sublime": "AppData/Roaming/Sublime Text/Packages/User/LSP.sublime-settings",
+    "zed": "AppData/Roaming/Zed/settings.json",
+}
+ELSEWHERE = {
     "nvim": ".config/nvim/plugin/indwell.lua",
     "vim": ".vim/plugin/indwell.vim",
     "emacs": ".emacs.d/init.el",
@@ -29,6 +39,7 @@ FILES = {
     "sublime": ".config/sublime-text/Packages/User/LSP.sublime-settings",
     "zed": ".config/zed/settings.json",
 }
+FILES = ON_WINDOWS if sys.platform == "win32" else ELSEWHERE
 HOWS: dict[str, How] = {"emacs": "marked", "nvim": "own file", "vim": "own file", "helix": "toml"}
 OWN_KATE = """{
   "servers": {
@@ -73,6 +84,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))  # the same on Windows
     monkeypatch.setenv("INDWELL_STATE", str(tmp_path / "state"))
     return home
 

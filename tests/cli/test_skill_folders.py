@@ -18,6 +18,7 @@ from indwell.files.watch.file_watch import FolderWatch
 from indwell.settings.model import Settings
 from indwell.skills.skill import LINE_TOKENS, listed, ranked
 from indwell.wiring.project_files import names_here, user_folders
+from support.platforms import posix_only
 
 BODY = "---\nname: {name}\ndescription: {about}\n---\n# {name}\n"
 
@@ -27,7 +28,9 @@ def home(tmp_path, monkeypatch) -> Path:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))  # this and the last one are read on Windows
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("WIN_PD_OVERRIDE_LOCAL_APPDATA", str(home / ".config"))
     return home
 
 
@@ -132,6 +135,7 @@ def test_a_new_skill_of_a_trusted_folder_waits_for_a_new_answer(home, root):
     assert names(looked([root], trust), "workspace") == ["build"]
 
 
+@posix_only("symlinks")
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_skill_behind_a_link_out_of_the_folder_is_not_read(home, root, tmp_path, whole):
     outside = put(tmp_path / "elsewhere" / "evil").parent
@@ -151,6 +155,7 @@ def test_a_skill_behind_a_link_out_of_the_folder_is_not_read(home, root, tmp_pat
     assert len(found.problems) == 1
 
 
+@posix_only("symlinks")
 @pytest.mark.parametrize("real", [".agents/skills/build", "tools/build"])
 def test_a_link_within_the_folder_is_a_skill_once(home, root, real):
     put(root / real)
@@ -206,6 +211,7 @@ def test_an_unusable_skill_is_reported_as_a_problem(home, text, words):
     assert len(found.problems) == (1 if words else 0)
 
 
+@posix_only("symlinks")
 def test_a_circular_link_in_the_skill_folder_hides_no_other_skill(home):
     put(own(home, "good"))
     own(home, "round").symlink_to(own(home, "round"))
@@ -239,6 +245,7 @@ def test_an_empty_skill_folder_and_a_stray_file_are_ignored(home):
     assert names(looked(), "user") == []
 
 
+@posix_only("symlinks")
 def test_a_user_skill_may_be_a_link_but_not_to_the_whole_home_folder(home, tmp_path):
     put(tmp_path / "dotfiles" / "linked")
     own(home, "linked").parent.mkdir(parents=True)
@@ -298,7 +305,7 @@ def test_a_skill_names_its_other_files_except_hidden_files_and_links(home, root,
     content = places.content(places.look().skills[0])
 
     assert content.files == ("more.md", "scripts/run.py")
-    assert content.folder == str(folder)
+    assert content.folder == folder.as_posix()
 
 
 def test_the_list_of_a_skills_files_is_limited(home, root):

@@ -10,6 +10,7 @@ import pytest
 
 from indwell.errors import SessionError
 from indwell.wiring.spill import SpillFolder
+from support.platforms import posix_only
 
 
 async def test_an_existing_spilled_text_is_not_written_again(tmp_path: Path) -> None:
@@ -31,6 +32,7 @@ async def test_a_name_that_has_another_text_is_refused(tmp_path: Path, other: st
     assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
 
 
+@posix_only("symlinks")
 async def test_a_spilled_text_is_not_written_through_a_broken_link(tmp_path: Path) -> None:
     (tmp_path / "a.txt").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(SessionError):

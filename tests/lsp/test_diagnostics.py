@@ -24,9 +24,9 @@ from indwell.lsp.workspace.documents import Documents
 from indwell.settings.model import Settings
 from support.virtual_time import run
 
-PATH = Path("/w/a.py")
+PATH = Path("/w/a.py").absolute()
 URI = PATH.as_uri()
-OTHER = Path("/w/b.py")
+OTHER = Path("/w/b.py").absolute()
 WRONG = types.Diagnostic(
     range=Range(start=Position(line=1, character=0), end=Position(line=1, character=3)),
     message="wrong",
@@ -147,10 +147,12 @@ def test_a_checker_that_has_not_checked_a_new_file_is_named() -> None:
         assert (await desk.ask(0, OTHER))[0] == both
         desk.say(uri=OTHER.as_uri())
         assert (await desk.ask(0, OTHER))[0] == both
-        assert (await desk.ask(0, Path("/w/a.md")))[0] is None
-        desk.say(source("marksman"), uri=Path("/w/b.md").as_uri())  # has never reported anything
-        silent = KnownProblems(silent={Path("/w/a.md"): ("marksman",)})
-        assert (await desk.ask(0, Path("/w/a.md")))[0] == silent
+        assert (await desk.ask(0, Path("/w/a.md").absolute()))[0] is None
+        desk.say(
+            source("marksman"), uri=Path("/w/b.md").absolute().as_uri()
+        )  # has never reported anything
+        silent = KnownProblems(silent={Path("/w/a.md").absolute(): ("marksman",)})
+        assert (await desk.ask(0, Path("/w/a.md").absolute()))[0] == silent
 
     run(main())
 

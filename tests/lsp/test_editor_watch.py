@@ -12,7 +12,7 @@ from indwell.lsp.workspace.documents import Documents
 from indwell.workspace.base import BufferWatch
 from support.memory_workspace import MemoryWatch
 
-A, B = Path("/w/a.py"), Path("/w/b.py")
+A, B = (Path(one).absolute() for one in ("/w/a.py", "/w/b.py"))
 
 
 class Desk:

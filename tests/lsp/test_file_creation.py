@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import pytest
 from lsprotocol import types
 
 from indwell.errors import EditRefused, ToolError
+from indwell.files.spelling import plain_path
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.base_protocol import RequestError
@@ -47,7 +47,7 @@ class Room:
 
 def _path(edit: types.WorkspaceEdit) -> Path:
     (operation,) = edit.document_changes
-    return Path(unquote(urlsplit(operation.uri).path))
+    return Path(plain_path(operation.uri))
 
 
 async def makes(path: Path) -> Result:

@@ -118,7 +118,7 @@ class Machine:
         )
 
     async def first_run_page(self) -> Path:
-        return Path("/state/first-run.md")
+        return Path("/state/first-run.md").absolute()
 
 
 async def test_the_first_run_asks_no_question_if_a_model_is_set() -> None:
@@ -185,7 +185,10 @@ async def test_the_first_run_reports_a_servers_warning() -> None:
 async def test_opening_the_setup_page_keeps_the_question_open() -> None:
     person = Person(OPEN_PAGE, NOT_NOW)
     assert not await FirstRun(person, Machine()).run()
-    assert (person.opened, len(person.asked)) == (["file:///state/first-run.md"], 2)
+    assert (person.opened, len(person.asked)) == (
+        [Path("/state/first-run.md").absolute().as_uri()],
+        2,
+    )
 
 
 @pytest.mark.parametrize("typed", ["http://10.0.0.7:8000/v1", "  ", None])

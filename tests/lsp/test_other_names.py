@@ -15,6 +15,7 @@ from indwell.lsp.workspace.documents import Documents
 from indwell.service.mentions import attachments, mention_of
 from indwell.settings.model import Settings
 from indwell.workspace.disk import DiskWorkspace
+from support.platforms import posix_only
 from support.secrets_of import names_in
 
 SETTINGS = Settings()
@@ -33,6 +34,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@posix_only("symlinks")
 async def test_rules_apply_to_a_selection_under_every_name_of_its_file(root: Path) -> None:
     documents = Documents()
     attention = Attention(documents, lambda: 0.0, lambda document: document.uri, names_in(root))
@@ -61,6 +63,7 @@ async def test_rules_apply_to_a_selection_under_every_name_of_its_file(root: Pat
     assert await goes_along("docs/hard.txt") == (True, True)
 
 
+@posix_only("symlinks")
 async def test_a_mention_of_a_secret_file_by_a_hard_link_is_refused(root: Path) -> None:
     workspace, names = DiskWorkspace([root]), names_in(root)
     wanted = [mention_of(one) for one in ("docs/hard.txt", "soft.txt", "store/index.js")]

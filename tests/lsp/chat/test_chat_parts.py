@@ -24,6 +24,7 @@ from indwell.lsp.chat.outline import links
 from indwell.service.mentions import Mention, is_chat, mention_of, mentions_in
 from indwell.service.sessions.recorded_turns import RecordedTurn
 from indwell.workspace.executable_files import executables
+from support.platforms import posix_only
 from support.recorded_turn import recorded_turn
 
 
@@ -181,6 +182,7 @@ def test_a_chat_file_does_not_affect_trust_and_is_found_by_its_session(tmp_path)
     assert len(executables(root)) == len(before) + 2
 
 
+@posix_only("symlinks")
 def test_files_of_editors_beside_a_chat_do_not_affect_trust_either(tmp_path) -> None:
     root = tmp_path.resolve()
     before = executables(root)

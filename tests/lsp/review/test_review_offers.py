@@ -21,7 +21,7 @@ from indwell.lsp.review.shown_hunks import (
 from indwell.lsp.wire import sync
 from indwell.review.hunk import Actor, Hunk
 
-HERE, THERE = Path("/w/a.py"), Path("/w/b.py")
+HERE, THERE = Path("/w/a.py").absolute(), Path("/w/b.py").absolute()
 URI = HERE.as_uri()
 ME, BEFORE, ELSE = Actor("s1", 4), Actor("s1", 3), Actor("s0", 9)
 INVOKED, AUTOMATIC = 1, 2

@@ -24,7 +24,7 @@ from indwell.context.untrusted_text import folded, one_line, visible
 from indwell.errors import SessionError, SettingsError, ToolError, UserError
 from indwell.files.append_log import pieces_of
 from indwell.files.private import read_own
-from indwell.files.spelling import quoted
+from indwell.files.spelling import quoted, slashed
 from indwell.policy.call_facts import Policy
 from indwell.policy.decide import Explanation, explain_command
 from indwell.policy.paths import is_beneath
@@ -129,7 +129,7 @@ def explain(options: argparse.Namespace) -> int:
         UserError: The arguments, the rules or the settings are invalid.
     """
     base = _base(options)
-    cwd = str(Path(options.cwd or ".").resolve())
+    cwd = Path(options.cwd or ".").resolve().as_posix()
     if options.stdin:
         return _answer_lines(base, cwd)
     if not options.words:
@@ -186,7 +186,7 @@ def _explained(line: _PermissionLine, base: Policy, cwd: str) -> Explanation:
         policy = msgspec.structs.replace(policy, writes_confined=line.sandboxed)
     if line.mode is not None:
         policy = msgspec.structs.replace(policy, mode=line.mode)
-    where = cwd if line.cwd is None else os.path.normpath(os.path.join(cwd, line.cwd))  # noqa: PTH118
+    where = slashed(os.path.normpath(os.path.join(cwd, line.cwd or "")))  # noqa: PTH118
     root = cwd if is_beneath(where, (cwd,)) else where
     return explain_command(line.command, where, _at(policy, root))
 
