@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from indwell.cli.commands import run_command
+from support.platforms import posix_only
 
 
 def decision(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[str, str]:
@@ -16,6 +17,7 @@ def decision(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[str, str]
     return told["decision"], told["rule"]
 
 
+@posix_only("symlinks")
 def test_without_a_sandbox_a_command_that_reaches_a_secret_file_needs_permission(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

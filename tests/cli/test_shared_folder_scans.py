@@ -14,6 +14,7 @@ from indwell.files.watch.installed_repositories import FRESH_NS
 from indwell.settings.model import SECRETS
 from indwell.workspace.git.repository import nested
 from support.listing_recorder import listed_folders
+from support.platforms import posix_only
 
 
 def tree(folder: Path) -> Path:
@@ -31,6 +32,7 @@ def paths(found: Iterable[str]) -> set[Path]:
     return set(map(Path, found))
 
 
+@posix_only("listings")
 def test_all_scans_together_list_each_folder_once(tmp_path: Path) -> None:
     """In a workspace of 200,000 files each list more costs a third of a second, which the first
     command of a session waits for."""

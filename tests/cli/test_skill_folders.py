@@ -259,6 +259,7 @@ def test_a_user_skill_may_be_a_link_but_not_to_the_whole_home_folder(home, tmp_p
     assert "far more than a skill" in found.problems[0]
 
 
+@posix_only("symlinks")
 @pytest.mark.parametrize("linked", ["skill", "all of them"])
 def test_skills_that_the_agent_can_write_are_not_user_skills(home, root, linked):
     """What it edits in the workspace must not come back as the user's own words."""

@@ -16,6 +16,7 @@ NEEDS = {
     "fork": "Windows has no fork",
     "git": "git for Windows is in no registry that the lane may use",
     "homes": "Windows takes ~name for a folder beside the user's home, whoever has the name",
+    "listings": "Python's audit events do not tell of a list of a folder that Windows itself makes",
     "kernel": "it asks the kernel of a Unix (/proc, /dev, memfd, resource limits)",
     "mkfifo": "Windows keeps no pipe in a folder",
     "modes": "Windows keeps no mode bits",

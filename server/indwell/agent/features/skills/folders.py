@@ -153,8 +153,8 @@ class SkillFolders:
         yield from ((SHIPPED / name, "indwell", None) for name in sorted(names_in(SHIPPED)))
 
     def _names(self, place: Path, root: Path | None = None) -> list[str]:
-        self._follow(place)
-        return _listed(place, root)
+        self._follow(place)  # a file beside the skills' folders is no skill
+        return [name for name in _listed(place, root) if not (place / name).is_file()]
 
     def _follow(self, folder: Path, origin: Origin = "user") -> None:
         if self._watch is not None and self._n_asked >= WATCHED_FROM and origin != "indwell":
