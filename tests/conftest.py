@@ -36,12 +36,13 @@ WATCH_STARTS = "indwell-watch"  # the thread in which a FolderWatch sets up what
 END_S = 60.0  # a server takes 2 (safety.md, section 6); only a failing run waits so long
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in all that a shell puts behind
     signal.signal(signal.SIGINT, signal.default_int_handler)  # or no program would hear Ctrl-C
+IS_CI = os.environ.get("CI") == "true"
 # A machine under load is no clock: by itself hypothesis fails what takes longer than 0.2 s.
 # CI tries more examples than a person waits for; a failure prints what repeats it.
 settings.register_profile(
     "shared",
     deadline=None,
-    max_examples=100 if os.environ.get("CI") == "true" else 40,
+    max_examples=int(os.environ.get("TEST_EXAMPLES") or (100 if IS_CI else 40)),
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )

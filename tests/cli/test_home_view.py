@@ -23,6 +23,7 @@ from indwell.sandbox.program import run_program
 from indwell.settings.model import Settings
 from support.bubblewrap import needs_bubblewrap
 from support.landlock import needs_landlock
+from support.platforms import posix_only
 
 _KEYS = """
 .ssh/id_ed25519 .ssh/config .gnupg/private-keys-v1.d/a.key .aws/credentials .aws/sso/cache/a.json
@@ -217,6 +218,7 @@ def test_a_git_file_with_a_forged_repository_path_exposes_no_folder(home: Path) 
     assert str(home / ".aws") not in home_view([home], [root], {}).shown
 
 
+@posix_only("folders")
 def test_a_system_folder_is_not_hidden_as_a_home_folder() -> None:
     assert home_view([Path("/"), Path("/usr")], [Path("/work")], {}) == HomeView()
 

@@ -14,6 +14,7 @@ from indwell.policy.rules import Widening
 from indwell.sandbox.spawn import spawn
 from indwell.settings.model import Settings
 from support.bubblewrap import needs_bubblewrap
+from support.platforms import posix_only
 
 PREFIX = Path(sys.prefix).resolve()
 
@@ -38,6 +39,7 @@ def test_the_doctor_warns_of_an_installation_inside_the_workspace(tmp_path: Path
     assert installation(tmp_path) == ()
 
 
+@posix_only("git")
 async def test_the_doctor_runs_no_program_of_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

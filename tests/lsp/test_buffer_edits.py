@@ -20,7 +20,7 @@ from support.editor_texts import ENCODINGS, texts
 from support.room import in_no_time
 from support.stub_editor import StubEditor
 
-PATH = Path("/w/a.py")
+PATH = Path("/w/a.py").absolute()
 BEFORE, AFTER = "one\ntwo\nthree\n", "one\n2\nthree\n"
 BRIEF_S = 0.05
 UNKNOWN = (
@@ -80,7 +80,7 @@ async def test_an_edit_is_minimal_labelled_and_bound_to_its_version() -> None:
     editor = StubEditor(PATH, BEFORE)
     assert await change(editor) == changed_to(AFTER, 2)
     assert (editor.text, editor.document.dirt) == (AFTER, "agent")
-    identifier = types.OptionalVersionedTextDocumentIdentifier(uri="file:///w/a.py", version=1)
+    identifier = types.OptionalVersionedTextDocumentIdentifier(uri=PATH.as_uri(), version=1)
     two = Range(start=Position(line=1, character=0), end=Position(line=1, character=3))
     assert editor.sent == [
         (

@@ -11,6 +11,7 @@ from indwell.errors import ToolError
 from indwell.workspace.base import Settlement, digest
 from support.fake_editor.clients import CLIENTS, KATE, NEOVIM_07, NEOVIM_11, VSCODE
 from support.fake_editor.profiles import PLAIN
+from support.platforms import posix_only
 from support.room import MEND, MENDED, MINE, NAME, SOURCE, Room, in_no_time
 from tools.calling import Agent as WholeAgent
 
@@ -102,6 +103,7 @@ async def test_edt_09_unsaved_text_is_read_and_found_and_commands_are_told(tmp_p
     assert room.on_disk == SOURCE
 
 
+@posix_only("shell")
 async def test_edt_09_commands_see_a_buffer_that_only_the_agent_changed(tmp_path) -> None:
     (tmp_path / "work").mkdir()
     room = Room(tmp_path / "work")

@@ -22,6 +22,7 @@ from indwell.service.sessions.inherited_task import HandingOn, take_again
 from indwell.service.sessions.stored_sessions import StoredSessions
 from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.records import PlanSet, TodoSet, TurnEndRecord, TurnStartRecord
+from support.platforms import posix_only
 from support.session import World, a_world, says, texts
 
 STEPS = (TodoItem("Count"),)
@@ -81,6 +82,7 @@ def has_all(session: Session) -> bool:
     )
 
 
+@posix_only("open")
 async def test_a_kill_before_the_new_session_begins_loses_no_part_of_the_task(
     tmp_path: Path,
 ) -> None:
@@ -152,6 +154,7 @@ async def test_a_task_that_the_user_dropped_is_not_inherited(tmp_path: Path, way
         assert not has_all(new.session)
 
 
+@posix_only("open")
 async def test_an_unsaved_task_is_included_while_the_server_lives(tmp_path: Path) -> None:
     server = Server(tmp_path)
     async with (

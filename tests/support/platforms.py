@@ -13,7 +13,6 @@ NEEDS = {
     "diff": "Windows has no program `diff`",
     "escapes": "a backslash separates folders on Windows, and escapes nothing",
     "folders": "Windows has no /etc and no /dev",
-    "fork": "Windows has no fork",
     "git": "git for Windows is in no registry that the lane may use",
     "homes": "Windows takes ~name for a folder beside the user's home, whoever has the name",
     "listings": "Python's audit events do not tell of a list of a folder that Windows itself makes",
@@ -21,12 +20,12 @@ NEEDS = {
     "mkfifo": "Windows keeps no pipe in a folder",
     "modes": "Windows keeps no mode bits",
     "names": "Windows forbids such names of files",
+    "open": "Windows neither moves nor removes a file that our log has open",
     "openssl": "Windows has no program `openssl`",
     "owners": "Windows has no user numbers",
     "shell": "the lane's bash lacks programs of a Unix (grep, kill, rm, sed, true)",
     "signals": "Windows sends no signals",
     "slow": "Wine takes too long for it",
-    "sockets": "Windows' Python has no Unix sockets",
     "symlinks": "Wine makes no symbolic links",
 }
 

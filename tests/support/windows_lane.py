@@ -30,7 +30,10 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Expect the listed failures (a listed test that passes is a failure); bound what awaits."""
-    known = dict(_known_failures())
+    known = {name: reason for _, name, reason in known_failures()}
+    if not any("::" in one for one in config.args):
+        names = {item.nodeid.replace("\\", "/") for item in items}
+        items += [Vanished.of(items[0].session, *one) for one in _vanished(names)]
     for item in items:
         name = item.nodeid.replace("\\", "/")
         reason = known.get(name) or known.get(name.partition("[")[0])
@@ -60,13 +63,41 @@ def pytest_timeout_cancel_timer(item: pytest.Item) -> bool:
     return True
 
 
-def _known_failures() -> Iterator[tuple[str, str]]:
-    """Each listed test with its reason: ``tests/a/test_b.py::test_c  # reason``."""
-    for line in FAILURES.read_text(encoding="utf-8").splitlines():
+def known_failures() -> Iterator[tuple[int, str, str]]:
+    """Each listed test, with the number of its line and its reason."""
+    for number, line in enumerate(FAILURES.read_text(encoding="utf-8").splitlines(), 1):
         if line and not line.startswith("#"):
             name, _, reason = line.rpartition("  # ")
             assert name, f"a reason is missing: {line}"
-            yield name, reason
+            yield number, name, reason
+
+
+class Vanished(pytest.Item):
+    """A listed failure without its test; fails, so that the line is taken out."""
+
+    @classmethod
+    def of(cls, session: pytest.Session, number: int, test: str) -> Vanished:
+        """Make it of a line and of the test that the line names."""
+        line = f"line {number}"
+        one: Vanished = cls.from_parent(session, name=line, nodeid=f"tests/{FAILURES.name}::{line}")
+        one.test = test
+        return one
+
+    def runtest(self) -> None:
+        """Do nothing: ``setup`` has failed."""
+
+    def setup(self) -> None:
+        """Fail."""
+        pytest.fail(f"there is no test {self.test}; take the line out", pytrace=False)
+
+
+def _vanished(names: set[str]) -> Iterator[tuple[int, str]]:
+    """The listed tests that none of the collected files has, with the numbers of their lines."""
+    files = {name.partition("::")[0] for name in names}
+    names = names | {name.partition("[")[0] for name in names}
+    for number, name, _ in known_failures():
+        if name not in names and name.partition("::")[0] in files:
+            yield number, name
 
 
 def _bounded(

@@ -46,6 +46,7 @@ def pipe() -> tuple[int, int]:
     return reading, writing
 
 
+@posix_only("slow")
 async def test_a_large_answer_to_a_reading_editor_does_not_end_the_connection() -> None:
     reading, writing = pipe()
     lost: list[str] = []

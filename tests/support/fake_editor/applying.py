@@ -182,4 +182,4 @@ def _take(desk: Desk, step: _Step) -> None:
 def _path(uri: str) -> Path:
     path = to_fs_path(uri)
     assert path is not None, uri
-    return Path(path)
+    return Path(path).resolve()  # pygls writes the letter of a drive small
