@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.features.looking_ahead import LookingAhead
+from indwell.agent.features.tool_features import LookingAhead
 from indwell.messages import Reply
 from indwell.policy.rules import Widening
 from indwell.sandbox.confinement import Confinement, Guarded

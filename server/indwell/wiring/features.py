@@ -19,7 +19,6 @@ from indwell.agent.features.checks.turn_checks import SessionChecks
 from indwell.agent.features.hooks.book import HookBook
 from indwell.agent.features.hooks.feature import hooks_feature
 from indwell.agent.features.instructions.feature import Instructions
-from indwell.agent.features.looking_ahead import LookingAhead
 from indwell.agent.features.mcp.feature import ServerTools
 from indwell.agent.features.memory import memory_feature
 from indwell.agent.features.plan import PlanBoard, Steps, plan_feature
@@ -29,6 +28,7 @@ from indwell.agent.features.skills.feature import Shelf, skills_feature
 from indwell.agent.features.subagents.feature import Subagents, subagents_feature
 from indwell.agent.features.time import time_feature
 from indwell.agent.features.todo import TodoList
+from indwell.agent.features.tool_features import LookingAhead
 from indwell.messages import ToolUse
 from indwell.navigation.navigator import Navigator
 from indwell.navigation.user_servers import UserServers
