@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from indwell.agent.core.events import EditApplied
+from indwell.agent.features.tool_features import navigation_feature
 from indwell.bounds.command_bounds import confiner, strength
 from indwell.navigation.language_server import ANSWER_S
 from indwell.navigation.navigator import Navigator
@@ -27,7 +28,6 @@ from indwell.policy.rules import Widening
 from indwell.settings.load import load
 from indwell.settings.model import LanguageServerSetting, Settings
 from indwell.tools.navigation.navigate import BY_NAME
-from indwell.wiring.features import navigation_feature
 from indwell.workspace.base import Snapshot
 from indwell.workspace.disk import DiskWorkspace
 from support.session import RecordingApprover, World, a_world, asks, call, says

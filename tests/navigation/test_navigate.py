@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from indwell.agent.features.tool_features import navigation_feature
 from indwell.messages import ToolResult
 from indwell.navigation.navigator import (
     CodeAnswer,
@@ -25,7 +26,6 @@ from indwell.navigation.user_servers import RunningServers, UserServers
 from indwell.policy.call_facts import Policy
 from indwell.tools.navigation.locate import bare_name
 from indwell.tools.navigation.navigate import BY_NAME, MOST_SHOWN
-from indwell.wiring.features import navigation_feature
 from indwell.workspace.base import Snapshot
 from indwell.workspace.disk import DiskWorkspace
 from support.doc_examples import examples

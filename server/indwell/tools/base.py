@@ -357,11 +357,11 @@ class ToolTable:
 
     def has(self, name: str) -> bool:
         """Whether the agent can call the tool at the moment."""
-        return name in self._now()
+        return name in self._fixed or name in self._now()
 
     def polls(self, name: str) -> bool:
         """Whether equal calls of the tool in a row are normal."""
-        tool = self._now().get(name)
+        tool = self._fixed.get(name) or self._now().get(name)
         return tool is not None and tool.polls
 
     def bind(self, name: str, arguments: str) -> Call:
@@ -371,6 +371,8 @@ class ToolTable:
             ToolError: The tool is unknown (with the closest name) or has departed, or its
                 arguments are bad.
         """
+        if (fixed := self._fixed.get(name)) is not None:
+            return fixed.bind(arguments)
         tools = self._now()
         tool = tools.get(name)
         if tool is None:

@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from indwell.agent.compaction.fit import make_compact
-from indwell.agent.core.events import EditApplied
-from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
 from indwell.agent.core.session_parts import CompactionWish
@@ -28,21 +26,19 @@ from indwell.agent.features.skills.feature import Shelf, skills_feature
 from indwell.agent.features.subagents.feature import Subagents, subagents_feature
 from indwell.agent.features.time import time_feature
 from indwell.agent.features.todo import TodoList
-from indwell.agent.features.tool_features import LookingAhead
-from indwell.messages import ToolUse
+from indwell.agent.features.tool_features import LookingAhead, navigation_feature, web_feature
 from indwell.navigation.navigator import Navigator
 from indwell.navigation.user_servers import UserServers
 from indwell.policy.web_address import WebAddress
 from indwell.settings.model import Mode, Settings
-from indwell.tools.base import NOWHERE, Background, Call, Outcome, Tool, ToolTable
+from indwell.tools.base import NOWHERE, Background, Tool, ToolTable
 from indwell.tools.commands.bash import Shell, make_bash
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file
-from indwell.tools.navigation.navigate import make_navigate
 from indwell.tools.read import make_read_file
 from indwell.tools.searching.glob import make_glob
 from indwell.tools.searching.grep import make_grep
-from indwell.tools.web import Fetched, make_web_fetch
+from indwell.tools.web import Fetched
 from indwell.wiring.memory_and_questions import Companion
 
 ORDER = (
@@ -126,43 +122,16 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
             checks_feature(given.checks),
             navigation_feature(given.navigator, given.servers),
             ReviewNews().feature(),
-            web_feature(given.settings),
+            web_feature(_fetched, given.settings),
         )
     )
     return Boards(CompactionWish(), background), features
 
 
-def navigation_feature(navigator: Navigator, servers: UserServers) -> Feature[Session]:
-    """The tool that asks questions about code; front doors find the navigator."""
+async def _fetched(address: WebAddress, *, is_named: bool) -> Fetched:
+    from indwell.providers.http.web_pages import WebPages  # only who fetches needs it
 
-    async def note_edits(
-        _moment: Moment[Session],
-        _use: ToolUse,
-        _call: Call,
-        outcome: Outcome,
-        _edits: Sequence[EditApplied],
-    ) -> None:
-        servers.note_changed([change.path for change in outcome.changes])
-
-    return Feature(
-        name="navigation",
-        tools=(make_navigate(navigator),),
-        door=navigator,
-        after_tool=note_edits,
-        close=servers.close,
-    )
-
-
-def web_feature(settings: Callable[[], Settings]) -> Feature[Session]:
-    """Return the feature with the tool for web pages; without the setting there is no tool."""
-
-    async def fetch(address: WebAddress, *, is_named: bool) -> Fetched:
-        from indwell.providers.http.web_pages import WebPages  # only who fetches needs it
-
-        return await WebPages().fetch(address, is_named=is_named)
-
-    tools = (make_web_fetch(fetch, lambda: settings().web_hosts),)
-    return Feature(name="web", late_tools=lambda: tools if settings().web_fetch else ())
+    return await WebPages().fetch(address, is_named=is_named)
 
 
 def _object(*required: str, **optional: str) -> Mapping[str, Any]:

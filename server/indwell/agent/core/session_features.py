@@ -59,6 +59,8 @@ class Features(Generic[SessionT]):
         self.muted: set[str] = set()
         self._features = tuple(features)
         self._untold: list[str] = []
+        # The feature of each tool, by the tool's name; late tools join as they come.
+        self._owners = {tool.spec.name: one.name for one in self._features for tool in one.tools}
 
     def __iter__(self) -> Iterator[Feature[SessionT]]:
         return iter(self._features)
@@ -152,7 +154,11 @@ class Features(Generic[SessionT]):
         return self._late_now if has_any else tuple
 
     def _late_now(self) -> tuple[Tool[Any], ...]:
-        return _joined(self._each(lambda one: one.late_tools))
+        late = self._each(lambda one: one.late_tools)
+        for feature, tools in late.items():
+            for tool in tools:
+                self._owners.setdefault(tool.spec.name, feature)
+        return _joined(late)
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -201,7 +207,7 @@ class Features(Generic[SessionT]):
         results: Collection[ToolResult],
     ) -> Outcome:
         """The result of a call of this tool as the model gets it."""
-        for one in self._owners(tool):
+        for one in self._owner(tool):
             if one.result is not None:
                 with self._muting(one):
                     outcome = one.result(outcome, messages, results)
@@ -209,18 +215,14 @@ class Features(Generic[SessionT]):
 
     async def tell(self, moment: Moment[SessionT], tool: str = "") -> None:
         """Let the feature of this tool, or each feature, record and report its changes."""
-        tellers = self._owners(tool) if tool else self._heard
+        tellers = self._owner(tool) if tool else self._heard
         await self._await_each(tellers, lambda one: one.tell, moment)
         self._tell_faults(moment)
 
-    def _owners(self, tool: str) -> tuple[Feature[SessionT], ...]:
+    def _owner(self, tool: str) -> tuple[Feature[SessionT], ...]:
         """The feature whose tool this is; nothing if no feature has the tool."""
-        late = self._each(lambda one: one.late_tools)
-        return tuple(
-            one
-            for one in self._heard
-            if any(own.spec.name == tool for own in (*one.tools, *late.get(one.name, ())))
-        )
+        owner = self._owners.get(tool)
+        return tuple(one for one in self._heard if one.name == owner)
 
     @asynccontextmanager
     async def around(self, moment: Moment[SessionT]) -> AsyncIterator[None]:

@@ -1,29 +1,64 @@
-"""Scans the workspace while the model thinks, so that the first command need not wait.
-
-In a workspace of 200,000 files the first scan takes half a second, and reading what commands may
-change takes several. The scan right before a command finds the same faults and reports them.
-"""
+"""Small features around tools: code navigation, web pages, the scan before the first command."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
+from indwell.agent.core.events import EditApplied
 from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.session import Session
 from indwell.errors import IndwellError
+from indwell.messages import ToolUse
+from indwell.navigation.navigator import Navigator
+from indwell.navigation.user_servers import UserServers
 from indwell.policy.rules import Widening
 from indwell.review.checkpoints.coverage import Coverage
+from indwell.settings.model import Settings
+from indwell.tools.base import Call, Outcome
+from indwell.tools.navigation.navigate import make_navigate
+from indwell.tools.web import Fetch, make_web_fetch
 
 _log = logging.getLogger(__name__)
 
 LATER_S = 0.3  # seconds; the first request, and an immediate command, should not wait for this
 
 
+def navigation_feature(navigator: Navigator, servers: UserServers) -> Feature[Session]:
+    """The tool that asks questions about code; front doors find the navigator."""
+
+    async def note_edits(
+        _moment: Moment[Session],
+        _use: ToolUse,
+        _call: Call,
+        outcome: Outcome,
+        _edits: Sequence[EditApplied],
+    ) -> None:
+        servers.note_changed([change.path for change in outcome.changes])
+
+    return Feature(
+        name="navigation",
+        tools=(make_navigate(navigator),),
+        door=navigator,
+        after_tool=note_edits,
+        close=servers.close,
+    )
+
+
+def web_feature(fetch: Fetch, settings: Callable[[], Settings]) -> Feature[Session]:
+    """Return the feature with the tool for web pages; without the setting there is no tool."""
+    tools = (make_web_fetch(fetch, lambda: settings().web_hosts),)
+    return Feature(name="web", late_tools=lambda: tools if settings().web_fetch else ())
+
+
 class LookingAhead:
-    """One scan, in the first turn of a session that can run commands.
+    """A scan while the model thinks, in the first turn of a session that can run commands.
+
+    In a workspace of 200,000 files the first scan takes half a second, and reading what commands
+    may change takes several. The scan right before a command finds the same faults and reports
+    them.
 
     Args:
         let_go: Ends the watch that the scan starts, with the session; blocks for a moment.
