@@ -27,6 +27,7 @@ from indwell.lsp.prompts.diagnostics import EditorProblems
 from indwell.lsp.prompts.prompt_builder import Prompting, reported_problems
 from indwell.lsp.workspace.documents import Document, Documents, shown_name
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
+from indwell.lsp.workspace.notebooks import Notebooks
 from indwell.navigation.navigator import Navigator
 from indwell.service.turns.queue import Ticket
 from indwell.settings.model import Mode, Settings
@@ -45,6 +46,7 @@ class Host:
         self.client = client
         self.composition = composition
         self.documents = Documents()
+        self.notebooks = Notebooks(self.documents)
         self.door = EditorDoor(client, self.documents)
         self.service = service = composition.service(self.door)
         self.model_connection = self.door.model_connection
@@ -102,6 +104,7 @@ class Host:
             self.client,
             self.composition.disk(roots),
             apply_timeout_s=self.settings.apply_edit_timeout_s,
+            notebooks=self.notebooks,
         )
 
     def greet(self) -> None:

@@ -141,6 +141,24 @@ def _documents(server: Server, host: Host) -> None:
     def did_close(params: sync.DidClose) -> None:
         documents.close(params.text_document.uri)
 
+    notebooks = host.notebooks
+
+    @server.feature("notebookDocument/didOpen")
+    def did_open_notebook(params: sync.DidOpenNotebook) -> None:
+        notebooks.open(params)
+
+    @server.feature("notebookDocument/didChange")
+    def did_change_notebook(params: sync.DidChangeNotebook) -> None:
+        notebooks.change(params)
+
+    @server.feature("notebookDocument/didSave")
+    def did_save_notebook(params: sync.DidSaveNotebook) -> None:
+        notebooks.saved(params.notebook_document.uri)
+
+    @server.feature("notebookDocument/didClose")
+    def did_close_notebook(params: sync.DidCloseNotebook) -> None:
+        notebooks.close(params)
+
     @server.feature("workspace/didChangeWatchedFiles")
     def did_change_watched_files(params: sync.DidChangeWatchedFiles) -> None:
         documents.changed_on_disk(one.uri for one in params.changes)

@@ -186,6 +186,7 @@ def _result(opened: ClientIdentity) -> Mapping[str, Any]:
                 "change": _INCREMENTAL if names_encodings(opened.capabilities) else _WHOLE,
                 "save": True,
             },
+            **_notebooks(opened.capabilities),
             "codeActionProvider": {"codeActionKinds": list(ACTION_KINDS)},
             "codeLensProvider": {"resolveProvider": False},
             "executeCommandProvider": {"commands": list(COMMAND_NAMES)},
@@ -197,6 +198,14 @@ def _result(opened: ClientIdentity) -> Mapping[str, Any]:
         },
         "serverInfo": {"name": "indwell", "version": __version__},
     }
+
+
+def _notebooks(capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
+    """For an editor that tells of notebooks and their cells."""
+    if not isinstance(capabilities.get("notebookDocument"), Mapping):
+        return {}
+    selector = {"notebook": {"notebookType": "jupyter-notebook", "scheme": "file"}}
+    return {"notebookDocumentSync": {"notebookSelector": [selector], "save": True}}
 
 
 def _chat_providers(capabilities: Mapping[str, Any]) -> Mapping[str, Any]:

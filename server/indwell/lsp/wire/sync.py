@@ -75,6 +75,85 @@ class DidClose(msgspec.Struct, frozen=True, rename="camel"):
     text_document: Identifier
 
 
+class CellItem(msgspec.Struct, frozen=True):
+    """A cell of a notebook: 1 for markup, 2 for code, and the URI of its document."""
+
+    kind: int
+    document: str
+
+
+class OpenedNotebook(msgspec.Struct, frozen=True):
+    """A notebook that the editor opens."""
+
+    uri: str
+    version: int
+    cells: tuple[CellItem, ...] = ()
+
+
+class DidOpenNotebook(msgspec.Struct, frozen=True, rename="camel"):
+    """``notebookDocument/didOpen``."""
+
+    notebook_document: OpenedNotebook
+    cell_text_documents: tuple[OpenedDocument, ...] = ()
+
+
+class CellArray(msgspec.Struct, frozen=True, rename="camel"):
+    """Cells that replace others, from ``start`` on."""
+
+    start: int
+    delete_count: int
+    cells: tuple[CellItem, ...] = ()
+
+
+class CellStructure(msgspec.Struct, frozen=True, rename="camel"):
+    """Added and removed cells."""
+
+    array: CellArray
+    did_open: tuple[OpenedDocument, ...] = ()
+    did_close: tuple[Identifier, ...] = ()
+
+
+class CellText(msgspec.Struct, frozen=True):
+    """Changes of one cell's text."""
+
+    document: Identifier
+    changes: tuple[TextChange, ...]
+
+
+class CellChanges(msgspec.Struct, frozen=True, rename="camel"):
+    """What changed of the cells; ``data`` has cells with another kind, metadata or outputs."""
+
+    structure: CellStructure | None = None
+    data: tuple[CellItem, ...] = ()
+    text_content: tuple[CellText, ...] = ()
+
+
+class NotebookChange(msgspec.Struct, frozen=True):
+    """What changed of a notebook."""
+
+    cells: CellChanges | None = None
+
+
+class DidChangeNotebook(msgspec.Struct, frozen=True, rename="camel"):
+    """``notebookDocument/didChange``."""
+
+    notebook_document: Identifier
+    change: NotebookChange
+
+
+class DidSaveNotebook(msgspec.Struct, frozen=True, rename="camel"):
+    """``notebookDocument/didSave``."""
+
+    notebook_document: Identifier
+
+
+class DidCloseNotebook(msgspec.Struct, frozen=True, rename="camel"):
+    """``notebookDocument/didClose``."""
+
+    notebook_document: Identifier
+    cell_text_documents: tuple[Identifier, ...] = ()
+
+
 class FileEvent(msgspec.Struct, frozen=True):
     """One file that was created, changed or deleted on disk; the kind of change is not examined."""
 
@@ -154,6 +233,10 @@ PARAMS: Mapping[str, type[msgspec.Struct]] = {
     "textDocument/didChange": DidChange,
     "textDocument/didSave": DidSave,
     "textDocument/didClose": DidClose,
+    "notebookDocument/didOpen": DidOpenNotebook,
+    "notebookDocument/didChange": DidChangeNotebook,
+    "notebookDocument/didSave": DidSaveNotebook,
+    "notebookDocument/didClose": DidCloseNotebook,
     "textDocument/codeAction": CodeAction,
     "textDocument/codeLens": CodeLens,
     "workspace/didChangeConfiguration": DidChangeConfiguration,

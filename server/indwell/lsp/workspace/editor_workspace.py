@@ -18,6 +18,7 @@ from indwell.lsp.editor.client import Client
 from indwell.lsp.workspace.buffer_edits import BufferEdits
 from indwell.lsp.workspace.documents import Document, Documents, digested, unbroken
 from indwell.lsp.workspace.edits import FileCreation, FileDeletion
+from indwell.lsp.workspace.notebooks import Notebooks, edited_text, shown_text
 from indwell.workspace.base import (
     AppliedChange,
     BufferWatch,
@@ -29,6 +30,7 @@ from indwell.workspace.base import (
     Workspace,
     digest,
 )
+from indwell.workspace.encoding.notebook import SUFFIX, about_cells, new_notebook
 from indwell.workspace.large import Large
 from indwell.workspace.text import LineEnd
 
@@ -52,12 +54,20 @@ class EditorWorkspace:
         client: The editor, which applies edits and saves.
         disk: The files on disk, for closed files.
         apply_timeout_s: How long the editor may take to answer an edit, in seconds.
+        notebooks: The open notebooks.
     """
 
     def __init__(
-        self, documents: Documents, client: Client, disk: Workspace, *, apply_timeout_s: float
+        self,
+        documents: Documents,
+        client: Client,
+        disk: Workspace,
+        *,
+        apply_timeout_s: float,
+        notebooks: Notebooks | None = None,
     ) -> None:
         self._documents = documents
+        self._notebooks = notebooks or Notebooks(documents)
         self._client = client
         self._disk = disk
         self.roots, self.resolve = disk.roots, disk.resolve
@@ -71,11 +81,17 @@ class EditorWorkspace:
 
     async def read(self, path: Path) -> Snapshot:
         """Read the buffer of an open file, else the disk."""
+        notebook = self._notebooks.at(path)
+        if notebook is not None and (cells := self._notebooks.snapshot(notebook)) is not None:
+            return cells
         document = self._documents.at(path)
         if document is None:
             return await self._disk.read(path)
         note = await self._agreement.note(document, path)
         text, stamp = await document.stamped()
+        if path.suffix == SUFFIX and (cells_of_it := shown_text(document)) is not text:
+            text, stamp = cells_of_it, TextStamp(digest(cells_of_it), stamp.version)
+            note = about_cells(text)
         return Snapshot(
             path=path,
             text=text,
@@ -90,6 +106,11 @@ class EditorWorkspace:
     ) -> AppliedChange:
         """Change a buffer by a versioned edit, or a closed file on disk; one change at a time."""
         async with self._locks.hold(path):
+            notebook = self._notebooks.at(path)
+            if notebook is not None and self._notebooks.text(notebook) is not None:
+                return await self._notebooks.write(
+                    notebook, base, text, label=label, edits=self._edits, disk=self._disk
+                )
             document = self._documents.at(path)
             if document is not None:
                 return await self._change(document, path, base, text, label)
@@ -133,10 +154,10 @@ class EditorWorkspace:
     def noting(self) -> Callable[[], Noted]:
         """Record saved files and changed buffers, from now on."""
         saves = dict(self._documents.n_saves)
-        texts = {one.path: one.text for one in self._documents if one.path is not None}
+        texts = {one.path: shown_text(one) for one in self._documents if one.path is not None}
 
         def noted() -> Noted:
-            now = {one.path: one.text for one in self._documents if one.path is not None}
+            now = {one.path: shown_text(one) for one in self._documents if one.path is not None}
             n_saves = self._documents.n_saves
             return Noted(
                 saved=frozenset(path for path in n_saves if n_saves[path] != saves.get(path, 0)),
@@ -155,20 +176,27 @@ class EditorWorkspace:
 
     def unsaved(self) -> Mapping[Path, str]:
         """Buffers whose text differs from the disk."""
+        notebooks = (
+            (one.path, self._notebooks.text(one)) for one in self._notebooks if one.is_dirty
+        )
         return {
-            document.path: document.text
-            for document in self._documents
-            if document.path is not None and document.dirt != "clean" and not document.is_chat
+            **{path: text for path, text in notebooks if text is not None},
+            **{
+                document.path: shown_text(document)
+                for document in self._documents
+                if document.path is not None and document.dirt != "clean" and not document.is_chat
+            },
         }
 
     async def settle(self) -> Settlement:
         """Save buffers; the user's own unsaved text is never written without consent."""
         dirty = [one for one in self._documents if one.path is not None and one.dirt != "clean"]
         dirty = [one for one in dirty if not one.is_chat]  # no command reads chats
-        if dirty and self._client.features.has("save"):
-            await self._client.save(tuple(one.uri for one in dirty))
-        saved: list[Path] = []
-        stale: list[Path] = []
+        notebooks = [one for one in self._notebooks if one.is_dirty]
+        if (dirty or notebooks) and self._client.features.has("save"):
+            await self._client.save((*(one.uri for one in dirty), *(one.uri for one in notebooks)))
+        saved = [one.path for one in notebooks if not one.is_dirty]
+        stale = [one.path for one in notebooks if one.is_dirty]
         for document in dirty:
             assert document.path is not None
             if document.dirt == "agent" and not document.is_stale:
@@ -191,20 +219,28 @@ class EditorWorkspace:
                 f"{path.name!r} was not edited: {STALE}; it is safe again when the user has closed "
                 "it and opened it again"
             )
-        if document.text != base.text:
+        if shown_text(document) != base.text:
             raise TextMoved(
                 f"{path.name!r} was changed in the editor meanwhile; nothing was edited; "
                 "read_file it again"
             )
         _note_agent(document, base.text, text)
-        return await self._edits.change(document, path, text, label)
+        change = await self._edits.change(document, path, edited_text(document, text), label)
+        if path.suffix != SUFFIX:
+            return change
+        after = shown_text(document)
+        stamp = TextStamp(digest(after), document.version)
+        return msgspec.structs.replace(change, before=base.text, after=after, stamp=stamp)
 
     async def _create(self, path: Path, text: str, label: str) -> AppliedChange:
         made = await self._creation.empty_file(path, text, label)
         document = self._documents.at(path)
         if document is not None and not document.text:  # and the editor has opened the file at once
             _note_agent(document, "", text)
-            change = await self._edits.change(document, path, text, label)
+            told = new_notebook(text) if path.suffix == SUFFIX else text
+            change = await self._edits.change(document, path, told, label)
+            if path.suffix == SUFFIX:
+                change = msgspec.structs.replace(change, after=shown_text(document))
         else:
             try:
                 change = await self._disk.write(path, made, text, label=label)
@@ -248,6 +284,8 @@ class DiskAgreement:
 
     async def note(self, document: Document, path: Path) -> str:
         """A note about the disk for a reader of the buffer; may be empty."""
+        if path.suffix == SUFFIX:
+            return ""  # the disk's text is that of cells, the buffer's is JSON
         state = await asyncio.to_thread(self._look, path)
         match await self._agrees(document, path, state):
             case "yes":
@@ -262,7 +300,11 @@ class DiskAgreement:
 
     async def changed(self, documents: Sequence[Document]) -> tuple[Path, ...]:
         """Open files that another program changed on disk; each change is returned once."""
-        open_files = [(one, one.path) for one in documents if one.path is not None]
+        open_files = [
+            (one, one.path)
+            for one in documents
+            if one.path is not None and one.path.suffix != SUFFIX
+        ]
         self._known = {one.uri: self._known[one.uri] for one in documents if one.uri in self._known}
         paths = [path for _, path in open_files]
         states = await asyncio.to_thread(lambda: [self._look(path) for path in paths])
@@ -282,6 +324,8 @@ class DiskAgreement:
         The file must still have the text that the buffer started from. The editor is not told: its
         buffer has the same text, and saving it changes nothing.
         """
+        if path.suffix == SUFFIX:
+            return
         text = document.text
         try:
             on_disk = await self._disk.read(path)

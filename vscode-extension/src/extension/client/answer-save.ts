@@ -1,5 +1,5 @@
 /** Answers `indwell/save`: saves the named documents that hold unsaved text, so that a command sees it. */
-import type * as vscode from "vscode";
+import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { openDocument } from "./watch-problems.ts";
 
@@ -8,7 +8,15 @@ export function answerSave(client: LanguageClient): vscode.Disposable {
   return client.onRequest("indwell/save", async (asked: { readonly uris: readonly string[] }) => {
     const saved: string[] = [];
     for (const name of asked.uris) {
-      const document = openDocument(client.protocol2CodeConverter.asUri(name));
+      const uri = client.protocol2CodeConverter.asUri(name);
+      const notebook = vscode.workspace.notebookDocuments.find(
+        (one) => one.uri.toString() === uri.toString(),
+      );
+      if (notebook !== undefined) {
+        if (!notebook.isDirty || (await wasSaved(notebook))) saved.push(name);
+        continue;
+      }
+      const document = openDocument(uri);
       // Saving an untitled document would ask the user for a name.
       if (document === undefined || document.isUntitled) continue;
       if (!document.isDirty || (await wasSaved(document))) saved.push(name);
@@ -18,7 +26,7 @@ export function answerSave(client: LanguageClient): vscode.Disposable {
 }
 
 /** A file that cannot be written (read-only, changed on disk) is told by the editor itself. */
-async function wasSaved(document: vscode.TextDocument): Promise<boolean> {
+async function wasSaved(document: vscode.TextDocument | vscode.NotebookDocument): Promise<boolean> {
   try {
     return await document.save();
   } catch {
