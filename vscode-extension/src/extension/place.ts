@@ -1,4 +1,4 @@
-/** Where the chat stands: in the side bar, or in the secondary one. */
+/** Moves the chat between the side bar and the secondary side bar. */
 import * as vscode from "vscode";
 
 const VIEW = "indwell.chat";

@@ -1,9 +1,9 @@
-/** The one door to VS Code's own messages, questions and progress: what goes through it is plain words. */
+/** The only access to VS Code's own messages, questions and progress: it makes every text plain. */
 import * as vscode from "vscode";
 import { visible } from "../shared/visible.ts";
 import { plainWords } from "./plain-words.ts";
 
-/** How urgent a notification is. */
+/** The severity of a notification. */
 export type Level = "info" | "warning" | "error";
 
 /** A notification; resolves to the button pressed, or undefined. */
@@ -16,7 +16,7 @@ export async function say<Button extends string>(
   return (await show(level, plainWords(words), items))?.title;
 }
 
-/** The same with buttons that are more than their words. */
+/** The same with buttons that carry values. */
 export async function sayItems<Item extends vscode.MessageItem>(
   level: Level,
   words: string,
@@ -25,7 +25,7 @@ export async function sayItems<Item extends vscode.MessageItem>(
   return show(level, plainWords(words), items);
 }
 
-/** A modal question: nothing goes on until it is answered or closed (undefined). A box draws no links. */
+/** A modal question, which blocks until it is answered or closed (undefined). A dialog draws no links. */
 export async function askModal<Item extends vscode.MessageItem>(
   words: string,
   detail: string,
@@ -35,12 +35,12 @@ export async function askModal<Item extends vscode.MessageItem>(
   return vscode.window.showWarningMessage(visible(words), options, ...items);
 }
 
-/** A line in the status bar that goes by itself after `ms` milliseconds. */
+/** A line in the status bar that disappears after `ms` milliseconds. */
 export function sayInPassing(words: string, ms: number): void {
   vscode.window.setStatusBarMessage(plainWords(words), ms);
 }
 
-/** Shows that `work` goes on; `step` says how far. It can be cancelled. */
+/** Shows the progress of `work`; `step` reports each step. It can be cancelled. */
 export async function showProgress<Result>(
   title: string,
   work: (step: (words: string) => void, token: vscode.CancellationToken) => Promise<Result>,
@@ -52,7 +52,7 @@ export async function showProgress<Result>(
   );
 }
 
-/** A line of the user's; undefined if the box was closed. */
+/** Asks for a line of text; undefined if the box was closed. */
 export async function askForWords(
   options: vscode.InputBoxOptions & { readonly prompt: string },
   token?: vscode.CancellationToken,

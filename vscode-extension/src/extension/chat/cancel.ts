@@ -1,12 +1,12 @@
-/** Takes a request back, once. */
+/** Cancels a request, once. */
 import type { Token } from "./backend.ts";
 
-/** A token with its trigger. */
+/** A cancellation token with its trigger. */
 export class Cancel implements Token {
   isCancellationRequested = false;
   readonly #listeners = new Set<(reason?: unknown) => void>();
 
-  /** Take it back; a second time does nothing. */
+  /** Cancel the request; a second call does nothing. */
   cancel(): void {
     if (this.isCancellationRequested) return;
     this.isCancellationRequested = true;
@@ -14,7 +14,7 @@ export class Cancel implements Token {
     this.#listeners.clear();
   }
 
-  // An arrow, as the editor's client takes the function off the object.
+  // An arrow function, because the editor's client calls it without its object.
   readonly onCancellationRequested = (
     listener: (reason?: unknown) => void,
   ): { dispose(): void } => {
@@ -23,12 +23,12 @@ export class Cancel implements Token {
   };
 }
 
-/** What a request is rejected with that was taken back before it went out; the server's own error has this code too. */
+/** The error of a request that was cancelled before it was sent; the server's own error has the same code. */
 export class TakenBack extends Error {
   readonly code = -32800;
 }
 
-/** Waits for `promise` as long as nobody cancels. Rejects with `TakenBack` then. */
+/** Waits for `promise`; rejects with `TakenBack` if the token is cancelled first. */
 export async function unlessCancelled(promise: Promise<unknown>, cancel: Cancel): Promise<void> {
   const cancelled = new Promise<void>((resolve) => {
     cancel.onCancellationRequested(() => resolve());

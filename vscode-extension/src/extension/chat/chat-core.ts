@@ -1,4 +1,4 @@
-/** The chat without the editor: state, events, questions, handlers, put together. */
+/** The chat without the editor: joins its state, events, questions and handlers. */
 import type { EventParams } from "../../protocol.ts";
 import { CONTINUE } from "../../shared/commands.ts";
 import type { ToPanel } from "../../shared/messages.ts";
@@ -32,7 +32,7 @@ import { Store } from "./store.ts";
 import { Bridge, type Handlers, type HandlersOf } from "./wire/bridge.ts";
 import { Outbox, type Post } from "./wire/outbox.ts";
 
-/** What the chat is made of. */
+/** The parts of the chat. */
 export interface Surroundings {
   readonly backend: Backend;
   readonly ports: Ports;
@@ -40,9 +40,9 @@ export interface Surroundings {
   readonly post: Post;
   readonly nonce: () => string;
   readonly log: (words: string) => void;
-  /** A question came: bring the panel to view, without taking the focus. */
+  /** A question arrived: show the panel without taking the focus. */
   readonly reveal: () => void;
-  /** First run and keys, which are another part's. */
+  /** First run and keys, which another part handles. */
   readonly firstRun: HandlersOf<"firstRun" | "login"> & {
     readonly connect: () => Promise<void>;
     readonly manageKeys: () => Promise<void>;
@@ -80,7 +80,7 @@ export class ChatCore {
       this.#keeping.heard(action, state);
       if (action.type === "status") {
         this.#chosen.heard(action.status);
-        // While no model can be called, nobody is asked which there are.
+        // While no model can be called, the list of models is not requested.
         if (lacked && action.status.lacking === "") this.refresh.soon("models");
         lacked = action.status.lacking !== "";
       }
@@ -88,14 +88,14 @@ export class ChatCore {
       if (action.type === "firstRun" && action.firstRun === null) {
         this.refresh.soon("status", "models");
       }
-      // A page of the log does not tell what runs now.
+      // A page of the log does not contain the running turn.
       if (action.type === "opened" && action.session !== null) this.refresh.soon("commands");
     });
     const quietly = (error: unknown): void => this.#log(sentenceOf(error));
     this.refresh = new Refresh(this.#room, quietly);
     const pages = new Pages(this.#room);
     this.#intake = new Intake(this.#room, pages, quietly);
-    // The card takes the focus by itself, unless somebody is writing.
+    // The card takes the focus by itself, unless the user is typing.
     this.questions = new Questions(store, around.nonce, around.reveal);
     this.#sending = new Sending(this.#room, this.#keeping);
     this.bridge = new Bridge(this.#handlers(around, pages), {
@@ -108,12 +108,12 @@ export class ChatCore {
     for (const action of this.#keeping.restore()) store.dispatch(action);
   }
 
-  /** As it is now. */
+  /** The current state. */
   get state(): PanelState {
     return this.store.state;
   }
 
-  /** One event of the server. */
+  /** Handles one event of the server. */
   event(params: EventParams): void {
     this.#intake.take(params);
     this.refresh.heard(params);
@@ -123,7 +123,7 @@ export class ChatCore {
     else if (event.type === "turnFinished") this.questions.finished(session);
   }
 
-  /** A server is there. Never rejects. */
+  /** A server has started. Never rejects. */
   started(): Promise<void> {
     const start = this.#start();
     this.#sending.after(start);
@@ -144,7 +144,7 @@ export class ChatCore {
     }
   }
 
-  /** The server is gone, or not there yet. */
+  /** The server has ended, or has not started. */
   gone(connection: Exclude<PanelState["connection"], { kind: "ready" }>): void {
     this.#intake.reset();
     this.#chosen.gone();
@@ -152,7 +152,7 @@ export class ChatCore {
     this.store.dispatch({ type: "connection", connection });
   }
 
-  /** A message that is no part of the state. */
+  /** Shows a message that is not part of the state. */
   send(message: ToPanel): void {
     this.outbox.send(message);
   }
@@ -189,7 +189,7 @@ export class ChatCore {
         connect,
         manageKeys,
         exportCurrent: () => exportSession(room, null),
-        // As a prompt: it waits for the session to be taken up after a reload.
+        // Sent as a prompt: it waits until the session is resumed after a reload.
         goOn: () => sending.alone(CONTINUE),
       }),
       firstRun,

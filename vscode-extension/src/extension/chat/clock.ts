@@ -1,12 +1,12 @@
-/** Time, as far as the chat needs it: a test brings its own. */
+/** The clock and timers of the chat: a test passes its own. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls `run` once after `ms`; what is returned calls it off. */
+  /** Calls `run` once after `ms`; the result cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** The machine's own. */
+/** The machine's clock. */
 export const realClock: Clock = {
   now: () => Date.now(),
   after: (ms, run) => {
@@ -15,7 +15,7 @@ export const realClock: Clock = {
   },
 };
 
-/** `run` once after the last of a row of calls; `dispose` forgets a call that waits. */
+/** Calls `run` once after the last of several calls; `dispose` cancels a waiting call. */
 export function debounced(
   clock: Clock,
   ms: number,

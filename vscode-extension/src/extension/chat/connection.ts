@@ -2,7 +2,7 @@
 import type { Connection } from "../../shared/state.ts";
 import type { ServerState } from "../server/state.ts";
 
-/** `running` is no answer here: the panel is ready only when it has asked where the server stands. */
+/** `running` is not enough: the panel is ready only after it has requested the server's state. */
 export function connectionOf(state: ServerState, now: number): Connection | null {
   switch (state.kind) {
     case "off":

@@ -1,6 +1,6 @@
 /** The page of the panel: nothing may load in it but what ships, and nothing run but one script. Pure. */
 
-/** Addresses of what ships, as the webview reaches them, and the source that they have in common. */
+/** Addresses of the shipped files for the webview, and their common content source. */
 export interface PageParts {
   readonly source: string;
   readonly script: string;
@@ -8,7 +8,7 @@ export interface PageParts {
   readonly nonce: string;
 }
 
-/** No frames, no forms, no network; pictures are the user's own (`data:`), fonts and styles ship. */
+/** No frames, no forms, no network; pictures are the user's own (`data:`), fonts and styles are shipped. */
 export function pageHtml({ source, script, style, nonce }: PageParts): string {
   const policy = [
     "default-src 'none'",

@@ -1,4 +1,4 @@
-/** What a reload of the window finds again: session, typed words, chips, earlier prompts. */
+/** Stores state across a reload of the window: session, typed text, chips, earlier prompts. */
 import * as v from "valibot";
 import type { Action } from "../../shared/action.ts";
 import { withDraft } from "../../shared/draft.ts";
@@ -7,7 +7,7 @@ import type { Attachment, PanelState } from "../../shared/state.ts";
 import { type Clock, debounced } from "./clock.ts";
 import type { Memory } from "./ports.ts";
 
-/** Characters of pictures that are kept; those of a whole prompt may be 70 million. */
+/** The most characters of pictures that are stored; a whole prompt may have 70 million. */
 const MOST_PICTURES = 8_000_000;
 const SAVE_MS = 300;
 const DROPPED = {
@@ -28,7 +28,7 @@ const ATTACHMENTS = v.array(
 
 const OUTGOING = v.array(v.object({ words: text, attachments: ATTACHMENTS }));
 
-/** A prompt on its way. */
+/** A prompt that was sent and has not begun. */
 interface Went {
   readonly id?: number;
   readonly words: string;
@@ -46,7 +46,7 @@ export class Keeping {
   #state: PanelState | undefined;
   #kept: readonly Attachment[] | undefined;
   #outgoing: PanelState["outgoing"] | undefined;
-  /** Prompts that went out and have not begun, with what went along. */
+  /** Prompts that were sent and have not begun, with their attachments. */
   #went: readonly Went[] = [];
   #unsent: readonly Went[];
 
@@ -60,36 +60,36 @@ export class Keeping {
     this.#save = debounced(clock, SAVE_MS, () => this.flush());
   }
 
-  /** The composer's text, as last told. */
+  /** The composer's text, as last reported. */
   get typed(): string {
     return this.#typed;
   }
 
-  /** Counts the changes of `typed`, in step with the webview's own copy: the higher one is newer. */
+  /** Counts the changes of `typed`; the webview counts its own copy, and the higher number is newer. */
   get typedAt(): number {
     return this.#typedAt;
   }
 
-  /** The composer holds this now. Written at once: a window may close right behind the last key. */
+  /** The composer's new text. Written at once: a window may close right after the last key. */
   readonly setTyped = (words: string, at = this.#typedAt + 1): void => {
     this.#typed = words;
     this.#typedAt = Math.max(at, this.#typedAt);
     this.#writeTyped();
   };
 
-  /** The session that the panel showed last; null: a new one. */
+  /** The session that the panel showed last; null for a new one. */
   get session(): string | null {
     const kept = this.#memory.get("session");
     return typeof kept === "string" ? kept : null;
   }
 
-  /** A prompt goes out. */
+  /** A prompt is being sent. */
   went(id: number, words: string, attachments: readonly Attachment[]): void {
     this.#went = [...this.#went, { id, words, attachments }];
   }
 
   /**
-   * Gives back, once, what had gone out before a reload and never began; not what stands in
+   * Returns, once, the prompts that were sent before a reload and never began; not those in
    * `waiting`, the server's queue.
    */
   unsent(waiting: readonly string[]): readonly Action[] {
@@ -105,7 +105,7 @@ export class Keeping {
     ];
   }
 
-  /** The actions that bring back what was kept. */
+  /** The actions that restore the stored state. */
   restore(): readonly Action[] {
     const history = this.#memory.get("history");
     const attachments = this.#memory.get("attachments");
@@ -120,11 +120,11 @@ export class Keeping {
     ];
   }
 
-  /** Remember what an action changed. */
+  /** Stores the changes of an action. */
   heard(action: Action, state: PanelState): void {
     this.#state = state;
     if (state.draft.id !== this.#draft) {
-      // Words came back: by a command, or with the end of a turn.
+      // Text was returned: by a command, or at the end of a turn.
       this.#draft = state.draft.id;
       this.setTyped(withDraft(this.#typed, state.draft));
     }
@@ -139,7 +139,7 @@ export class Keeping {
         this.#memory.set("session", state.session);
         return;
       case "sent":
-        // What went out must not come back as chips, not even after a crash.
+        // Sent attachments must not return as chips, not even after a crash.
         this.flush();
         return;
       case "attach":
@@ -152,7 +152,7 @@ export class Keeping {
     }
   }
 
-  /** Write it down now. */
+  /** Writes the state now. */
   flush(): void {
     void this.#setTyped();
     if (this.#state === undefined) return;
@@ -174,7 +174,7 @@ export class Keeping {
     void this.#memory.set("outgoing", kept);
   }
 
-  /** One write at a time: keys that come meanwhile go together into the next one. */
+  /** One write at a time: keys typed during it are written together by the next one. */
   #writeTyped(): void {
     this.#unwritten = this.#writing;
     if (this.#writing) return;
@@ -200,7 +200,7 @@ export class Keeping {
   }
 }
 
-/** The user's own, without pictures beyond what a settings store should hold. */
+/** The user's own chips, without pictures that are too large for a settings store. */
 function keepable(attachments: readonly Attachment[]): readonly Attachment[] {
   let left = MOST_PICTURES;
   return attachments.filter((one) => {

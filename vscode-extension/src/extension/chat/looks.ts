@@ -1,8 +1,8 @@
-/** What the editor's settings say about the panel's looks. */
+/** The editor's settings for the panel's appearance. */
 import * as vscode from "vscode";
 import type { Looks } from "../../shared/state.ts";
 
-/** Tells them now, and whenever they change. */
+/** Sends them now, and whenever they change. */
 export function watchLooks(told: (looks: Looks) => void): vscode.Disposable {
   const tell = (): void => told(looksNow());
   tell();
@@ -16,7 +16,7 @@ function looksNow(): Looks {
   const motion = vscode.workspace.getConfiguration("workbench").get<string>("reduceMotion");
   return {
     enterSends: vscode.workspace.getConfiguration("indwell").get<boolean>("enterSends", true),
-    // `auto` is the system's wish, which the webview asks itself.
+    // `auto` means the system's setting, which the webview reads itself.
     reducedMotion: motion === "on",
   };
 }

@@ -1,16 +1,16 @@
-/** The editor as the chat uses it, in small ports: a test brings its own, `vscode-ports.ts` the real ones. */
+/** The editor's interfaces for the chat: a test passes its own, `vscode-ports.ts` has the real ones. */
 import type { FoundRow } from "../../shared/messages.ts";
 
-/** Questions in the editor's own windows. */
+/** Asks questions in the editor's own dialogs. */
 export interface Dialogs {
-  /** A modal question; the choice, or null if it was closed. Cancel is there by itself. */
+  /** Asks a modal question; returns the choice, or null if it was closed. The editor adds Cancel. */
   confirm(words: string, detail: string, choices: readonly string[]): Promise<string | null>;
-  /** A list; the value of the row, or null. */
+  /** Shows a list; returns the value of the chosen row, or null. */
   pick(
     title: string,
     rows: readonly { readonly label: string; readonly detail: string; readonly value: string }[],
   ): Promise<string | null>;
-  /** A short word in the status bar that goes by itself. */
+  /** Shows a short text in the status bar for a while. */
   say(words: string): void;
 }
 
@@ -21,73 +21,73 @@ export interface Place {
   readonly last: number | null;
 }
 
-/** What became of code that was to go into a file; `nowhere`: no file is open for it. */
+/** The outcome of inserting code into a file; `nowhere`: no file is open for it. */
 export type Put = "applied" | "refused" | "nowhere";
 
-/** What became of code that was to be applied; `unknown`: where it belongs in the file cannot be told. */
+/** The outcome of applying code; `unknown`: its place in the file is unclear. */
 export type Applied =
   | Put
   | { readonly kind: "there"; readonly name: string }
   | { readonly kind: "unknown"; readonly name: string; readonly several: boolean };
 
-/** A file that code is to go into. */
+/** The file that code is inserted into. */
 export interface CodeTarget {
-  /** As the user is shown it. */
+  /** The name shown to the user. */
   readonly name: string;
-  /** Every path to it that is known: as named, from its folder, behind its links. */
+  /** Every known path to it: as named, relative to its folder, and with links resolved. */
   readonly paths: readonly string[];
-  /** The user has it in the active editor; else only the model has named it. */
+  /** True if it is in the active editor; false if only the model named it. */
   readonly isActive: boolean;
 }
 
-/** Asked before a file changes: a no is the user's; rejects, in words for the user, where nobody is asked. */
+/** Called before a file changes: false if the user says no; rejects with a message if the user is not asked. */
 export type MayChange = (target: CodeTarget) => Promise<boolean>;
 
 /** Documents and files. */
 export interface Documents {
-  /** Opens a file of the workspace beside the panel; rejects if it is none, or leads out of it. */
+  /** Opens a file of the workspace beside the panel; rejects if the path is not a file of the workspace. */
   open(place: Place): Promise<void>;
-  /** The URI of a file that stands inside of an open folder; null if it does not. */
+  /** The URI of a file in an open folder; null for any other. */
   locate(path: string): Promise<string | null>;
-  /** Is a tab open of this file, wherever it is? */
+  /** Is this file open in any tab? */
   isOpen(path: string): boolean;
-  /** A read-only document that nothing is written to. */
+  /** Shows a read-only document. */
   showReadOnly(title: string, text: string): Promise<void>;
-  /** The text of a virtual document or file. */
+  /** Returns the text of a virtual document or file. */
   read(uri: string): Promise<string>;
-  /** Asks where to, and writes; false if the user closed the question. */
+  /** Asks for a path, and writes; false if the user closed the dialog. */
   save(name: string, text: string): Promise<boolean>;
-  /** At the cursor of the active editor, one undo step. */
+  /** Inserts at the cursor of the active editor, as one undo step. */
   insert(text: string, mayChange: MayChange): Promise<Put>;
   /**
-   * Shows a diff of `place` (null: of the active editor) with `text` where it belongs, and applies it on a yes.
-   * It takes the place of what is marked; else its place is found by the lines that the file has too.
+   * Shows a diff of `place` (null: the active editor) with `text` at its place, and applies it on a yes.
+   * The text replaces the selection; without one, its place is found by equal lines.
    */
   apply(text: string, place: Place | null, mayChange: MayChange): Promise<Applied>;
 }
 
-/** What can be attached, as the editor knows it. */
+/** Finds things to attach. */
 export interface Finding {
-  /** Files, folders, symbols, problems that fit; `signal` says that a newer question came. */
+  /** Returns matching files, folders, symbols and problems; `signal` fires if a newer request came. */
   find(query: string, signal: AbortSignal): Promise<readonly FoundRow[]>;
-  /** Mentions for dropped URIs: `value` for the server; those outside of the workspace are left out. */
+  /** Returns mentions for dropped URIs: `value` for the server; URIs outside of the workspace are left out. */
   mentions(uris: readonly string[]): Promise<readonly { value: string; label: string }[]>;
-  /** What is marked in the terminal. */
+  /** The selection in the terminal. */
   terminal(): Promise<string | null>;
 }
 
-/** The rest of the editor. */
+/** Other functions of the editor. */
 export interface Shell {
-  /** Runs one of the commands that this module names itself; never a name from outside. */
+  /** Runs one of the commands that this extension names itself; never a name from the webview or server. */
   run(command: string, ...args: readonly unknown[]): Promise<unknown>;
   copy(text: string): Promise<void>;
   openExternal(href: string): Promise<boolean>;
 }
 
-/** Where a reload finds things again. */
+/** Storage that survives a reload. */
 export interface Memory {
   get(key: string): unknown;
-  /** Resolves when it is written; nothing: it is written already. */
+  /** Resolves when the value is written; undefined if it is already written. */
   set(key: string, value: unknown): PromiseLike<unknown> | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What every handler of the chat has at hand. */
+/** Objects shared by all handlers of the chat. */
 import type { Backend } from "./backend.ts";
 import type { Clock } from "./clock.ts";
 import type { Ports } from "./ports.ts";
@@ -11,14 +11,14 @@ export interface Room {
   readonly clock: Clock;
 }
 
-/** Of a session that another window does not give up. */
+/** The message for a session that another window has open. */
 export const OPEN_ELSEWHERE =
   "This session is open in another window. Close it there, or begin a new session.";
 
-/** Milliseconds that a passing word stands. */
+/** Milliseconds for which a temporary message is shown. */
 const PASSING_MS = 10_000;
 
-/** Tell the user something that matters only now: it goes by itself, and with what is done next. */
+/** Show a temporary message: it disappears after a while, or with the next action. */
 export function tellInPassing({ store, clock }: Pick<Room, "store" | "clock">, text: string): void {
   const banner = { level: "info", text, retry: false } as const;
   store.dispatch({ type: "banner", banner });
@@ -33,7 +33,7 @@ export function tellInPassing({ store, clock }: Pick<Room, "store" | "clock">, t
   });
 }
 
-/** Tell the user one sentence above the composer. */
+/** Show one sentence above the composer. */
 export function tell(
   room: Pick<Room, "store">,
   level: "info" | "warning" | "error",

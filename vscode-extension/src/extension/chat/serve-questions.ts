@@ -1,4 +1,4 @@
-/** Answers what the server asks the user: permissions, words, the first run. */
+/** Answers the server's questions to the user: permissions, text, the first run. */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type {

@@ -3,7 +3,7 @@ import type { Commands, ServerRequests } from "../../protocol.ts";
 import type { Server } from "../server/server.ts";
 import { type Backend, NotRunning, type Token } from "./backend.ts";
 
-/** Asked for by the panel itself, in the wake of something: a server that was stopped stays so. */
+/** Background requests of the panel: they do not start a server that was stopped. */
 const BACKGROUND: ReadonlySet<keyof ServerRequests> = new Set([
   "indwell/changes",
   "indwell/commands",
@@ -17,7 +17,7 @@ const BACKGROUND: ReadonlySet<keyof ServerRequests> = new Set([
   "indwell/status",
 ]);
 
-/** What the user asks for starts the server if it does not run; all else is rejected then. */
+/** A user's request starts the server if it does not run; background requests are then rejected. */
 export function serverBackend(server: Pick<Server, "client" | "request" | "execute">): Backend {
   return {
     request: async <M extends keyof ServerRequests>(

@@ -1,27 +1,27 @@
-/** The state of the panel, of which this is the only owner. */
+/** The only owner of the panel's state. */
 import type { Action } from "../../shared/action.ts";
 import { initialState, reduce } from "../../shared/reducer.ts";
 import type { PanelState } from "../../shared/state.ts";
 
-/** Hears every action right after it was reduced. */
+/** Called with every action right after it was reduced. */
 export type Heard = (action: Action, state: PanelState) => void;
 
 export class Store {
   #state: PanelState = initialState;
   readonly #listeners = new Set<Heard>();
 
-  /** As it is now. */
+  /** The current state. */
   get state(): PanelState {
     return this.#state;
   }
 
-  /** Reduce an action and tell of it; at most a millisecond. An arrow, so that it can be handed on. */
+  /** Reduce an action and notify listeners, in at most a millisecond. An arrow function, to be passed on. */
   readonly dispatch = (action: Action): void => {
     this.#state = reduce(this.#state, action);
     for (const hear of this.#listeners) hear(action, this.#state);
   };
 
-  /** Hear all actions from now on; what is returned ends it. */
+  /** Subscribe to all later actions; the result unsubscribes. */
   listen(heard: Heard): () => void {
     this.#listeners.add(heard);
     return () => void this.#listeners.delete(heard);

@@ -7,16 +7,16 @@ import { pageHtml } from "./html.ts";
 /** The view's name in package.json. */
 export const VIEW = "indwell.chat";
 
-/** A word that nobody can guess. */
+/** An unguessable word. */
 export function freshNonce(): string {
   return randomBytes(24).toString("base64url");
 }
 
-/** Who is told of what happens in the view. */
+/** Listeners for events of the view. */
 export interface ViewListener {
-  /** A message; nothing is known of it. */
+  /** A message of unknown type. */
   took(raw: unknown): void;
-  /** It can be seen, or cannot any more. */
+  /** The view became visible or hidden. */
   shown(visible: boolean): void;
 }
 
@@ -64,11 +64,11 @@ export class ChatViewProvider implements vscode.WebviewViewProvider {
     this.#listener.shown(view.visible);
   }
 
-  /** Hands a message on; without a view it is gone, and a snapshot comes instead. */
+  /** Sends a message; without a view it is dropped, and a snapshot is sent later. */
   readonly post = async (message: ToPanel): Promise<unknown> =>
     this.#view?.webview.postMessage(message);
 
-  /** Brings it to view; with `focus` into it. False if it cannot be shown. */
+  /** Shows the view, with the focus if `focus` is set. False if it cannot be shown. */
   async show(focus: boolean): Promise<boolean> {
     if (this.#view === undefined || focus) {
       await vscode.commands.executeCommand(`${VIEW}.focus`, { preserveFocus: !focus });
@@ -76,7 +76,7 @@ export class ChatViewProvider implements vscode.WebviewViewProvider {
     return this.visible;
   }
 
-  /** A number at the view's icon; 0: none. */
+  /** Shows a number at the view's icon; 0 shows none. */
   badge(count: number, tooltip: string): void {
     if (this.#view === undefined) return;
     this.#view.badge = count === 0 ? undefined : { value: count, tooltip };

@@ -37,7 +37,7 @@ function memoryOf(state: vscode.Memento): Memory {
   };
 }
 
-/** All of them; what has to be given back is in `subscriptions`. */
+/** Creates all ports; `subscriptions` has the disposables. */
 export function vscodePorts(
   context: vscode.ExtensionContext,
   subscriptions: vscode.Disposable[],

@@ -1,4 +1,4 @@
-/** Answers `indwell/navigate` by the language features of VS Code, whichever extension gives them. */
+/** Answers `indwell/navigate` by the language features of VS Code, from any extension. */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { NavigateParams, NavigateResult } from "../../protocol.ts";
@@ -7,7 +7,7 @@ import type { NavigateParams, NavigateResult } from "../../protocol.ts";
 const READY_MS = 4_000;
 const PAUSE_MS = 250;
 
-/** When each language was first asked about, in milliseconds. */
+/** The time of the first request for each language, in milliseconds. */
 type FirstAsked = Map<string, number>;
 
 /** For the life of one server process. */

@@ -1,4 +1,4 @@
-/** Answers `indwell/diagnostics`: which problems documents have once their servers have settled. */
+/** Answers `indwell/diagnostics`: the problems of documents once their servers have settled. */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { settling } from "./settling.ts";
@@ -20,7 +20,7 @@ export function answerProblems(client: LanguageClient, watch: ProblemWatch): vsc
         const isKnown = await known(watch, uri, begun, asked.wait * 1_000, token);
         const told = toldOf(client, watch, uri);
         if (!isKnown && told.sources.length === 0) return [];
-        // As it was asked for: the server knows the document by that name.
+        // The URI as requested: the server knows the document by that name.
         return [{ uri: asked.uris[index] ?? uri.toString(), ...told }];
       }),
     );
@@ -38,7 +38,7 @@ async function known(
   const name = uri.toString();
   while (!token.isCancellationRequested) {
     const one = watch.clock.watched(name, languageOf(uri));
-    // The edit went out right before: a document that is not held counts as edited then.
+    // The edit was sent right before: a document that is not open counts as edited then.
     const edited = one.editedAt === 0 && wait > 0 ? { ...one, editedAt: begun } : one;
     const now = settling(edited, begun, Date.now(), wait);
     switch (now.kind) {
@@ -57,7 +57,7 @@ async function known(
   return false;
 }
 
-/** Resolves when the document is reported on, after `ms`, or when nobody wants to know any more. */
+/** Resolves when the document gets a report, after `ms`, or when the request is cancelled. */
 function news(
   watch: ProblemWatch,
   name: string,

@@ -1,4 +1,4 @@
-/** A question for a line of text, in an input box: where the panel cannot show it, and for commands. */
+/** Asks for a line of text in an input box: if the panel cannot be shown, and for commands. */
 import * as vscode from "vscode";
 import type { AskParams, AskResult } from "../../protocol.ts";
 import { plainWords } from "../plain-words.ts";
@@ -6,7 +6,7 @@ import { askForWords } from "../say.ts";
 
 const OWN_WORDS = "Answer in your own words…";
 
-/** What was typed; null if the box was closed. `token` takes the question back. */
+/** The typed text; null if the box was closed. `token` cancels the question. */
 export async function askInABox(
   prompt: string,
   placeholder = "",
@@ -19,7 +19,7 @@ export async function askInABox(
   return typed ?? null;
 }
 
-/** A question of the server, where the panel cannot show it: a list if there are options, else the box. */
+/** Asks a question of the server if the panel cannot be shown: a list if it has options, else the box. */
 export async function askElsewhere(
   { prompt, placeholder, by, options }: AskParams,
   token: vscode.CancellationToken,

@@ -1,6 +1,6 @@
-/** What was told to the server of focus and selection, and what is news to it. Pure. */
+/** Tracks the focus and selection that the server knows, and finds changes to send. Pure. */
 
-/** As the protocol has them: zero-based, characters in UTF-16 units. */
+/** A range as in the protocol: zero-based, characters in UTF-16 units. */
 export interface PlainPosition {
   readonly line: number;
   readonly character: number;
@@ -11,14 +11,14 @@ export interface PlainRange {
   readonly end: PlainPosition;
 }
 
-/** What the user looks at now. `ranges` may be empty ones (cursors). */
+/** The document and ranges that the user looks at. `ranges` may be empty ones (cursors). */
 export interface Looked {
   readonly uri: string;
   readonly version: number;
   readonly ranges: readonly PlainRange[];
 }
 
-/** What the server believes; `undefined`: nothing was told yet. */
+/** What the server knows; `undefined` if nothing has been sent. */
 export interface Told {
   readonly focus: string | null | undefined;
   readonly selection: Looked | undefined;
@@ -27,17 +27,17 @@ export interface Told {
 /** A new server process knows nothing. */
 export const NOTHING_TOLD: Told = { focus: undefined, selection: undefined };
 
-/** What to send, and what the server believes afterwards. */
+/** The changes to send, and the server's knowledge afterwards. */
 export interface News {
   readonly focus: string | null | undefined;
   readonly selection: Looked | undefined;
   readonly told: Told;
 }
 
-/** A selection of more parts than this is a column edit; the largest part counts anyway. */
+/** A selection with more parts than this is a column edit; only the largest part matters. */
 export const MOST_RANGES = 100;
 
-/** What of `looked` (null: at no document) is news; parts that are not are `undefined`. */
+/** The parts of `looked` (null: no document) that changed; unchanged parts are `undefined`. */
 export function news(told: Told, looked: Looked | null): News {
   const focus = looked?.uri ?? null;
   const filled = looked === null ? undefined : marked(looked);
@@ -59,7 +59,7 @@ function isEmpty(range: PlainRange): boolean {
   return range.start.line === range.end.line && range.start.character === range.end.character;
 }
 
-/** A cursor that moves about marks nothing, wherever it is: that is told once. */
+/** A moving cursor selects no text: that is sent once. */
 function differs(before: Looked | undefined, now: Looked): boolean {
   if (now.ranges.length === 0) return before === undefined || before.ranges.length > 0;
   if (before === undefined || before.uri !== now.uri || before.version !== now.version) return true;

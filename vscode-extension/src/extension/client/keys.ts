@@ -1,15 +1,15 @@
 /**
  * Keys of endpoints that the editor keeps for the server, each by its origin (`https://api.example.com`).
- * They stand in the editor's secret storage and nowhere else; no function here puts one into a message or a log.
+ * They are only in the editor's secret storage; no function here puts a key into a message or a log.
  */
 import type * as vscode from "vscode";
 
-/** What is used of the editor's secret storage. */
+/** The used part of the editor's secret storage. */
 export type Secrets = Pick<vscode.SecretStorage, "get" | "store" | "delete">;
 
 const STORED = "indwell.keys"; // one entry, as secret storage has no list of its names
 
-/** A key by its origin; a broken store counts as none. */
+/** Returns the key of an origin; a broken store counts as empty. */
 export async function keysForServer(
   secrets: Pick<Secrets, "get">,
 ): Promise<Record<string, string>> {
@@ -26,17 +26,17 @@ export async function keysForServer(
   }
 }
 
-/** The origins that have a key, in the order of the alphabet. */
+/** The origins that have a key, in alphabetical order. */
 export async function origins(secrets: Pick<Secrets, "get">): Promise<readonly string[]> {
   return Object.keys(await keysForServer(secrets)).sort();
 }
 
-/** Keep a key; one of the same origin goes. Read anew first: another window may have stored one meanwhile. */
+/** Store a key, replacing one of the same origin. Reads the store first: another window may have stored a key. */
 export async function keepKey(secrets: Secrets, origin: string, key: string): Promise<void> {
   await write(secrets, { ...(await keysForServer(secrets)), [origin]: key });
 }
 
-/** Forget the key of an origin; nothing happens if there is none. */
+/** Delete the key of an origin, if it has one. */
 export async function forgetKey(secrets: Secrets, origin: string): Promise<void> {
   const { [origin]: _gone, ...kept } = await keysForServer(secrets);
   await write(secrets, kept);

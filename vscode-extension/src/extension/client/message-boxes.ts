@@ -10,10 +10,10 @@ import type {
 import { askModal, say, sayItems } from "../say.ts";
 import { levelOf, safeFirst } from "./message-order.ts";
 
-/** Milliseconds until a dialog opens: a key that was meant for what had the focus must not answer it. */
+/** Milliseconds before a dialog opens, so that a key meant for another window does not answer it. */
 const REST_MS = 500;
 
-/** For the life of one server process; takes the place of the client's own handling. */
+/** Lasts as long as one server process; replaces the client's own handling. */
 export function answerMessages(client: LanguageClient): vscode.Disposable {
   return vscode.Disposable.from(
     client.onNotification("window/showMessage", ({ type, message }: ShowMessageParams) => {
@@ -37,6 +37,6 @@ async function choose(
 ): Promise<MessageActionItem | undefined> {
   const [head = "", ...rest] = message.split("\n");
   await sleep(REST_MS);
-  // No button closes the box by itself: VS Code would take it out of the row, and the next one had the focus.
+  // No button is the close button: VS Code would move it, and the next button would get the focus.
   return askModal(head, rest.join("\n").trim(), safeFirst(items));
 }

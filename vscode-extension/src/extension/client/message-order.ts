@@ -1,16 +1,16 @@
-/** How urgent a message of the server is, and in which order its answers stand. Pure. */
+/** The urgency of a message of the server, and the order of its answers. Pure. */
 import type { Level } from "../say.ts";
 
-/** `MessageType` of the protocol: 1 error, 2 warning, all others are for information. */
+/** `MessageType` of the protocol: 1 error, 2 warning, others are information. */
 export function levelOf(type: number): Level {
   if (type === 1) return "error";
   return type === 2 ? "warning" : "info";
 }
 
-/** How the server words an answer that changes nothing; closing the box says the same. */
+/** The server's labels of answers that change nothing; closing the box means the same. */
 const SAFE = /^(No|Not now|Keep mine|Keep|Stay)\b/;
 
-/** The answers, with those first that change nothing: the first one has the focus, so that Enter is safe. */
+/** The answers, the harmless ones first: the first one has the focus, so that Enter is safe. */
 export function safeFirst<Item extends { readonly title: string }>(
   items: readonly Item[],
 ): readonly Item[] {

@@ -1,11 +1,11 @@
-/** When documents were edited and reported on in this window: what `settling` decides by. Knows no clock and no editor. */
+/** The times at which documents were edited and reported on in this window, for `settling`. Pure. */
 import type { Watched } from "./settling.ts";
 
-/** Documents that are remembered; the oldest go first. */
+/** The most documents that are remembered; the oldest are dropped first. */
 const MOST_DOCUMENTS = 2_000;
 /** A report later than this after an edit has another cause. */
 const MOST_LATENCY_MS = 10_000;
-/** Their server (TypeScript's) says nothing where nothing changed. */
+/** Languages whose server (TypeScript's) does not report if the problems did not change. */
 const SILENT: ReadonlySet<string> = new Set([
   "typescript",
   "typescriptreact",
@@ -13,10 +13,10 @@ const SILENT: ReadonlySet<string> = new Set([
   "javascriptreact",
 ]);
 
-/** What each checker says of a document, as a text that is another when the checker says something else. */
+/** The problems from each checker for a document, as a text that differs if the problems differ. */
 export type Marks = ReadonlyMap<string, string>;
 
-/** A checker of a document: when it was last seen to report there; 0: never. */
+/** A checker of a document, with the time of its last report; 0 for never. */
 export interface Checker {
   readonly name: string;
   readonly at: number;
@@ -30,13 +30,13 @@ interface Times {
 
 const NOTHING: Times = { editedAt: 0, reportedAt: 0, checkers: new Map() };
 
-/** Remembers times, in milliseconds of one clock. */
+/** Remembers times, in milliseconds of one clock, which the caller reads. */
 export class ProblemClock {
   private readonly times = new Map<string, Times>();
   private readonly latencies = new Map<string, number>();
   private readonly served = new Set<string>();
   private readonly silences = new Map<string, number>();
-  /** Who has ever named a problem in documents of a language. */
+  /** The checkers that have ever reported a problem for a language. */
   private readonly names = new Map<string, Set<string>>();
 
   /** The text of a document changed. */
@@ -45,9 +45,9 @@ export class ProblemClock {
   }
 
   /**
-   * Somebody reported on a document; `language` is undefined where it is not open.
+   * A checker reported on a document; `language` is undefined if it is not open.
    *
-   * VS Code does not say who. A checker whose problems changed has reported, and if none did it was the one
+   * VS Code does not name the checker. A checker whose problems changed has reported; if none changed, it was the one
    * that is known for the language, if there is one only.
    */
   reported(uri: string, language: string | undefined, now: number, marks: Marks = new Map()): void {
@@ -79,14 +79,14 @@ export class ProblemClock {
     this.silences.set(language, (this.silences.get(language) ?? 0) + 1);
   }
 
-  /** Everybody who is known to check documents of this language, and when each was seen to report on this one. */
+  /** All known checkers of this language, with the time of their last report on this document. */
   checkers(uri: string, language: string | undefined): readonly Checker[] {
     const seen = this.times.get(uri)?.checkers;
     const names = new Set([...this.namesOf(language), ...(seen?.keys() ?? [])]);
     return [...names].map((name) => ({ name, at: seen?.get(name)?.at ?? 0 }));
   }
 
-  /** What is known of a document of this language. */
+  /** The facts known about a document of this language. */
   watched(uri: string, language: string | undefined): Watched {
     const times = this.times.get(uri);
     return {

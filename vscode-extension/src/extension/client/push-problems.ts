@@ -1,4 +1,4 @@
-/** Tells the server which problems documents have: debounced, only what changed, bounded. */
+/** Sends the problems of documents to the server: debounced, only changes, limited. */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { CALM, disturbed, due, type Quiet } from "./quiet.ts";
@@ -7,9 +7,9 @@ import { type ProblemWatch, toldOf } from "./watch-problems.ts";
 
 const REST_MS = 300;
 const MOST_MS = 2_000;
-/** Documents in one go; the others follow after a pause. */
+/** Documents in one batch; the others follow after a pause. */
 const MOST_AT_ONCE = 100;
-/** Documents of which is remembered what was told. */
+/** The most documents whose sent problems are remembered. */
 const MOST_REMEMBERED = 5_000;
 
 /** For the life of one server process. */

@@ -1,4 +1,4 @@
-/** What the server needs of the editor, put on each of its processes. */
+/** Connects each server process to the editor's features that it needs. */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Server } from "../server/server.ts";
@@ -10,7 +10,7 @@ import { pushProblems } from "./push-problems.ts";
 import { watchAttention } from "./watch-attention.ts";
 import { type ProblemWatch, watchProblems } from "./watch-problems.ts";
 
-/** Begins to serve `server`. Focus, selection and problems are told once it answers. */
+/** Begins to serve `server`. Focus, selection and problems are sent once it answers. */
 export function registerClient(
   _context: vscode.ExtensionContext,
   server: Server,
@@ -33,7 +33,7 @@ export function registerClient(
   );
 }
 
-/** Begins to tell when the client runs: before that it would hold back a start for a notification. */
+/** Begins to send when the client runs: before that, a notification would delay its start. */
 function telling(client: LanguageClient, begin: () => vscode.Disposable): vscode.Disposable {
   let work: vscode.Disposable | undefined;
   const look = (): void => {

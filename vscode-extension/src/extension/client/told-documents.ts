@@ -1,4 +1,4 @@
-/** Which documents the server hears of: what the user works on, and nothing that is only shown. */
+/** Chooses the documents that are sent to the server: those that the user works on, not those only shown. */
 
 const WORKED_ON: ReadonlySet<string> = new Set(["file", "untitled", "vscode-notebook-cell"]);
 

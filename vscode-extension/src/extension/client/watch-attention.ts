@@ -1,4 +1,4 @@
-/** Tells the server what the user looks at and marks: 150 ms after it has come to rest. */
+/** Sends the user's focus and selection to the server, 150 ms after the last change. */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { type Looked, NOTHING_TOLD, news, type PlainRange, type Told } from "./attention.ts";
@@ -6,7 +6,7 @@ import { CALM, disturbed, due, type Quiet } from "./quiet.ts";
 import { isWork } from "./told-documents.ts";
 
 const REST_MS = 150;
-/** Somebody who drags a selection for long is told of in between. */
+/** A long drag of a selection is sent in between. */
 const MOST_MS = 1_000;
 
 /** For the life of one server process. */
@@ -31,7 +31,7 @@ export function watchAttention(client: LanguageClient): vscode.Disposable {
     if (found.focus !== undefined) void tell("indwell/didFocus", { uri: found.focus });
     if (found.selection !== undefined) void tell("indwell/didChangeSelection", found.selection);
   };
-  // A client that is just going down refuses; the next process is told anew.
+  // A client that is shutting down refuses; the next process gets everything again.
   const tell = (method: string, params: object): Promise<void> =>
     client.sendNotification(method, params).catch(() => undefined);
   const disturb = (): void => {
@@ -53,11 +53,11 @@ export function watchAttention(client: LanguageClient): vscode.Disposable {
   );
 }
 
-/** Undefined: at something that is nobody's work (an output, one side of a diff): the old look counts. */
+/** Undefined: the user looks at an output or one side of a diff, so the previous document counts. */
 function looksAt(told: Told): Looked | null | undefined {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) {
-    // A panel in an editor tab has the focus: what was looked at is still there, if it is.
+    // A panel in an editor tab has the focus: the previous document counts if it is still visible.
     const isOpen = vscode.window.visibleTextEditors.some(
       (one) => one.document.uri.toString() === told.focus,
     );
@@ -71,7 +71,7 @@ function looksAt(told: Told): Looked | null | undefined {
   };
 }
 
-/** A range as the protocol has it. */
+/** Converts a range for the protocol. */
 export function plainRange(range: vscode.Range): PlainRange {
   return {
     start: { line: range.start.line, character: range.start.character },

@@ -1,20 +1,20 @@
-/** Keeps the times by which problems settle, for the life of the window. */
+/** Records the times of edits and reports, as long as the window lives. */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { type Marks, ProblemClock } from "./problem-clock.ts";
 import { problemsOf } from "./problems.ts";
 
-/** The clock, and news of documents whose problems were reported. */
+/** The recorded times, and an event for documents whose problems were reported. */
 export interface ProblemWatch extends vscode.Disposable {
   readonly clock: ProblemClock;
   readonly onReport: vscode.Event<readonly vscode.Uri[]>;
-  /** Indwell itself is about to show hints in a document: what VS Code reports of that is no news. */
+  /** Indwell itself is about to show hints in a document: VS Code's report of that is ignored. */
   readonly own: (uri: vscode.Uri) => void;
 }
 
-/** VS Code gathers reports for 50 ms; later ones are of somebody else. */
+/** VS Code collects reports for 50 ms; later ones come from other servers. */
 const OWN_MS = 150;
-/** For who does not give its name with its problems; the server's word for an editor as a whole. */
+/** The name of a checker that does not name itself; the server's word for an editor as a whole. */
 const UNNAMED = "the editor's problems";
 
 /** Begins to watch. */
@@ -23,7 +23,7 @@ export function watchProblems(): ProblemWatch {
   const ownAt = new Map<string, number>();
   const seen = new Map<string, string>();
   const reports = new vscode.EventEmitter<readonly vscode.Uri[]>();
-  // Reports that came before: they say which languages are served at all.
+  // Earlier reports show which languages have a server.
   for (const [uri] of vscode.languages.getDiagnostics()) {
     clock.reported(uri.toString(), languageOf(uri), Date.now(), marksOf(uri));
   }
@@ -44,7 +44,7 @@ export function watchProblems(): ProblemWatch {
       if (event.contentChanges.length > 0) clock.edited(event.document.uri.toString(), Date.now());
     }),
     vscode.languages.onDidChangeDiagnostics((event) => {
-      // Indwell's hints come with each of its edits: they prove nothing of the others.
+      // Indwell's hints come with each of its edits: they say nothing about other checkers.
       const uris = event.uris.filter((uri) => isNews(uri));
       for (const uri of uris) {
         clock.reported(uri.toString(), languageOf(uri), Date.now(), marksOf(uri));
@@ -62,7 +62,7 @@ export function watchProblems(): ProblemWatch {
 
 type Diagnostics = ReturnType<LanguageClient["code2ProtocolConverter"]["asDiagnosticsSync"]>;
 
-/** All that the server is told of a document: each checker by itself, with the version that it has looked at. */
+/** The report on a document for the server: each checker with the version that it checked. */
 export interface Told {
   readonly diagnostics: Diagnostics;
   readonly version: number | null;
@@ -73,7 +73,7 @@ export interface Told {
   }[];
 }
 
-/** What each checker says of `uri` now. Only what was reported after the last edit is of the text of now. */
+/** The current problems of `uri` from each checker. Only reports after the last edit belong to the current text. */
 export function toldOf(client: LanguageClient, watch: ProblemWatch, uri: vscode.Uri): Told {
   const name = uri.toString();
   const language = languageOf(uri);
@@ -85,12 +85,12 @@ export function toldOf(client: LanguageClient, watch: ProblemWatch, uri: vscode.
     diagnostics: client.code2ProtocolConverter.asDiagnosticsSync([...(groups.get(one.name) ?? [])]),
     version: one.at > editedAt ? version : null,
   }));
-  // Nobody has ever named a problem in such files, and somebody has reported: there is none.
+  // No checker has ever found a problem in such files, and one has reported: so there are none.
   const isClean = sources.length === 0 && reportedAt > editedAt;
   return { diagnostics: [], version: isClean ? version : null, sources };
 }
 
-/** The problems of `uri` by who reports them. */
+/** The problems of `uri` by checker. */
 function grouped(uri: vscode.Uri): ReadonlyMap<string, readonly vscode.Diagnostic[]> {
   const groups = new Map<string, vscode.Diagnostic[]>();
   for (const one of problemsOf(uri)) {
@@ -108,7 +108,7 @@ function marksOf(uri: vscode.Uri): Marks {
   return marks;
 }
 
-/** The document of this URI, if the editor holds it. */
+/** The document with this URI, if it is open. */
 export function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   const wanted = uri.toString();
   return vscode.workspace.textDocuments.find((one) => one.uri.toString() === wanted);

@@ -1,4 +1,4 @@
-/** What the editor's side needs of the chat panel; the panel's own module fulfils it. */
+/** The chat panel's interface for the editor's commands; the panel's module implements it. */
 import type * as vscode from "vscode";
 import type { EventParams } from "../../protocol.ts";
 import type { ToHost } from "../../shared/messages.ts";
@@ -8,10 +8,10 @@ export interface ChatLink {
   readonly state: PanelState;
   readonly onDidChangeState: vscode.Event<PanelState>;
   readonly onEvent: vscode.Event<EventParams>;
-  /** The panel can be seen now. */
+  /** The panel is visible. */
   readonly visible: boolean;
-  /** Brings it to view; with `focus` into the composer, or onto the question that waits. False if it cannot be shown. */
+  /** Shows the panel; with `focus`, focuses the composer or the open question. False if it cannot be shown. */
   show(focus: boolean | "question"): Promise<boolean>;
-  /** Does what the panel would if the user had chosen it there. */
+  /** Carries out a message as if the user had chosen it in the panel. */
   perform(message: ToHost): Promise<void>;
 }

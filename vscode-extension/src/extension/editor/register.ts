@@ -1,4 +1,4 @@
-/** What the user sees of Indwell in the editor, wired. */
+/** Registers Indwell's visible parts in the editor. */
 import * as vscode from "vscode";
 import type { Server } from "../server/server.ts";
 import { attachCommands } from "./attach/commands.ts";

@@ -1,6 +1,6 @@
 /**
- * The first-run flow on the host's side: asks the server who could answer, tests a login, keeps the key.
- * Knows no window. A key is in memory from the moment it was typed until the flow closes, and never in the state.
+ * The first-run flow on the host's side: requests the providers from the server, tests a login, stores the key.
+ * Independent of the window. A key is in memory from its typing until the flow closes, and never in the state.
  */
 import type { LoginResult, ProvidersResult } from "../../protocol.ts";
 import type { Action } from "../../shared/action.ts";
@@ -8,7 +8,7 @@ import type { ToHost } from "../../shared/messages.ts";
 import type { FirstRunState } from "../../shared/state.ts";
 import { keepKey, type Secrets } from "../client/keys.ts";
 
-/** What the flow needs of the rest. `request` rejects with an error whose message is for the user. */
+/** The flow's interface to the extension. `request` rejects with an error whose message is for the user. */
 export interface Surroundings {
   readonly request: <Result>(method: string, params: object) => Promise<Result>;
   readonly secrets: Secrets;
@@ -18,27 +18,27 @@ export interface Surroundings {
 type Login = Extract<ToHost, { type: "login" }>;
 type Step = Extract<ToHost, { type: "firstRun" }>;
 
-/** A signal that somebody else gave up waiting, such as an LSP cancellation token. */
+/** A signal that the caller has stopped waiting, such as an LSP cancellation token. */
 export interface Ending {
   onCancellationRequested(listener: () => void): unknown;
 }
 
-/** At most one is open; whoever asks while it is waits for the same end. */
+/** At most one flow is open; further callers wait for the end of the same flow. */
 export class FirstRunFlow {
   readonly #around: Surroundings;
   #state: FirstRunState | null = null;
   #waiting: ((ok: boolean) => void)[] = [];
-  /** The key of the last login, for the choice of a model right after it; with whom it is for. */
+  /** The key of the last login and its provider, for the choice of a model right after it. */
   #typed: { readonly provider: string; readonly url: string | null; readonly key: string } | null =
     null;
-  /** Of the newest request; answers of older ones are dropped. */
+  /** The number of the newest request; answers to older ones are dropped. */
   #run = 0;
 
   constructor(around: Surroundings) {
     this.#around = around;
   }
 
-  /** Is it shown now? */
+  /** Is the flow open? */
   get isOpen(): boolean {
     return this.#state !== null;
   }
@@ -53,15 +53,15 @@ export class FirstRunFlow {
     return answer;
   }
 
-  /** By hand: to add a provider or change to another; nobody waits for it. */
+  /** Opened by the user, to add a provider or change to another; no caller waits for it. */
   async open(): Promise<void> {
     await this.#begin("");
   }
 
   /**
-   * What the panel said. Never rejects.
+   * Handles a message of the panel. Never rejects.
    *
-   * A login's `key` is what was typed; empty: none; null: the one that was typed just before for the same address.
+   * A login's `key` is the typed text; empty for no key; null for the key typed just before for the same address.
    */
   async handle(message: Login | Step): Promise<void> {
     if (message.type === "login") await this.#login(message);
@@ -69,7 +69,7 @@ export class FirstRunFlow {
     else await this.#begin(this.#state?.reason ?? "");
   }
 
-  /** Closes it; those who wait hear that the user gave up. */
+  /** Closes the flow; waiting callers learn that the user gave up. */
   dispose(): void {
     this.#close(false);
   }
@@ -102,7 +102,7 @@ export class FirstRunFlow {
     try {
       const params = { provider, key, url, model, keep: "client" };
       const outcome = await this.#around.request<LoginResult>("indwell/login", params);
-      // Kept also if the user has left meanwhile: the server has stored the address by now.
+      // Stored even if the user has left: the server has already stored the address.
       if (outcome.ok && outcome.origin !== "" && key !== null)
         await keepKey(this.#around.secrets, outcome.origin, key);
       if (run !== this.#run) return;
@@ -139,7 +139,7 @@ export class FirstRunFlow {
   }
 }
 
-/** Then the panel shows them, and the user goes on from there. */
+/** Then the panel shows them, and the user continues there. */
 function hasWarnings(outcome: LoginResult): boolean {
   return outcome.notes.length > 0 || outcome.steps.some((step) => step.state === "warn");
 }
@@ -148,7 +148,7 @@ function sentence(error: unknown): string {
   return error instanceof Error ? error.message : "The server did not answer";
 }
 
-/** An error of somebody else's might quote what was sent. */
+/** An error from another program might quote the request. */
 function without(text: string, key: string | null): string {
   return key === null || key === "" ? text : text.replaceAll(key, "(key)");
 }

@@ -1,4 +1,4 @@
-/** "Manage Keys": which origins have a key in this editor's secret storage, and forgetting one. */
+/** "Manage Keys": lists the origins with a key in this editor's secret storage, and deletes keys. */
 import * as vscode from "vscode";
 import { forgetKey, origins, type Secrets } from "../client/keys.ts";
 import { askModal, say } from "../say.ts";

@@ -1,11 +1,11 @@
-/** Commands of the first run and of the header: they do what the panel's own messages do. */
+/** Commands of the first run and of the header: they have the same effect as the panel's messages. */
 import * as vscode from "vscode";
 import type { ToHost } from "../../shared/messages.ts";
 import type { PanelState } from "../../shared/state.ts";
 import { askForWords, say } from "../say.ts";
 import { manageKeys } from "./manage-keys.ts";
 
-/** What is used of the chat. */
+/** The used part of the chat. */
 export interface ChatDoor {
   readonly state: PanelState;
   show(focus: boolean): Promise<boolean>;

@@ -1,12 +1,12 @@
-/** Which models the editor offers, and whether they have changed since the server was told. Knows no window. */
+/** Tracks the models that the editor offers, and whether the server has the current list. */
 import type { EditorModelRow } from "../../protocol.ts";
 import type { Clock } from "../chat/clock.ts";
 
-/** Milliseconds after a sign of change until it is looked at; doubled each time that nothing had changed. */
+/** Milliseconds between a change event and the next look at the list; doubled each time that the list was unchanged. */
 const FIRST_MS = 500;
 const LAST_MS = 60_000;
 
-/** What is used of a model of the editor. `capabilities` is there, but no promise of the API. */
+/** The used part of a model of the editor. `capabilities` exists, but the API does not guarantee it. */
 export interface Offered {
   readonly vendor: string;
   readonly id: string;
@@ -17,7 +17,7 @@ export interface Offered {
   };
 }
 
-/** A model as the server is told of it. */
+/** A model in the form for the server. */
 export function rowOf({ vendor, id, maxInputTokens, capabilities }: Offered): EditorModelRow {
   const known = (value: unknown): boolean | null => (typeof value === "boolean" ? value : null);
   return {
@@ -30,16 +30,16 @@ export function rowOf({ vendor, id, maxInputTokens, capabilities }: Offered): Ed
 }
 
 /**
- * Asks the editor for the list, and tells `changed` when it is another than the last one.
+ * Requests the list from the editor, and calls `changed` when it differs from the last one.
  *
- * Some versions of VS Code call the list changed because it was asked for: so it is compared, and looked at ever more
- * rarely while it stays as it was.
+ * Some versions of VS Code report a change because the list was requested: so it is compared, and requested more
+ * and more rarely while it stays the same.
  */
 export class ModelList {
   readonly #select: () => PromiseLike<readonly Offered[]>;
   readonly #changed: () => void;
   readonly #clock: Pick<Clock, "after">;
-  /** As JSON; null: nobody has asked yet, so nobody need be told. */
+  /** The last list as JSON; null if it was never requested, so that no change needs a report. */
   #told: string | null = null;
   #off: (() => void) | undefined;
   #pause = FIRST_MS;
@@ -54,14 +54,14 @@ export class ModelList {
     this.#clock = clock;
   }
 
-  /** The models as they are now. */
+  /** The current models. */
   async rows(): Promise<readonly EditorModelRow[]> {
     const rows = (await this.#select()).map(rowOf);
     this.#told = JSON.stringify(rows);
     return rows;
   }
 
-  /** The editor says that they may have changed. */
+  /** The editor reports that the models may have changed. */
   heard(): void {
     if (this.#told !== null) this.#off ??= this.#clock.after(this.#pause, () => void this.#look());
   }
@@ -77,7 +77,7 @@ export class ModelList {
       this.#pause = isSame ? Math.min(this.#pause * 2, LAST_MS) : FIRST_MS;
       if (!isSame) this.#changed();
     } catch {
-      this.#pause = LAST_MS; // the editor goes, or has no such models
+      this.#pause = LAST_MS; // the editor is closing, or has no such models
     } finally {
       this.#off = undefined;
     }

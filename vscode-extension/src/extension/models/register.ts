@@ -14,9 +14,9 @@ import { ModelList } from "./list.ts";
 import { relay } from "./relay.ts";
 import { messagesOf, type Piece, pieceOf, refusalOf, selectorOf, toolsOf } from "./translate.ts";
 
-/** What others may know of the editor's models. */
+/** The interface of the editor's models for other modules. */
 export interface Models extends vscode.Disposable {
-  /** Fires when the server has been told that there are other ones. */
+  /** Fires when the server has been notified of a changed list. */
   readonly onDidChange: vscode.Event<void>;
 }
 

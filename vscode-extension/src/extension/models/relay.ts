@@ -1,18 +1,18 @@
-/** Hands the pieces of a reply on in batches, no faster than they are taken. Knows no window. */
+/** Sends the pieces of a reply in batches, no faster than they are received. Independent of the window. */
 import type { Clock } from "../chat/clock.ts";
 import type { Piece } from "./translate.ts";
 
-/** Milliseconds that pieces may gather: as often as the panel draws. */
+/** Milliseconds for which pieces are collected: the panel draws as often. */
 const REST_MS = 33;
 
-/** Characters after which a batch goes at once. */
+/** Characters after which a batch is sent at once. */
 const MOST = 32_000;
 
 /**
  * Reads `stream` to its end; `send` gets the pieces, those of one kind joined.
  *
- * The next part is read only when a large batch has gone. Rejects as the stream or `send` does, after what came
- * before it was sent.
+ * The next part is read only when a large batch was received. Rejects as the stream or `send` does, after earlier
+ * pieces were sent.
  */
 export async function relay(
   stream: AsyncIterable<unknown>,
@@ -32,7 +32,7 @@ export async function relay(
       batch = [];
       size = 0;
       sending = sending.then(() => send(pieces));
-      sending.catch(() => {}); // told to whoever waits for it next
+      sending.catch(() => {}); // reported to the next waiter
     }
     return sending;
   };
@@ -49,7 +49,7 @@ export async function relay(
   }
 }
 
-/** Adds a piece, to the last one if both are text of a kind; gives its size. */
+/** Adds a piece, joined with the last one if both are text of one kind; returns its size. */
 function add(batch: Piece[], piece: Piece): number {
   if (piece.kind === "call") {
     batch.push(piece);

@@ -1,8 +1,8 @@
-/** Requests and replies of the editor's language models, in the server's form and in VS Code's. Pure. */
+/** Converts requests and replies of the editor's language models between the server's and VS Code's form. Pure. */
 import type * as vscode from "vscode";
 import type { CompleteResult, ModelMessage, ModelRequest } from "../../protocol.ts";
 
-/** A piece of a reply, as `indwell/modelPieces` has it. */
+/** A piece of a reply, as in `indwell/modelPieces`. */
 export type Piece =
   | { readonly kind: "text" | "thinking"; readonly text: string }
   | {
@@ -12,10 +12,10 @@ export type Piece =
       readonly arguments: string;
     };
 
-/** Causes of a failure that are told. */
+/** The most causes of a failure that are reported. */
 const DEEPEST = 5;
 
-/** What is used of VS Code's API: a test brings its own. */
+/** The used part of VS Code's API: a test passes its own. */
 export type Api = Pick<
   typeof vscode,
   | "LanguageModelChatMessage"
@@ -26,7 +26,7 @@ export type Api = Pick<
   | "LanguageModelToolResultPart"
 >;
 
-/** Who brings the model, and its id there; the id may hold a slash. */
+/** The vendor of the model, and the vendor's id; the id may contain a slash. */
 export function selectorOf(model: string): { readonly vendor: string; readonly id: string } {
   const end = model.indexOf("/");
   return { vendor: model.slice(0, Math.max(end, 0)), id: model.slice(end + 1) };
@@ -53,7 +53,7 @@ export function toolsOf(request: ModelRequest): vscode.LanguageModelChatTool[] {
   }));
 }
 
-/** What a part of a reply says; null for what is of no use here, such as data. */
+/** The piece for a part of a reply; null for unused parts, such as data. */
 export function pieceOf(api: Api, part: unknown): Piece | null {
   if (part instanceof api.LanguageModelTextPart)
     return part.value === "" ? null : { kind: "text", text: part.value };
@@ -61,14 +61,14 @@ export function pieceOf(api: Api, part: unknown): Piece | null {
     const given = JSON.stringify(part.input ?? {});
     return { kind: "call", id: part.callId, name: part.name, arguments: given };
   }
-  // Reasoning has a class only in a proposal of the API: it is known by its form.
+  // Reasoning has a class only in a proposed API, so it is recognised by its fields.
   if (!isRecord(part) || part.constructor?.name !== "LanguageModelThinkingPart") return null;
   const value = part["value"];
   const text = Array.isArray(value) ? value.join("") : value;
   return typeof text === "string" && text !== "" ? { kind: "thinking", text } : null;
 }
 
-/** What is told of a failure: the name that the API gives it, and the words of all its causes. */
+/** The report of a failure: its name in the API, and the messages of all its causes. */
 export function refusalOf(error: unknown): CompleteResult {
   const words: string[] = [];
   let one: unknown = error;
@@ -109,7 +109,7 @@ function partOf(
   }
 }
 
-/** The object in a text; the server has checked that it is one. */
+/** The JSON object in a text; the server has checked that it is one. */
 function objectIn(text: string): Record<string, unknown> {
   const value: unknown = JSON.parse(text);
   return isRecord(value) ? value : {};

@@ -1,19 +1,19 @@
-/** The wheel that came with the extension. */
+/** Finds the wheel that the extension ships. */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { environmentName, wheelVersion } from "./environment.ts";
 
-/** A wheel and what it needs. */
+/** A wheel and its requirements. */
 export interface Bundle {
-  /** Of the environment that it goes into. */
+  /** The name of the environment in which it is installed. */
   readonly name: string;
   readonly version: string;
   readonly wheel: string;
   readonly requirements: string;
 }
 
-/** The bundle in `folder` of the extension; undefined in a checkout, where none was built. */
+/** The bundle in the extension's `folder`; undefined in a checkout without a built one. */
 export async function findBundle(folder: string): Promise<Bundle | undefined> {
   const files = await readdir(folder).catch(() => []);
   const file = files.find((name) => wheelVersion(name) !== undefined);

@@ -1,11 +1,11 @@
-/** Answers `workspace/configuration` with what somebody set, and nothing else. */
+/** Answers `workspace/configuration` with explicitly set values only. */
 import * as vscode from "vscode";
 import type { ConfigurationMiddleware } from "vscode-languageclient/node";
 import { settingsForServer } from "./configuration.ts";
 
 type Handler = NonNullable<ConfigurationMiddleware["configuration"]>;
 
-/** The middleware: other sections than `indwell` are nothing of the server's. */
+/** The middleware: the server gets no section but `indwell`. */
 export const forServer: Handler = (params) =>
   params.items.map(({ section, scopeUri }) => {
     if (section !== "indwell") return null;
@@ -15,7 +15,7 @@ export const forServer: Handler = (params) =>
     return settingsForServer(names, (name) => configuration.inspect(name));
   });
 
-/** Names of all settings of the section; those that nobody declared are told by the server. */
+/** Names of all settings of the section; the server reports undeclared ones. */
 function leaves(configuration: vscode.WorkspaceConfiguration): readonly string[] {
   return Object.keys(configuration).filter((name) => configuration.inspect(name) !== undefined);
 }

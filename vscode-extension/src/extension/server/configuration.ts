@@ -1,6 +1,6 @@
-/** What of the section `indwell` goes to the server. Pure. */
+/** Selects the settings of the section `indwell` for the server. Pure. */
 
-/** A setting as `WorkspaceConfiguration.inspect` gives it; only what somebody set counts. */
+/** A setting as from `WorkspaceConfiguration.inspect`; only set values count. */
 export interface Inspected {
   readonly globalValue?: unknown;
   readonly workspaceValue?: unknown;
@@ -8,15 +8,15 @@ export interface Inspected {
 }
 
 /**
- * Settings that a workspace may choose: of all others its value is not even looked at, because it
- * would stand in the place of the user's own, and loosen it.
+ * Settings that a workspace may choose: its values of all others are ignored, because they
+ * would replace the user's own, and loosen them.
  */
 const OF_A_WORKSPACE: readonly string[] = ["model", "review_hints"];
 
-/** Settings of the extension, which are nothing of the server's. */
+/** Settings of the extension, which the server does not get. */
 const OUR_OWN: readonly string[] = ["serverPath", "enterSends"];
 
-/** What the settings page shows for "as in config.toml", for a switch and for a text. */
+/** The values that mean "as in config.toml" on the settings page, for a switch and for a text. */
 const NOT_SET: readonly unknown[] = ["config", "", null];
 
 /** The server's name of a setting: `checkTimeout` is its `check_timeout_s`; its own names stay. */
@@ -25,7 +25,7 @@ export function serverName(name: string): string {
   return /_(timeout|pause)$/.test(small) ? `${small}_s` : small;
 }
 
-/** A value as the server takes it; undefined if it says that nothing is set. */
+/** A value in the server's form; undefined if it means "not set". */
 function serverValue(value: unknown): unknown {
   if (NOT_SET.includes(value)) return undefined;
   if (value === "on") return true;
@@ -33,9 +33,9 @@ function serverValue(value: unknown): unknown {
 }
 
 /**
- * The values that somebody set, by name.
+ * The explicitly set values, by name.
  *
- * Defaults are left out: the server would take them for wishes, and tighten what `config.toml` says.
+ * Defaults are left out: the server would treat them as set, and override `config.toml` with tighter values.
  */
 export function settingsForServer(
   names: readonly string[],

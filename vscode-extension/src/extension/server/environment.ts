@@ -1,4 +1,4 @@
-/** The private environments of the server: their names, their programs, which are out of use. Pure. */
+/** The private environments of the server: their names, their programs, and which are unused. Pure. */
 import { posix, win32 } from "node:path";
 
 /** Milliseconds after which an environment that no window has started is removed: another window may
@@ -8,7 +8,7 @@ const OUT_OF_USE_MS = 24 * 60 * 60 * 1000;
 const MADE = /^server-[\w.+-]+-[0-9a-f]{12}$/;
 const UNFINISHED = /^making-server-[\w.+-]+$/;
 
-/** Written last into an environment; without it there is none. */
+/** Written last into an environment; without this file it does not count. */
 export const MARK = "complete.json";
 
 /** A name that says which wheel and which requirements are in it. `digest` is SHA-256 in hex. */
@@ -35,7 +35,7 @@ export interface Entry {
   readonly used: number;
 }
 
-/** Names of what can go: environments of other versions, and those that were never finished. */
+/** Names of the folders to remove: environments of other versions, and unfinished ones. */
 export function outOfUse(
   entries: readonly Entry[],
   current: string,
@@ -47,7 +47,7 @@ export function outOfUse(
     .map(({ name }) => name);
 }
 
-/** The version in a wheel's file name, or undefined where that is no wheel of ours. */
+/** The version in a wheel's file name, or undefined if it is not Indwell's wheel. */
 export function wheelVersion(fileName: string): string | undefined {
   return /^indwell-([^-]+)-py3-none-any\.whl$/.exec(fileName)?.[1];
 }

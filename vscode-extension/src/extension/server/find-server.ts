@@ -1,4 +1,4 @@
-/** Which program is the server: the setting, else the private environment, which may have to be made. */
+/** Finds the server's program: the setting, else the private environment, which is created if needed. */
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
@@ -14,7 +14,7 @@ export interface Found {
   readonly args: readonly string[];
 }
 
-/** What finding needs. */
+/** The inputs of the search. */
 export interface Finding {
   readonly context: vscode.ExtensionContext;
   readonly log: vscode.LogOutputChannel;
@@ -23,7 +23,7 @@ export interface Finding {
   readonly step: (sentence: string) => void;
 }
 
-/** The setting as the user wrote it; a workspace has no say in it. Empty if it is not set. */
+/** The user's setting; a workspace cannot change it. Empty if it is not set. */
 export function serverPath(): string {
   const set = vscode.workspace.getConfiguration("indwell").inspect<unknown>("serverPath");
   return typeof set?.globalValue === "string" ? set.globalValue.trim() : "";
@@ -47,7 +47,7 @@ export async function findServer(finding: Finding): Promise<Found> {
   return { command: python, args: ["-I", "-m", "indwell", "serve", "--stdio"] };
 }
 
-/** A folder of the extension's own to start programs in: nothing of a workspace is picked up there. */
+/** The extension's own folder to start programs in, so that no file of a workspace is loaded. */
 export function emptyFolder(context: vscode.ExtensionContext): string {
   const folder = join(context.globalStorageUri.fsPath, "empty");
   mkdirSync(folder, { recursive: true });

@@ -6,13 +6,13 @@ import { type Running, runProgram } from "./run-program.ts";
 
 const PROBE_MS = 10_000;
 
-/** What was found. */
+/** The tools that were found. */
 export interface Found {
   readonly uv: string | undefined;
   readonly python: Python | undefined;
 }
 
-/** Starts every candidate once, at the same time; takes some tenths of a second. `home` is the user's. */
+/** Starts every candidate once, in parallel; takes some tenths of a second. `home` is the user's home folder. */
 export async function findTools(
   platform: NodeJS.Platform,
   home: string,

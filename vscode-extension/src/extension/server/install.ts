@@ -1,4 +1,4 @@
-/** Makes the private environment of the server, whole or not at all. */
+/** Creates the private environment of the server, completely or not at all. */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -10,9 +10,9 @@ import { CannotStart } from "./life.ts";
 import { installSteps, type Tool, toolsFor, whyNone } from "./plan.ts";
 import { runProgram } from "./run-program.ts";
 
-const STEP_MS = 15 * 60 * 1000; // a slow line and 40 packages
+const STEP_MS = 15 * 60 * 1000; // a slow connection and 40 packages
 
-/** Where it is made, and who hears of it. */
+/** The places of the installation, and its listener. */
 export interface Site {
   /** The extension's own storage: environments lie there, and programs run there. */
   readonly folder: string;
@@ -25,7 +25,7 @@ export interface Site {
   readonly log: (line: string) => void;
 }
 
-/** The interpreter of the environment for `bundle`, if it is there and whole; notes that it is in use. */
+/** The interpreter of the environment for `bundle`, if that is complete; records that it is in use. */
 export async function installed(
   bundle: Bundle,
   site: Pick<Site, "folder" | "platform">,
@@ -33,14 +33,14 @@ export async function installed(
   const folder = join(site.folder, bundle.name);
   const mark = join(folder, MARK);
   const python = pythonOf(folder, site.platform);
-  // The interpreter is a link to one of the system, which may be gone after an upgrade.
+  // The interpreter is a link to the system's, which may be missing after an upgrade.
   if (!existsSync(mark) || !existsSync(python)) return undefined;
   const now = new Date();
   await utimes(mark, now, now).catch(() => {});
   return python;
 }
 
-/** Makes the environment and gives its interpreter. Rejects with `CannotStart`, in words for the user. */
+/** Creates the environment and returns its interpreter. Rejects with `CannotStart`, with a message for the user. */
 export async function install(bundle: Bundle, site: Site): Promise<string> {
   const { platform, env, signal } = site;
   await mkdir(site.folder, { recursive: true });
@@ -57,7 +57,7 @@ export async function install(bundle: Bundle, site: Site): Promise<string> {
   throw new CannotStart(`The server could not be installed: ${reason}`);
 }
 
-/** Empty if it worked, else why not, in a sentence. */
+/** Empty if it succeeded, else the reason as a sentence. */
 async function tryWith(tool: Tool, bundle: Bundle, site: Site): Promise<string> {
   const unfinished = join(site.folder, unfinishedName(bundle.name, randomBytes(4).toString("hex")));
   const contents = { ...bundle, folder: unfinished };
@@ -80,14 +80,14 @@ async function tryWith(tool: Tool, bundle: Bundle, site: Site): Promise<string> 
   }
 }
 
-/** One rename makes it whole; another window may have been faster, and then its one counts. */
+/** One rename completes it; if another window was faster, its environment is used. */
 async function moveInto(
   unfinished: string,
   target: string,
   platform: NodeJS.Platform,
 ): Promise<void> {
   if (existsSync(join(target, MARK)) && existsSync(pythonOf(target, platform))) return;
-  await rm(target, { recursive: true, force: true }); // torn, or its Python is gone
+  await rm(target, { recursive: true, force: true }); // incomplete, or its Python is gone
   try {
     await rename(unfinished, target);
   } catch (error) {
@@ -95,7 +95,7 @@ async function moveInto(
   }
 }
 
-/** Removes environments that nothing uses any more; never rejects. */
+/** Removes unused environments; never rejects. */
 export async function tidy(folder: string, current: string, now: number): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   const entries = await Promise.all(names.map(async (name) => ({ name, used: await used(name) })));
@@ -109,7 +109,7 @@ export async function tidy(folder: string, current: string, now: number): Promis
   }
 }
 
-/** What the environment was made with, for the log. */
+/** The tool that created the environment, for the log. */
 export async function madeWith(folder: string): Promise<string> {
   return readFile(join(folder, MARK), "utf8").catch(() => "");
 }

@@ -21,16 +21,16 @@ import { withoutBodies } from "./trace-channel.ts";
 /** Milliseconds for `shutdown` and `exit`; then the process is killed. */
 const STOP_MS = 1500;
 
-/** Milliseconds for the answer to `initialize`: the first start after an installation reads all anew. */
+/** Milliseconds for the answer to `initialize`: the first start after an installation reads every file. */
 const START_MS = 60_000;
 
-/** Milliseconds in which the last words of a server that did not start arrive. */
+/** Milliseconds to wait for the last output of a server that did not start. */
 const LAST_WORDS_MS = 500;
 
 /** Commands of the server are registered by the extension, so that they are there before it runs. */
 const LEFT_OUT = "workspace/executeCommand";
 
-/** What the process is made of. */
+/** The parts of the process. */
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
@@ -53,7 +53,7 @@ export async function openClient(
     fallSilent = resolve;
   });
   const options: LanguageClientOptions = {
-    // Output channels, other versions of a file and the like have schemes of their own.
+    // Output channels, other versions of a file and similar documents have their own schemes.
     documentSelector: [
       { scheme: "file" },
       { scheme: "untitled" },
@@ -72,14 +72,14 @@ export async function openClient(
     },
     middleware: {
       workspace: { configuration: forServer },
-      // The editor has an AI of its own, with entries of the same words.
+      // The editor's own AI has entries with the same labels.
       provideCodeActions: async (document, range, context, token, next) => {
         const offered = await next(document, range, context, token);
         for (const one of offered ?? []) one.title = `${one.title} (Indwell)`;
         return offered;
       },
       handleWorkDoneProgress: (token, params, next) => {
-        // A turn (nobody knows how long it takes) stands in our own entry of the status bar already.
+        // A turn, whose length is unknown, is already shown in Indwell's entry of the status bar.
         if (params.kind === "begin" && params.percentage === undefined) return;
         if (params.kind !== "end") makePlain(params);
         next(token, params);
@@ -106,7 +106,7 @@ export async function openClient(
   const parts = [...attached].map((attach) => attach(client));
   const stop = async (): Promise<void> => {
     const child = client.serverProcess;
-    // A client that is starting, or has failed to, cannot be stopped; its process can.
+    // A client that is starting, or failed to start, cannot be stopped; its process can.
     if (client.isRunning()) await client.stop(STOP_MS).catch(() => {});
     if (child !== undefined && child.exitCode === null) child.kill("SIGKILL");
     for (const part of parts) part.dispose();
@@ -146,7 +146,7 @@ class IndwellClient extends LanguageClient {
     if (type?.method !== LEFT_OUT) super.registerFeature(feature);
   }
 
-  /** Into the log only: the state of the server says it to the user, with what can be done. */
+  /** Only into the log: the server's state tells the user, with a remedy. */
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);
   }
@@ -160,7 +160,7 @@ class IndwellClient extends LanguageClient {
   }
 }
 
-/** What this editor can do beyond the protocol, and whether it trusts the folder. */
+/** The editor's capabilities beyond the protocol, and whether it trusts the folder. */
 class Declared implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     const ours = {

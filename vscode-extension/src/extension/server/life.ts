@@ -13,23 +13,23 @@ export interface Run<Client> {
   stop(): Promise<void>;
 }
 
-/** Reports of a process while it starts and runs. */
+/** Callbacks of a process while it starts and runs. */
 export interface Reports {
-  /** One sentence for the user about what goes on. */
+  /** One sentence for the user about the current step. */
   readonly step: (sentence: string) => void;
-  /** It ended by itself; `reason` is a sentence for the log. May come before `launch` has rejected. */
+  /** The process ended by itself; `reason` is a sentence for the log. May be called before `launch` rejects. */
   readonly ended: (reason: string) => void;
 }
 
-/** Starts a process; rejects with `CannotStart` where trying again by itself is of no use. */
+/** Starts a process; rejects with `CannotStart` if another automatic attempt is useless. */
 export type Launch<Client> = (reports: Reports, signal: AbortSignal) => Promise<Run<Client>>;
 
-/** Why no server can be started here; the message is for the user. */
+/** The reason why no server can be started here; the message is for the user. */
 export class CannotStart extends Error {
   override readonly name = "CannotStart";
 }
 
-/** Time, as it can be played in tests. */
+/** The clock, replaceable in tests. */
 export interface Clock {
   /** Milliseconds. */
   now(): number;
@@ -64,12 +64,12 @@ export class Life<Client> {
     return this.#state;
   }
 
-  /** Of the process that runs. */
+  /** The client of the running process. */
   get client(): Client | undefined {
     return this.#run?.client;
   }
 
-  /** The running client; starts a server if none runs, or waits for the one that starts. */
+  /** The running client; starts a server if none runs, or waits for a starting one. */
   start(): Promise<Client> {
     if (this.#run !== undefined) return Promise.resolve(this.#run.client);
     if (this.#starting !== undefined) return this.#starting;
@@ -82,34 +82,34 @@ export class Life<Client> {
     return starting;
   }
 
-  /** Ends what runs or starts, and starts anew; earlier ends no longer count. */
+  /** Ends a running or starting server, and starts again; earlier crashes no longer count. */
   async restart(): Promise<void> {
     await this.#end({ kind: "starting", step: "Restarting the server" });
     this.#crashes = [];
     await this.start();
   }
 
-  /** Ends what runs or starts; it stays down, and `reason` says why. */
+  /** Ends a running or starting server; it stays down for `reason`. */
   async stop(reason = STOPPED): Promise<void> {
     if (this.#state.kind === "stopped") await this.#end(this.#state);
     else await this.#end({ kind: "stopped", reason, crashed: false });
   }
 
-  /** Ends what runs or starts; how it stands until something else is asked for. */
+  /** Ends a running or starting server, and keeps this state until the next request. */
   #end(state: ServerState): Promise<void> {
     this.#forget();
     this.#abort.abort();
     const running = this.#run;
-    this.#run = undefined; // from now on, whoever asks starts another
+    this.#run = undefined; // from now on, any request starts another
     this.#starting = undefined;
-    // Said at once: whoever takes it for running while it ends would ask it something, and start another.
+    // Reported at once: a caller that takes the ending server for running would start another.
     if (this.#state !== state) this.#set(state);
     return this.#inOrder(async () => {
       await running?.stop();
     });
   }
 
-  /** Ends what runs; nothing starts any more. */
+  /** Ends the running server; no other starts. */
   async dispose(): Promise<void> {
     this.#isOver = true;
     await this.stop();
@@ -158,7 +158,7 @@ export class Life<Client> {
   #failed(error: unknown, signal: AbortSignal): void {
     if (signal.aborted) return;
     const reason = error instanceof Error ? error.message : String(error);
-    // What comes back by itself is only a server that has run before: the first start is watched.
+    // Only a server that has run before restarts by itself: the user watches the first start.
     if (error instanceof CannotStart || this.#crashes.length === 0) {
       this.#set({ kind: "stopped", reason, crashed: true });
     } else {
@@ -167,7 +167,7 @@ export class Life<Client> {
   }
 
   #crashed(): void {
-    void this.#run?.stop(); // what is left of it
+    void this.#run?.stop(); // its remains
     this.#run = undefined;
     const next = afterCrash(this.#crashes, this.#clock.now());
     this.#crashes = next.crashes;
@@ -179,7 +179,7 @@ export class Life<Client> {
         const { waitMs, attempt } = next;
         this.#set({ kind: "waiting", at: this.#clock.now() + waitMs, attempt });
         this.#forget = this.#clock.after(waitMs, () => {
-          this.start().catch(() => {}); // `#failed` has said it
+          this.start().catch(() => {}); // `#failed` has reported it
         });
       }
     }

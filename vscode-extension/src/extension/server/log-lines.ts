@@ -1,4 +1,4 @@
-/** Lines that the server writes to stderr, and how much they matter. Pure. */
+/** Lines that the server writes to stderr, with their levels. Pure. */
 
 /** Levels of the editor's log. */
 export type Level = "error" | "warn" | "info" | "debug";
@@ -11,7 +11,7 @@ const LEVELS: Readonly<Record<string, Level>> = {
   DEBUG: "debug",
 };
 
-/** The level that a line names (`WARNING …`), and the rest of it; what names none is shown as `info`. */
+/** The level that a line names (`WARNING …`), and the rest of it; a line without one is shown as `info`. */
 export function readLine(line: string): { readonly level: Level; readonly text: string } {
   const found = /^([A-Z]+) (.*)$/.exec(line);
   const level = LEVELS[found?.[1] ?? ""];
@@ -19,24 +19,24 @@ export function readLine(line: string): { readonly level: Level; readonly text: 
 }
 
 /**
- * What of a traced message is logged: its first line, which names the method; never its body, in which
- * keys and texts of files stand. Undefined where nothing is.
+ * The logged part of a traced message: its first line, which names the method; never its body, which
+ * contains keys and texts of files. Undefined if the message is not logged.
  */
 export function tracedLine(message: string): string | undefined {
   const line = message.split(/\r?\n/, 1)[0] ?? "";
   return line === "" || line.startsWith("{") ? undefined : line;
 }
 
-/** What came of a start that failed. */
+/** The output of a failed start. */
 export interface FailedStart {
   /** The last line that the server wrote to stderr; empty if it wrote none. */
   readonly lastLine: string;
-  /** What the language client said. */
+  /** The error of the language client. */
   readonly said: string;
   readonly isLate: boolean;
 }
 
-/** One sentence for the user. What the client says of pipes is of no use to him; the log has it. */
+/** One sentence for the user. The client's errors about pipes do not help the user; the log has them. */
 export function whyNotStarted({ lastLine, said, isLate }: FailedStart): string {
   if (isLate) return "The server did not answer within a minute.";
   if (lastLine !== "") return `The server did not start: ${lastLine}`;

@@ -1,4 +1,4 @@
-/** The server of this window, put together: found, started, started again, restarted on trust. */
+/** The server of this window: finds, starts and restarts it, also when the folder becomes trusted. */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { keysForServer } from "../client/keys.ts";
@@ -16,7 +16,7 @@ const CLOCK = {
   },
 };
 
-/** See `Server`; made once a window. */
+/** See `Server`; created once for each window. */
 export class OwnServer implements Server, vscode.Disposable {
   readonly log: vscode.LogOutputChannel;
   readonly #context: vscode.ExtensionContext;
@@ -77,7 +77,7 @@ export class OwnServer implements Server, vscode.Disposable {
   }
 
   notify(method: string, params?: unknown): void {
-    this.client?.sendNotification(method, params ?? {}).catch(() => {}); // its end is told elsewhere
+    this.client?.sendNotification(method, params ?? {}).catch(() => {}); // its end is reported elsewhere
   }
 
   execute<Result>(command: string, ...args: readonly unknown[]): Promise<Result> {
@@ -104,13 +104,13 @@ export class OwnServer implements Server, vscode.Disposable {
 
   readonly #launch: Launch<LanguageClient> = async (reports, signal) => {
     const context = this.#context;
-    // Keys last: what looks for Python and installs packages never sees them.
+    // Keys last: programs that search for Python and install packages never see them.
     const env = serverVariables(process.env, {});
     const { log } = this;
     const found = await findServer({ context, log, env, signal, step: reports.step });
     reports.step("Starting the server");
     const keys = await keysForServer(context.secrets);
-    // The client pulls in the protocol's library: not before a server is wanted.
+    // The client loads the protocol's library, so it is imported only when a server is needed.
     const { openClient } = await import("./language-client.ts");
     const program = {
       ...found,

@@ -1,20 +1,20 @@
-/** How a private environment is made, as commands. Pure. */
+/** The commands that create a private environment. Pure. */
 import { pythonOf } from "./environment.ts";
 import { OLDEST_MINOR, type Python } from "./python.ts";
 
-/** What makes it. `uv` needs no Python of the system: it can fetch one. */
+/** The tool that creates it. `uv` needs no Python of the system: it can download one. */
 export type Tool =
   | { readonly kind: "uv"; readonly uv: string; readonly python: Python | undefined }
   | { readonly kind: "venv"; readonly python: Python };
 
-/** What goes in, and where. All paths are absolute. */
+/** The files to install, and the target. All paths are absolute. */
 export interface Contents {
   readonly folder: string;
   readonly requirements: string;
   readonly wheel: string;
 }
 
-/** One program to run; `title` is what the user reads meanwhile. */
+/** One program to run; `title` is shown to the user while it runs. */
 export interface Step {
   readonly title: string;
   readonly command: string;
@@ -28,7 +28,7 @@ export function toolsFor(uv: string | undefined, python: Python | undefined): re
   return [...withUv, ...withVenv];
 }
 
-/** Why there is no tool, and what to do, as one sentence or two for the user. */
+/** The reason why no tool was found, and the remedy, as one or two sentences for the user. */
 export function whyNone(python: Python | undefined, platform: NodeJS.Platform): string {
   if (python === undefined) {
     return `Python 3.${OLDEST_MINOR} or newer was not found. Install it, or uv, and retry.`;
@@ -38,7 +38,7 @@ export function whyNone(python: Python | undefined, platform: NodeJS.Platform): 
 }
 
 /**
- * The steps in their order. Packages are pinned with hashes, and only wheels are taken: nothing of a
+ * The steps in their order. Packages are pinned with hashes, and only wheels are installed: no code of a
  * package runs while it is installed.
  */
 export function installSteps(
@@ -59,7 +59,7 @@ export function installSteps(
         };
       case "venv": {
         const quiet = ["--disable-pip-version-check", "--no-input", "--quiet"];
-        // What is never imported need not be compiled; Python does the rest when it first runs.
+        // Modules that are never imported need no compilation; Python compiles the rest at the first run.
         const install = ["install", "--no-compile"];
         return { command: inside, args: ["-I", "-m", "pip", ...quiet, ...install, ...args] };
       }

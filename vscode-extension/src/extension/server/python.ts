@@ -1,25 +1,25 @@
-/** Which Python can carry the server: names to try, what they answered, and the choice. Pure. */
+/** Chooses the Python for the server: names to try, their answers, and the choice. Pure. */
 import { posix, win32 } from "node:path";
 
 /** The oldest minor version of Python 3 that the server takes (`requires-python` of pyproject.toml). */
 export const OLDEST_MINOR = 11;
 
-/** For these all pinned packages have wheels; newer ones are tried last. */
+/** All pinned packages have wheels for these versions; newer ones are tried last. */
 const PROVEN_MINORS: readonly number[] = [13, 12, 11];
 
-/** A program with the arguments that make it a Python (`py -3.12`). */
+/** A program with the arguments that select a Python (`py -3.12`). */
 export interface Candidate {
   readonly command: string;
   readonly args: readonly string[];
 }
 
-/** What a Python says of itself. */
+/** The properties that a Python reports. */
 export interface Python {
   /** Absolute path of the interpreter. */
   readonly executable: string;
   readonly major: number;
   readonly minor: number;
-  /** Has it what `python -m venv` needs? Debian splits that off. */
+  /** Does it have the modules for `python -m venv`? Debian packages them separately. */
   readonly hasVenv: boolean;
 }
 
@@ -31,7 +31,7 @@ export const PROBE: readonly string[] = [
     "all(u.find_spec(n) for n in ('venv', 'ensurepip'))]))",
 ];
 
-/** Programs that may be a Python, in no order of merit. */
+/** Programs that may be a Python, in no particular order. */
 export function candidates(platform: NodeJS.Platform): readonly Candidate[] {
   const plain = ["python3", "python"].map((command) => ({ command, args: [] }));
   if (platform === "win32") {
@@ -42,7 +42,7 @@ export function candidates(platform: NodeJS.Platform): readonly Candidate[] {
   return [...plain, ...named];
 }
 
-/** Reads what `PROBE` printed; undefined where it is something else (a stub of a shop, a shim). */
+/** Parses the output of `PROBE`; undefined for other output (of a store's stub, or a shim). */
 export function parsePython(stdout: string): Python | undefined {
   let said: unknown;
   try {
@@ -62,7 +62,7 @@ export function isNewEnough(python: Python): boolean {
   return python.major === 3 && python.minor >= OLDEST_MINOR;
 }
 
-/** The best of those that are new enough: proven versions first, and with `venv` before without. */
+/** The best that is new enough: tested versions first, and those with `venv` before those without. */
 export function choosePython(found: readonly Python[]): Python | undefined {
   const rank = (python: Python): number => {
     const proven = PROVEN_MINORS.indexOf(python.minor);
@@ -73,7 +73,7 @@ export function choosePython(found: readonly Python[]): Python | undefined {
 }
 
 /**
- * Folders to look for programs in: those of PATH, and where installers put uv and Python, which an
+ * Folders to search for programs: those of PATH, and those in which installers put uv and Python, which an
  * editor that was started from the desktop may not see.
  */
 export function searchPath(

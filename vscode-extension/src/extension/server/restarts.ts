@@ -1,18 +1,18 @@
-/** When a server that ended by itself is started again. Pure. */
+/** Decides when a crashed server is started again. Pure. */
 
-/** Milliseconds in which `MOST` ends by itself mean that it stays down. */
+/** Milliseconds: after `MOST` crashes within this time the server stays down. */
 export const WITHIN_MS = 3 * 60 * 1000;
 
-/** Ends by itself within `WITHIN_MS` after which nothing is started by itself any more. */
+/** The number of crashes within `WITHIN_MS` after which the server is not restarted. */
 export const MOST = 5;
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
 
-/** When the server ended by itself, oldest first, in milliseconds. */
+/** The times of the crashes, oldest first, in milliseconds. */
 export type Crashes = readonly number[];
 
-/** What follows from one more. */
+/** The reaction to another crash. */
 export type AfterCrash =
   | {
       readonly kind: "again";
@@ -22,7 +22,7 @@ export type AfterCrash =
     }
   | { readonly kind: "stay down"; readonly crashes: Crashes };
 
-/** Counts the end at `now` and says what follows; the wait doubles from half a second to eight. */
+/** Counts a crash at `now` and returns the reaction; the wait doubles from half a second to eight. */
 export function afterCrash(earlier: Crashes, now: number): AfterCrash {
   const crashes = [...earlier.filter((at) => now - at < WITHIN_MS), now];
   if (crashes.length >= MOST) return { kind: "stay down", crashes };

@@ -1,21 +1,21 @@
 /** Runs one program to its end. */
 import { spawn } from "node:child_process";
 
-/** Characters of output that are kept: the end says what went wrong. */
+/** The most characters of output that are kept: the end has the error. */
 const KEPT = 20_000;
 
-/** How a program ended. `code` is null where it could not be started, or was ended by a signal. */
+/** The end of a program. `code` is null if it could not be started, or was ended by a signal. */
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Where and how a program runs. */
+/** The folder and options of a program. */
 export interface Running {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Ends it; the promise then resolves with code null. */
+  /** Ends the program; the promise then resolves with code null. */
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
 }

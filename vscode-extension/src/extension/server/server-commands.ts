@@ -1,4 +1,4 @@
-/** Commands that start, stop and choose the server, and the message that says that it is down. */
+/** Commands that start, stop and choose the server, and the message about a stopped one. */
 import * as vscode from "vscode";
 import { say } from "../say.ts";
 import type { Server } from "./server.ts";
@@ -6,7 +6,7 @@ import type { ServerState } from "./state.ts";
 
 const PYTHON_PAGE = "https://www.python.org/downloads/";
 
-/** Registers them. */
+/** Registers the commands. */
 export function registerServerCommands(server: Server): vscode.Disposable {
   const commands: Readonly<Record<string, () => unknown>> = {
     "indwell.startServer": () => quietly(server.ready()),
@@ -24,7 +24,7 @@ export function registerServerCommands(server: Server): vscode.Disposable {
   );
 }
 
-/** A failure shows in the state, and so in a message; no second one from the command. */
+/** The state, and so a message, shows a failure; the command shows no second message. */
 async function quietly(work: Promise<unknown>): Promise<void> {
   await work.catch(() => {});
 }

@@ -1,4 +1,4 @@
-/** The one server of this window: what other parts may ask of it. */
+/** The interface of this window's server for other parts. */
 import type * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { ServerState } from "./state.ts";
@@ -6,17 +6,17 @@ import type { ServerState } from "./state.ts";
 /**
  * Puts handlers on a client before it starts; called for every new process.
  *
- * What it returns is disposed of when that process has ended.
+ * Its result is disposed when that process has ended.
  */
 export type Attach = (client: LanguageClient) => vscode.Disposable;
 
-/** What is known of the server, and what may be asked of it. */
+/** The state of the server, and its methods. */
 export interface Server {
-  /** How it stands now. */
+  /** The current state. */
   readonly state: ServerState;
   /** Fires with each new state. */
   readonly onDidChangeState: vscode.Event<ServerState>;
-  /** Has `attach` called for the client of this process (if one runs) and of every later one. */
+  /** Calls `attach` for the client of this process (if one runs) and of every later one. */
   attach(attach: Attach): vscode.Disposable;
   /** The running client; starts the server if it does not run. Rejects with a sentence for the user. */
   ready(): Promise<LanguageClient>;
@@ -32,9 +32,9 @@ export interface Server {
   notify(method: string, params?: unknown): void;
   /** Runs a command of the server (`workspace/executeCommand`). */
   execute<Result>(command: string, ...args: readonly unknown[]): Promise<Result>;
-  /** Stops it if it runs, and starts it anew. */
+  /** Stops it if it runs, and starts it again. */
   restart(): Promise<void>;
-  /** Stops it; it stays down until somebody starts it. */
+  /** Stops it; it stays down until the user starts it. */
   stop(): Promise<void>;
   /** The channel `Indwell`; never write keys or texts of the user's files there. */
   readonly log: vscode.LogOutputChannel;

@@ -1,15 +1,15 @@
-/** When the server starts, and starts anew, without being told to. */
+/** Starts and restarts the server automatically. */
 import * as vscode from "vscode";
 import { say } from "../say.ts";
 import type { Server } from "./server.ts";
 
-/** Documents of these are the user's own; the first one that is looked at wants the server. */
+/** URI schemes of the user's own documents; the first one that is shown starts the server. */
 const SCHEMES: readonly string[] = ["file", "untitled", "vscode-notebook-cell"];
 
 /**
- * Starts the server once the user looks at a document, and anew when the folder becomes trusted.
+ * Starts the server once the user looks at a document, and restarts it when the folder becomes trusted.
  *
- * The panel and commands start it by themselves, by asking it something.
+ * The panel and commands start it by their requests.
  */
 export function startWhenWanted(server: Server): vscode.Disposable {
   const look = (editor: vscode.TextEditor | undefined): void => {
@@ -18,7 +18,7 @@ export function startWhenWanted(server: Server): vscode.Disposable {
       server.ready().catch(() => {}); // the state says why
     }
   };
-  // Not within the activation, which other extensions wait for.
+  // Not during the activation, for which other extensions wait.
   const soon = setTimeout(() => look(vscode.window.activeTextEditor), 0);
   return vscode.Disposable.from(
     { dispose: () => clearTimeout(soon) },
@@ -30,7 +30,7 @@ export function startWhenWanted(server: Server): vscode.Disposable {
   );
 }
 
-/** The server takes its folders when it starts; a turn that runs is not stopped without consent. */
+/** The server reads its folders when it starts; a running turn is not stopped without consent. */
 async function offerRestart(server: Server): Promise<void> {
   if (server.state.kind !== "running") return;
   const restart = "Restart the Server";

@@ -1,14 +1,14 @@
-/** How the server stands, as every other part of the extension sees it. */
+/** The server's state for every other part of the extension. */
 
 /**
  * A closed union.
  *
- * - `off`: nothing was started yet in this window, or it cannot be here; `reason` says why (may be empty).
+ * - `off`: not started yet in this window, or not possible here; `reason` says why (may be empty).
  * - `starting`: it is being found, installed or started; `step` is one sentence for the user.
- * - `running`: it answers; `version` is its own word.
+ * - `running`: it answers; `version` is the version that it reports.
  * - `waiting`: it ended by itself and starts again at `at` (milliseconds since the epoch).
- * - `stopped`: it stays down until somebody starts it; `reason` is one sentence for the user, and
- *   `crashed` is false where the user stopped it.
+ * - `stopped`: it stays down until the user starts it; `reason` is one sentence for the user, and
+ *   `crashed` is false if the user stopped it.
  */
 export type ServerState =
   | { readonly kind: "off"; readonly reason: string }

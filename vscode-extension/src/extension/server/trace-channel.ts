@@ -1,8 +1,8 @@
-/** The log as the language client may trace into it. */
+/** The log channel for the traces of the language client. */
 import type * as vscode from "vscode";
 import { tracedLine } from "./log-lines.ts";
 
-/** The same channel; of traced messages it keeps the names only, at any level. */
+/** The same channel; it keeps only the names of traced messages, at any level. */
 export function withoutBodies(log: vscode.LogOutputChannel): vscode.LogOutputChannel {
   return {
     get name() {
@@ -26,6 +26,6 @@ export function withoutBodies(log: vscode.LogOutputChannel): vscode.LogOutputCha
     clear: () => log.clear(),
     show: () => log.show(true),
     hide: () => log.hide(),
-    dispose: () => {}, // it is not the client's
+    dispose: () => {}, // it does not belong to the client
   };
 }

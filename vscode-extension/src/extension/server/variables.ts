@@ -1,12 +1,12 @@
-/** The variables of the server's process. Pure. */
+/** The environment variables of the server's process. Pure. */
 
-/** The server takes the keys out of its environment when it starts. */
+/** The server removes the keys from its environment when it starts. */
 export const KEYS = "INDWELL_KEYS";
 
-/** The editor's own: they would turn programs that the agent runs into parts of VS Code. */
+/** The editor's own variables: they would make programs that the agent runs act as parts of VS Code. */
 const OF_THE_EDITOR = /^(ELECTRON_|VSCODE_|CHROME_DESKTOP$|GDK_PIXBUF_MODULE|NODE_OPTIONS$)/;
 
-/** Those of the editor without what is its own, with `keys` (a key by its origin) if there are any. */
+/** The environment without the editor's own variables, with `keys` (by origin) if there are any. */
 export function serverVariables(
   own: Readonly<Record<string, string | undefined>>,
   keys: Readonly<Record<string, string>>,

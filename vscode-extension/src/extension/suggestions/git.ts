@@ -1,4 +1,4 @@
-/** The little that is read of VS Code's own git extension. */
+/** The used part of VS Code's own git extension. */
 import * as vscode from "vscode";
 
 /** Of `vscode.git`, version 1 of its API; the parts that are used. */
@@ -18,7 +18,7 @@ interface Repository {
     readonly mergeChanges: readonly unknown[];
     readonly onDidChange: vscode.Event<void>;
   };
-  /** Which of the paths git ignores. */
+  /** Returns the paths that git ignores. */
   checkIgnore?(paths: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
@@ -27,7 +27,7 @@ interface GitExtension {
   getAPI(version: 1): GitApi;
 }
 
-/** The repository of a file, or the first one; null where there is none, or git is off. It never starts git. */
+/** The repository of a file, or the first one; null if there is none, or git is off. Never starts git. */
 export function repositoryOf(uri: vscode.Uri | undefined): Repository | null {
   const extension = vscode.extensions.getExtension<GitExtension>("vscode.git");
   if (extension?.isActive !== true || !extension.exports.enabled) return null;
@@ -36,7 +36,7 @@ export function repositoryOf(uri: vscode.Uri | undefined): Repository | null {
   return own ?? api.repositories[0] ?? null;
 }
 
-/** Exactly the repository with this root; null where git does not know it. */
+/** The repository with exactly this root; null if git does not know it. */
 export function repositoryAt(root: vscode.Uri): Repository | null {
   const found = repositoryOf(root);
   return found?.rootUri.toString() === root.toString() ? found : null;

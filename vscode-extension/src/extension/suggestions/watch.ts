@@ -1,4 +1,4 @@
-/** Collects what suggestions are made from, and tells when they are others. */
+/** Collects the data for suggestions, and reports changed suggestions. */
 import * as vscode from "vscode";
 import type { Suggestion } from "../../shared/state.ts";
 import { type Surroundings, suggestions } from "../../shared/suggestions.ts";
@@ -11,17 +11,17 @@ const FUNCTIONS: ReadonlySet<vscode.SymbolKind> = new Set([
 ]);
 const KINDS: ReadonlySet<vscode.SymbolKind> = new Set([...FUNCTIONS, vscode.SymbolKind.Class]);
 
-/** Somebody who may see suggestions or not. */
+/** A viewer that may or may not show suggestions. */
 export interface Onlooker {
-  /** False: nobody sees them, so nothing is collected. */
+  /** False: they are not visible, so no data is collected. */
   readonly isLooking: () => boolean;
-  /** They may be seen again from now on. */
+  /** Fires when they become visible again. */
   readonly onDidReturn: vscode.Event<void>;
 }
 
 /**
- * Tell `onChange` the suggestions now, and again whenever the open file, its problems or the repository give others,
- * as long as somebody looks; who returns is told at once of what changed meanwhile.
+ * Calls `onChange` with the suggestions now, and whenever the open file, its problems or the repository change them,
+ * as long as they are visible; when they become visible again, it is called at once with changes since.
  */
 export function watchSuggestions(
   onChange: (found: readonly Suggestion[]) => void,
@@ -101,7 +101,7 @@ function elsewhere(uri: vscode.Uri | undefined): Surroundings["elsewhere"] {
   return { errors: numbers.reduce((sum, number) => sum + number, 0), files: numbers.length };
 }
 
-/** The largest first; none where no language server answers. */
+/** The largest first; empty if no language server answers. */
 async function symbolsOf(
   uri: vscode.Uri,
 ): Promise<readonly { readonly name: string; readonly isFunction: boolean }[]> {
@@ -119,7 +119,7 @@ async function symbolsOf(
       .sort((one, other) => other.lines - one.lines)
       .map(({ name, isFunction }) => ({ name, isFunction }));
   } catch {
-    return []; // the provider of another extension failed; there are other suggestions
+    return []; // the provider of another extension failed; other suggestions remain
   }
 }
 

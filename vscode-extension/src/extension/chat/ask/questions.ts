@@ -1,4 +1,4 @@
-/** Questions of the server that wait for the user: each has a nonce, and is answered once. */
+/** Keeps the server's open questions to the user: each has a nonce, and is answered once. */
 import type {
   AskParams,
   AskResult,
@@ -14,7 +14,7 @@ type Answer = PermissionResult["answer"];
 
 interface Waiting {
   readonly question: Question;
-  /** Answers with the careful choice: no, or nothing typed. */
+  /** The safe answer: no, or an empty text. */
   readonly refuse: () => void;
   readonly permit?: (answer: PermissionResult) => void;
   readonly say?: (answer: AskResult) => void;
@@ -28,17 +28,17 @@ export class Questions {
   /** Ids of questions that turns of a session have asked. */
   readonly #sessions = new Map<string, string>();
 
-  /** `nonce` gives a name that nobody can guess; `shown` is called when a question has come. */
+  /** `nonce` returns an unguessable name; `shown` is called when a question arrives. */
   constructor(store: Store, nonce: () => string, shown: () => void) {
     this.#store = store;
     this.#nonce = nonce;
     this.#shown = shown;
   }
 
-  /** `indwell/permission`: always answered; no unless the user says otherwise. */
+  /** `indwell/permission`: always answered; the answer is no unless the user says yes. */
   permission(asked: PermissionParams, token: Token): Promise<PermissionResult> {
     const nonce = this.#nonce();
-    // Whose call is asked about: the card that says so.
+    // The card of the call that the question is about.
     const asking = askingCall(this.#store.state);
     const tool = asking?.call.name ?? null;
     const agent = asking?.agent?.target ?? "";
@@ -52,7 +52,7 @@ export class Questions {
     });
   }
 
-  /** `indwell/ask`: the words, which option, or neither. */
+  /** `indwell/ask`: answers with a text, an option, or neither. */
   ask({ prompt, placeholder, by, options }: AskParams, token: Token): Promise<AskResult> {
     const nonce = this.#nonce();
     const question: Question = { kind: "ask", nonce, prompt, placeholder, by, options };
@@ -65,7 +65,7 @@ export class Questions {
     });
   }
 
-  /** The user's answer; without the nonce of a question that waits it counts for nothing. */
+  /** The user's answer; ignored unless `nonce` belongs to an open question. */
   answer(nonce: string, answer: Answer, hunks: readonly string[] | null): boolean {
     const waiting = this.#waiting.get(nonce);
     if (waiting?.permit === undefined || waiting.question.kind !== "permission") return false;
@@ -74,7 +74,7 @@ export class Questions {
     return true;
   }
 
-  /** The user's words; null closes the question. */
+  /** The user's text as the answer; null closes the question. */
   said(nonce: string, text: string | null): boolean {
     const waiting = this.#waiting.get(nonce);
     if (waiting?.say === undefined) return false;
@@ -83,7 +83,7 @@ export class Questions {
     return true;
   }
 
-  /** One of the options, by its place; another than was offered counts for nothing. */
+  /** One of the options, by its index; an index that was not offered is ignored. */
   chosen(nonce: string, option: number): boolean {
     const waiting = this.#waiting.get(nonce);
     if (waiting?.say === undefined || waiting.question.kind !== "ask") return false;
@@ -93,12 +93,12 @@ export class Questions {
     return true;
   }
 
-  /** The question of this nonce, while it waits. */
+  /** The open question with this nonce. */
   find(nonce: string): Question | undefined {
     return this.#waiting.get(nonce)?.question;
   }
 
-  /** The server asks no more: `id` as in `permissionAnswered`. */
+  /** The server has withdrawn the question: `id` as in `permissionAnswered`. */
   withdrawn(id: string): void {
     this.#sessions.delete(id);
     for (const [nonce, { question, refuse }] of [...this.#waiting]) {
@@ -109,12 +109,12 @@ export class Questions {
     }
   }
 
-  /** A turn of `session` asks this: `id` as in `permissionAsked`. */
+  /** A turn of `session` asks this question: `id` as in `permissionAsked`. */
   asked(id: string, session: string): void {
     this.#sessions.set(id, session);
   }
 
-  /** A turn of `session` is over: nothing that it asked may be answered any more. */
+  /** A turn of `session` has ended: its questions can no longer be answered. */
   finished(session: string): void {
     for (const [id, of] of [...this.#sessions]) {
       if (of !== session) continue;
@@ -123,7 +123,7 @@ export class Questions {
     }
   }
 
-  /** The server is gone; nobody hears an answer. */
+  /** The server is gone, so no answer can be sent. */
   clear(): void {
     this.#sessions.clear();
     for (const [nonce, { refuse }] of [...this.#waiting]) {
@@ -154,7 +154,7 @@ export class Questions {
   }
 }
 
-/** What was offered may be answered; all else is no. */
+/** Only an offered answer is accepted; any other means no. */
 function allowed(
   asked: PermissionParams,
   answer: Answer,

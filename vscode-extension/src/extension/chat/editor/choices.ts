@@ -8,7 +8,7 @@ import type { HandlersOf } from "../wire/bridge.ts";
 
 type Command = Extract<ToHost, { readonly type: "command" }>["command"];
 
-/** What other parts of the extension do for these handlers. */
+/** Functions of other parts of the extension that these handlers call. */
 export interface Elsewhere {
   exportCurrent(): Promise<void>;
   /** Continues an interrupted turn. */
@@ -64,7 +64,7 @@ export function choiceHandlers(
         await ports.shell.run("indwell.explainRequest");
         return;
       case "trust":
-        // The command knows whose trust is missing: the editor's or Indwell's.
+        // The command finds out whether the editor's or Indwell's trust is missing.
         await ports.shell.run("indwell.trust");
         refresh.soon("status");
         return;

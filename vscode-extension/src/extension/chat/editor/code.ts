@@ -1,4 +1,4 @@
-/** What the buttons of a code block do. Nothing of it is ever run. */
+/** Carries out the buttons of a code block. The code is never run. */
 import { visible } from "../../../shared/visible.ts";
 import { type Room, tell } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
@@ -10,7 +10,7 @@ const NONE = "Too few lines of the code match the file.";
 const HOW =
   "The model can make the edit, which you then review. Or mark the lines that the code replaces, and apply it again.";
 
-/** Copy, insert, apply; `ask` sends a prompt. */
+/** Handlers for copy, insert and apply; `ask` sends a prompt. */
 export function codeHandlers(
   room: Room,
   ask: (words: string) => void,
@@ -44,7 +44,7 @@ export function codeHandlers(
   };
 }
 
-/** Asks for an edit by which a file gets code whose place nobody else can tell. */
+/** Asks the agent to insert code whose place in the file is unclear. */
 function editPrompt(name: string, code: string): string {
   const longest = Math.max(2, ...[...code.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);

@@ -1,4 +1,4 @@
-/** Whether code of the conversation may go into a file: into a protected one only on the user's own word. */
+/** Decides whether code of the conversation may be written to a file; a protected file needs the user's consent. */
 import { visible } from "../../../shared/visible.ts";
 import type { Dialogs, MayChange } from "../ports.ts";
 import { isGuarded } from "./guarded.ts";
@@ -8,8 +8,8 @@ const WHY =
   "Look at the code first.";
 
 /**
- * Asks for a protected file by its name; `yes` is the button.
- * Refuses (throws, in words for the user) where only the model has named one.
+ * Asks about a protected file by its name; `yes` is the button.
+ * Throws a message for the user if only the model has named the file.
  */
 export function consent(
   dialogs: Dialogs,

@@ -1,8 +1,8 @@
-/** A session as a Markdown file: the text of the server's transcript. */
+/** Exports a session as a Markdown file with the server's transcript. */
 import type { Room } from "../room.ts";
 import { tellInPassing } from "../room.ts";
 
-/** Asks where to, and writes. */
+/** Asks for a path, and writes the file. */
 export async function exportSession(room: Room, session: string | null): Promise<void> {
   const wanted = session ?? room.store.state.session;
   if (wanted === null) {

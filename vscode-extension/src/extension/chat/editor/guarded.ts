@@ -1,4 +1,4 @@
-/** Which files programs run or obey by themselves, by the list and the comparison of the server. Pure. */
+/** Recognises protected files (programs run or obey them by themselves) by the server's list. Pure. */
 import { NO_INK } from "../../../shared/visible.ts";
 import { BARE, FILES, FOLDERS, HARMLESS, LIKE, RUNS } from "./protected-places.ts";
 
@@ -11,8 +11,8 @@ const runs = RUNS.map((run) => run.split("/").map((part) => matcher([part])));
 const harmless = matcher(HARMLESS);
 
 /**
- * Whether a path (`/` or `\` between its parts) leads to such a file; letters of both sizes are the same.
- * One that begins at the workspace's folder is so with a dot name, too, that nobody knows.
+ * Is a path (with `/` or `\` between its parts) a protected file? Ignores case.
+ * At the workspace's root, an unknown name with a leading dot is protected, too.
  */
 export function isGuarded(path: string): boolean {
   const names = path.split(/[\\/]+/);
@@ -22,7 +22,7 @@ export function isGuarded(path: string): boolean {
   return names.at(-1) === BARE || both.some((all) => isUnknown(all) || isListed(all));
 }
 
-/** At the root of a repository tools look for such. */
+/** Tools look for such names at the root of a repository. */
 function isUnknown(all: readonly string[]): boolean {
   const first = all[0] === "" ? "" : (all.find((part) => part !== ".") ?? "");
   return first.startsWith(".") && first !== ".." && !harmless.test(first);
@@ -41,7 +41,7 @@ function isListed(all: readonly string[]): boolean {
   );
 }
 
-/** Matches whole names of a list; a star is for any characters. */
+/** Matches whole names of a list; a star matches any characters. */
 function matcher(names: readonly string[]): RegExp {
   const each = names.map((name) => name.split("*").map(escaped).join(".*"));
   return new RegExp(`^(?:${each.join("|")})$`, "su");
@@ -51,10 +51,10 @@ function escaped(text: string): string {
   return text.replace(/[$()+.?[\]^{|}\\]/gu, "\\$&");
 }
 
-/** A name without case and composed, and without the dots and blanks at its end, which Windows drops. */
+/** A name in lower case and composed form, without trailing dots and blanks, which Windows drops. */
 function compared(name: string): string {
   const seen = name.replace(SHOWS_NOTHING, "").normalize("NFC");
-  // Up and down again: `ſ` and `ß` are then what they are for a disk that ignores case.
+  // Upper case, then lower case: so `ſ` and `ß` compare as on a disk that ignores case.
   const folded = seen.toLowerCase().toUpperCase().toLowerCase().normalize("NFC");
   return folded.replace(/[. ]+$/u, "") || folded;
 }

@@ -1,8 +1,8 @@
-/** Which files may be opened from the conversation: real ones, inside of an open folder. */
+/** Checks which files may be opened from the conversation: existing ones in an open folder. */
 import { realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 
-/** The real path of `path` (of the first folder that has it); null if it leads out of all folders, or nowhere. */
+/** The real path of `path` (in the first folder that contains it); null if it is missing or outside of all folders. */
 export async function insideOf(path: string, folders: readonly string[]): Promise<string | null> {
   if (isRemote(path)) return null;
   for (const folder of folders) {
@@ -13,7 +13,7 @@ export async function insideOf(path: string, folders: readonly string[]): Promis
   return null;
 }
 
-/** `\\host\share`, `//host/share`, `\\?\…`: merely to look for it tells another machine who asks. */
+/** `\\host\share`, `//host/share`, `\\?\…`: even looking for it tells another machine who the user is. */
 export function isRemote(path: string): boolean {
   return /^[\\/]{2}/.test(path);
 }
@@ -21,14 +21,14 @@ export function isRemote(path: string): boolean {
 async function within(path: string, folders: readonly string[]): Promise<string | null> {
   try {
     const roots = await Promise.all(folders.map((folder) => realpath(folder)));
-    // By its words first: what leads out of all folders is not even looked for.
+    // First by its text: a path that leads out of all folders is not looked up.
     const whole = resolve(path);
     if (![...folders, ...roots].some((folder) => isBelow(folder, whole))) return null;
     const real = await realpath(whole);
     if (!roots.some((root) => isBelow(root, real))) return null;
     return (await stat(real)).isFile() ? real : null;
   } catch {
-    return null; // not there
+    return null; // missing
   }
 }
 

@@ -1,4 +1,4 @@
-/** Where links lead: https after a question with the real target, files of the workspace, nothing else. */
+/** Opens links: https after a question with the real target, files of the workspace, and no others. */
 import { visible } from "../../../shared/visible.ts";
 import { type Room, tell } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
@@ -7,7 +7,7 @@ import { placeIn } from "./code.ts";
 const OPEN = "Open";
 const COPY = "Copy";
 
-/** Links and files of the conversation. */
+/** Handlers for links and files of the conversation. */
 export function linkHandlers(room: Room): HandlersOf<"openLink" | "openFile"> {
   const { dialogs, documents, shell } = room.ports;
   return {
@@ -17,7 +17,7 @@ export function linkHandlers(room: Room): HandlersOf<"openLink" | "openFile"> {
         tell(room, "warning", "Only https links open from here.");
         return;
       }
-      // The host stands first and alone: what follows it can say anything.
+      // The host comes first, on its own line, because the rest of the address can contain any text.
       const detail = `${visible(target.href)}\n\nThe address comes from the conversation.`;
       const chosen = await dialogs.confirm(`Open ${target.host}?`, detail, [OPEN, COPY]);
       if (chosen === OPEN) await shell.openExternal(target.href);
@@ -27,7 +27,7 @@ export function linkHandlers(room: Room): HandlersOf<"openLink" | "openFile"> {
   };
 }
 
-/** The address as it will really be asked for; null for anything but plain https. */
+/** The address that will be requested; null for any scheme but plain https. */
 export function webTarget(href: string): { readonly href: string; readonly host: string } | null {
   const url = URL.parse(href);
   if (url === null || url.protocol !== "https:" || url.hostname === "") return null;

@@ -1,11 +1,11 @@
-/** Code that waits for a yes: it stands in the title bar of its diff, and a notification says so as well. */
+/** Code that waits for the user's yes: the diff's title bar has the buttons, and so has a notification. */
 import * as vscode from "vscode";
 import { say } from "../../say.ts";
 
-/** By it the title bar shows the buttons. */
+/** The context key that shows the buttons in the title bar. */
 const KEY = "indwell.codeShown";
 
-/** Made once a window. */
+/** Created once for each window. */
 export class StandingDocuments {
   readonly #waiting = new Map<string, (yes: boolean) => void>();
 
@@ -23,14 +23,14 @@ export class StandingDocuments {
     );
   }
 
-  /** True once the user says yes; false if the document is closed or discarded. `words` with `yes` as a button say so too. */
+  /** True once the user says yes; false if the document is closed. A notification with `words` has the button `yes`. */
   async wait(uri: vscode.Uri, words: string, yes: string): Promise<boolean> {
     const answered = new Promise<boolean>((answer) => {
       this.#waiting.set(uri.toString(), answer);
     });
     this.#tell();
     void say("info", words, yes).then((chosen) => {
-      // A notification that is closed, or times out, answers nothing.
+      // A notification that is closed or times out is not an answer.
       if (chosen === yes) this.#answer(uri, true);
     });
     return answered;
@@ -59,7 +59,7 @@ export class StandingDocuments {
   }
 }
 
-/** The document of a tab, of a diff its right side. */
+/** The document of a tab; for a diff, its right side. */
 function uriOf(input: unknown): string {
   if (input instanceof vscode.TabInputText) return input.uri.toString();
   return input instanceof vscode.TabInputTextDiff ? input.modified.toString() : "";

@@ -1,9 +1,9 @@
-/** Accept and reject from the conversation, and the diffs. */
+/** Accepts, rejects and opens diffs from the conversation. */
 import { type Room, tell } from "../room.ts";
 import type { Refresh } from "../session/refresh.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 
-/** Verdicts on hunks of an edit card; diffs open in the editor. */
+/** Handlers for verdicts on hunks of an edit card, and for diffs in the editor. */
 export function verdictHandlers(room: Room, refresh: Refresh): HandlersOf<"verdict" | "openDiff"> {
   const { store, backend, ports } = room;
   return {

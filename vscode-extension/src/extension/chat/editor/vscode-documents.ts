@@ -1,4 +1,4 @@
-/** Documents of the editor: opened, shown, changed with a diff before. */
+/** Opens, shows and changes documents of the editor; a change is shown as a diff first. */
 import { realpath } from "node:fs/promises";
 import * as vscode from "vscode";
 import { visible } from "../../../shared/visible.ts";
@@ -130,7 +130,7 @@ export class VsCodeDocuments implements Documents {
     return "applied";
   }
 
-  /** A diff of all that would change, and what it is, until the user says yes or no. */
+  /** Shows a diff of the proposed change, with its description, until the user says yes or no. */
   async #isWanted(
     document: vscode.TextDocument,
     name: string,
@@ -150,14 +150,14 @@ export class VsCodeDocuments implements Documents {
     return isWanted;
   }
 
-  /** The named file, or the active one; and what is marked there, if anything is. */
+  /** The named file, or the active one, with its selection if there is one. */
   async #target(
     path: string | null,
     mayChange: MayChange,
   ): Promise<{ document: vscode.TextDocument; marked: vscode.Range | null } | null> {
     const real = path === null ? null : await insideOf(path, folders());
     if (path !== null && real === null) {
-      // Not there, or outside: a protected name is refused rather than its code put elsewhere.
+      // The file is missing or outside: a protected name is refused, so that its code is not inserted elsewhere.
       await mayChange({ name: path, paths: [path], isActive: false });
     }
     const editor = fileEditor();
@@ -197,7 +197,7 @@ function folders(): readonly string[] {
     .map((folder) => folder.uri.fsPath);
 }
 
-/** A document as one that code is to go into; `named`: the path that the model gave, if it gave one. */
+/** A document as the target of code; `named`: the path that the model gave, if any. */
 async function targetOf(document: vscode.TextDocument, named: string | null): Promise<CodeTarget> {
   const { uri } = document;
   const isActive = fileEditor()?.document === document;
@@ -210,12 +210,12 @@ async function targetOf(document: vscode.TextDocument, named: string | null): Pr
   };
 }
 
-/** A path from the open folder that it stands in. */
+/** A path relative to the open folder that contains it. */
 function fromFolder(uri: vscode.Uri): string {
   return vscode.workspace.asRelativePath(uri, false);
 }
 
-/** Restricted mode changes nothing; VS Code itself does not keep an extension from it. */
+/** In restricted mode no file is changed; VS Code itself does not prevent an extension from changing files. */
 function askTrust(): void {
   if (vscode.workspace.isTrusted) return;
   throw new Error(
@@ -223,7 +223,7 @@ function askTrust(): void {
   );
 }
 
-/** The editor that the user last wrote in: with the focus in the panel it is still the active one. */
+/** The editor in which the user last typed: it stays the active one while the panel has the focus. */
 function fileEditor(): vscode.TextEditor | undefined {
   const editor = vscode.window.activeTextEditor;
   const isFile = (one: vscode.TextEditor): boolean =>
@@ -232,7 +232,7 @@ function fileEditor(): vscode.TextEditor | undefined {
   return vscode.window.visibleTextEditors.find(isFile);
 }
 
-/** `text` in place of what is marked. */
+/** Replaces the selection with `text`. */
 function inPlaceOf(document: vscode.TextDocument, range: vscode.Range, text: string): Placing {
   const all = document.getText();
   const [from, to] = [document.offsetAt(range.start), document.offsetAt(range.end)];
@@ -240,7 +240,7 @@ function inPlaceOf(document: vscode.TextDocument, range: vscode.Range, text: str
   return { kind: "placed", text: all.slice(0, from) + text + all.slice(to), isWhole };
 }
 
-/** Shows the lines, marked in colour until the next change: a selection would take the next code. */
+/** Shows the lines, highlighted until the next change: a selection would be replaced by the next code. */
 async function showApplied(document: vscode.TextDocument, range: vscode.Range): Promise<void> {
   const start = new vscode.Range(range.start, range.start);
   const editor = await vscode.window.showTextDocument(document, { selection: start });
@@ -260,7 +260,7 @@ async function showApplied(document: vscode.TextDocument, range: vscode.Range): 
   });
 }
 
-/** Says where the code went; takes it back on a press, unless somebody has typed since. */
+/** Says where the code was inserted; a button undoes it, unless the user has typed since. */
 async function offerUndo(
   document: vscode.TextDocument,
   name: string,

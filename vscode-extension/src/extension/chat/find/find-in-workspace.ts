@@ -1,4 +1,4 @@
-/** What `@` offers: open files first, then files, folders, symbols, problems, changes, the terminal. */
+/** Finds what `@` offers: open files first, then files, folders, symbols, problems, changes, the terminal. */
 import * as vscode from "vscode";
 import type { FoundRow } from "../../../shared/messages.ts";
 import { repositoryOf } from "../../suggestions/git.ts";
@@ -10,7 +10,7 @@ import { ranked } from "./rank.ts";
 const MOST_FILES = 20_000;
 const MOST_ROWS = 50;
 const MOST_SYMBOLS = 15;
-/** Milliseconds that a list of files is taken for true. */
+/** Milliseconds for which a list of files is cached. */
 const FRESH_MS = 4000;
 
 let listed: { readonly at: number; readonly paths: Thenable<readonly string[]> } | undefined;
@@ -38,7 +38,7 @@ export async function findInWorkspace(
   return query === "" ? rows : [...rows.slice(0, MOST_ROWS - found.length), ...found];
 }
 
-/** Paths from the folder, as the editor's own excludes allow; kept for a few keystrokes. */
+/** Paths relative to the folder, without the editor's excludes; cached for a few keystrokes. */
 function files(): Thenable<readonly string[]> {
   const now = Date.now();
   if (listed === undefined || now - listed.at > FRESH_MS) {
@@ -54,7 +54,7 @@ function files(): Thenable<readonly string[]> {
   return listed.paths;
 }
 
-/** Without what git ignores, where git knows the folder; all of them if git cannot say. */
+/** Leaves out files that git ignores; keeps all files if git cannot answer. */
 async function notIgnored(uris: readonly vscode.Uri[]): Promise<readonly vscode.Uri[]> {
   const repository = repositoryOf(vscode.workspace.workspaceFolders?.[0]?.uri);
   if (repository?.checkIgnore === undefined) return uris;
@@ -147,7 +147,7 @@ async function symbolRows(
       })
       .slice(0, MOST_SYMBOLS);
   } catch {
-    return []; // a provider of somebody else's failed
+    return []; // a provider of another extension failed
   }
 }
 

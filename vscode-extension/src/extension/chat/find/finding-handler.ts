@@ -1,13 +1,13 @@
-/** Answers the composer's completion: the newest question only. */
+/** Answers the composer's completion requests: only the newest one. */
 import type { ToPanel } from "../../../shared/messages.ts";
 import type { Finding } from "../ports.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 import type { SkillList } from "./skill-list.ts";
 
-/** Rows of an answer. */
+/** The maximum number of rows in an answer. */
 const MOST_ROWS = 50;
 
-/** `send` carries the answer; an older question is broken off by a newer one and never answered. */
+/** `send` delivers the answer; a newer request cancels an older one, which gets no answer. */
 export function findHandlers(
   finding: Finding,
   skills: Pick<SkillList, "rows">,
@@ -19,7 +19,7 @@ export function findHandlers(
       running.abort();
       const own = new AbortController();
       running = own;
-      // The commands of `/` are known to the panel itself, which also finds the skills that fit.
+      // The panel itself knows the `/` commands, and finds the matching skills.
       const rows = what === "/" ? await skills.rows() : await finding.find(query, own.signal);
       if (!own.signal.aborted) send({ type: "found", id, rows: rows.slice(0, MOST_ROWS) });
     },

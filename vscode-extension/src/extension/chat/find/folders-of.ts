@@ -1,7 +1,7 @@
 /** The folders of a list of files. Pure. */
 
 /**
- * Every folder above a file once, with `/` at its end; those of few parts first.
+ * Every folder above a file once, with a final `/`; shorter paths first.
  *
  * Files of other folders than the first have whole paths: `others` are the whole paths of these
  * folders, and what lies above them is none of the workspace.

@@ -1,9 +1,11 @@
-/** What lines of code say without a parser: indentation, definitions and where they end, gaps. Pure. */
+/** Reads lines of code without a parser: indentation, definitions and their ends, gaps. Pure. */
 
-/** A text as lines and their ends, so that lines that nobody changes keep theirs. */
+/** A text as lines and line ends, so that unchanged lines keep their ends. */
 export interface Lines {
   readonly texts: readonly string[];
-  /** `\n`, `\r\n`, `\r`; of the last line also nothing. */
+  /** `
+`, `\r
+`, `\r`; for the last line also empty. */
   readonly ends: readonly string[];
 }
 
@@ -22,12 +24,12 @@ export function isBlank(line: string): boolean {
   return line.trim() === "";
 }
 
-/** Letters and digits of a line, 40 at most: a lone bracket weighs nothing. */
+/** The number of letters and digits of a line, at most 40: a lone bracket has weight 0. */
 export function weight(line: string): number {
   return Math.min(40, line.match(/[\p{L}\p{N}_]/gu)?.length ?? 0);
 }
 
-/** Does a line say enough to be known again? */
+/** Does a line have enough text to be recognised? */
 export function isTelling(line: string): boolean {
   return weight(line) >= 2;
 }
@@ -47,7 +49,7 @@ const LEFT_OUT =
   /^(?:\(?(?:\.{3,}|…|\[\.{3}\])|(?:the )?(?:rest|remainder) of\b|(?:existing|other|remaining|previous|unchanged)\b.*\b(?:code|content|fields?|file|functions?|here|implementation|imports?|logic|members?|methods?|unchanged|above|below)\b|(?:code )?(?:unchanged|omitted|snip|same as (?:before|above))\b)/i;
 
 /**
- * Does the line stand for code that was left out, such as `# ... existing code ...`?
+ * Does the line represent omitted code, such as `# ... existing code ...`?
  * `...` alone is also Python for an empty body.
  */
 export function isElision(lines: readonly string[], at: number): boolean {
@@ -77,10 +79,10 @@ const IMPL = /^impl\b[^{]*/;
 const FLOW =
   /^(?:\}\s*)?(?:if|for|foreach|while|switch|catch|else|elif|try|do|return|with|match|using|lock|synchronized|unless|loop|select|case|when|finally|except|throw|await|yield|new)\b/;
 
-/** Characters of a line that is looked at for a definition; longer ones were written by programs. */
+/** The most characters of a line that may be a definition; longer lines are generated. */
 const LONGEST = 400;
 
-/** By what a definition is known whatever its parameters are, such as `def total`; null: the line begins none. */
+/** The name of a definition without its parameters, such as `def total`; null if the line begins none. */
 export function headKey(line: string): string | null {
   if (line.length > LONGEST) return null;
   const bare = line.trim().replace(MODIFIERS, "");
@@ -99,7 +101,7 @@ export function headKey(line: string): string | null {
   return bare.endsWith("{") && bare.length > 1 && !/^[)\]}]/.test(bare) ? `block ${bare}` : null;
 }
 
-/** Does the definition hold others, so that a part of them may be all that is shown? */
+/** Can the definition contain others, so that code may show only some of them? */
 export function holdsMembers(key: string): boolean {
   return /^(?:class|interface|enum|struct|trait|impl|module|mod|namespace|object|record|protocol)\b/.test(
     key,
@@ -121,7 +123,7 @@ export function isDecorator(line: string): boolean {
   return /^(?:@\w|#\[|\[\w[^\]]*\]$)/.test(line.trim());
 }
 
-/** Behind the last line of the definition that begins at `head`, before `hi`. */
+/** The line after the end of the definition that begins at `head`, before `hi`. */
 export function blockEnd(lines: readonly string[], head: number, hi: number): number {
   const own = depthOf(lines[head] ?? "");
   let end = head + 1;
@@ -146,7 +148,7 @@ export function isCloser(line: string): boolean {
   return /^(?:[)\]}]|end\b)/.test(line.trim());
 }
 
-/** Behind the lines of a signature. */
+/** The line after a signature. */
 export function headerEnd(lines: readonly string[], head: number, hi: number): number {
   let open = 0;
   for (let at = head; at < hi; at += 1) {
@@ -159,7 +161,7 @@ export function headerEnd(lines: readonly string[], head: number, hi: number): n
   return head + 1;
 }
 
-/** Do brackets and long strings that open close again? A guess: brackets in strings count too. */
+/** Are all brackets and long strings closed? An estimate: brackets in strings count too. */
 export function isBalanced(lines: readonly string[]): boolean {
   const text = lines.join("\n");
   const count = (sign: string): number => text.split(sign).length - 1;
@@ -175,7 +177,7 @@ export function isBalanced(lines: readonly string[]): boolean {
   );
 }
 
-/** What is imported from, such as `os.path`; null: the line imports nothing. */
+/** The imported module, such as `os.path`; null if the line is not an import. */
 export function importedFrom(line: string): string | null {
   const bare = line.trim();
   const found =
@@ -188,7 +190,7 @@ export function importedFrom(line: string): string | null {
   return found?.[1] ?? null;
 }
 
-/** `lines` moved from the indentation `from` to `to`, with tabs or spaces as `like` has them. */
+/** Moves `lines` from the indentation `from` to `to`, with tabs or spaces as in `like`. */
 export function reindented(
   lines: readonly string[],
   from: string,
@@ -235,7 +237,7 @@ export function likeness(one: string, other: string): number {
   return words.length + others.length === 0 ? 0 : (2 * same) / (words.length + others.length);
 }
 
-/** Weight of the lines that both have, in the same order (longest common subsequence), indentation aside. */
+/** The weight of the lines in both texts, in the same order (longest common subsequence), without indentation. */
 export function inCommon(some: readonly string[], others: readonly string[]): number {
   let row = new Array<number>(others.length + 1).fill(0);
   const bare = others.map((line) => line.trim());
@@ -254,7 +256,7 @@ export function weightOf(lines: readonly string[]): number {
   return lines.reduce((all, line) => all + weight(line), 0);
 }
 
-/** The smallest run of whole lines in which two texts differ; `from` and `to` are offsets of the first. */
+/** The smallest range of whole lines in which two texts differ; `from` and `to` are offsets in the first. */
 export function changedPart(
   before: string,
   after: string,

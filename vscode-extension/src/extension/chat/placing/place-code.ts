@@ -1,9 +1,9 @@
 /**
- * Where code that a model wrote belongs in a file, and what the file reads with it. Pure.
+ * Finds where code from a model belongs in a file, and returns the new text. Pure.
  *
- * What the code leaves out stays: a file is replaced as a whole only by code that is the whole file. Found are, in
+ * Lines that the code omits stay: only code for the whole file replaces the whole file. The search tries, in
  * this order: the same lines; definitions by their names; lines between two that the file has too. Each place must
- * be the only one. Where that does not tell, nobody guesses: the place is not known.
+ * be the only one. If the search finds no single place, it does not guess: the place is unknown.
  */
 import {
   inCommon,
@@ -17,19 +17,19 @@ import {
 import { type Edit, NoPlace, Placer } from "./placer.ts";
 
 export type Placing =
-  /** The file with the code in it; `isWhole`: nothing but the code is left of it. */
+  /** The file's text with the code; `isWhole`: the code is the whole new text. */
   | { readonly kind: "placed"; readonly text: string; readonly isWhole: boolean }
-  /** The file reads so already. */
+  /** The file already contains the code. */
   | { readonly kind: "there" }
-  /** `several`: it would fit in more than one place. */
+  /** `several`: the code would fit in more than one place. */
   | { readonly kind: "unknown"; readonly several: boolean };
 
-/** Of the lines of a file, this share must be in code that replaces it. */
+/** The share of a file's lines that must be in code that replaces the whole file. */
 const WHOLE = 0.6;
-/** Pairs of lines that are compared, before it takes too long. */
+/** The most pairs of lines to compare, so that it does not take too long. */
 const MOST_COMPARED = 20_000_000;
 
-/** `near`: a line (from 0) that the model named; it decides between places that fit as well. */
+/** `near`: a line (from 0) that the model named; it decides between equally good places. */
 export function placeCode(file: string, code: string, near: number | null = null): Placing {
   const { texts, ends } = linesOf(file);
   const eol = ends.find((end) => end !== "") ?? "\n";
@@ -63,7 +63,7 @@ function bodyOf(code: readonly string[], file: readonly string[]): readonly stri
   return isName && !isKept ? withoutBlankEdges(trimmed.slice(1)) : trimmed;
 }
 
-/** Does `code` stand for all of the file? `byEdges`: as it begins and ends as the file does. */
+/** Is `code` the whole file? `byEdges`: also if it begins and ends like the file. */
 function isWholeFile(file: readonly string[], code: readonly string[], byEdges: boolean): boolean {
   if (code.some((_, at) => isElision(code, at) && !file.includes(code[at] ?? ""))) return false;
   if (file.length * code.length > MOST_COMPARED) return false;
@@ -99,7 +99,7 @@ function edited(
     putEnds.push(...ends.slice(at, from), ...lines.map(() => eol));
     at = to;
   }
-  // Only a last line may have no end, and has none where the file's had none.
+  // Only the last line may have no line end, and has none if the file's last line had none.
   const last = ends.at(-1) === "" ? "" : null;
   return put
     .map((line, place) => {

@@ -1,4 +1,4 @@
-/** Finds the lines of a file that code replaces or stands beside; throws `NoPlace` rather than guess. Pure. */
+/** Finds the lines of a file that code replaces or is added beside; throws `NoPlace` instead of guessing. Pure. */
 import {
   blockEnd,
   depthOf,
@@ -21,21 +21,21 @@ import {
   withoutBlankEdges,
 } from "./code-lines.ts";
 
-/** Of the lines between two that are known again, this share must stay. */
+/** The share of lines between two recognised lines that must stay. */
 const KEPT = 0.4;
-/** Lines that are too much alike for one to be added beside the other. */
+/** The similarity above which one line is not added beside the other. */
 const ALIKE = 0.6;
-/** Places that are compared, before it is too many to be told apart. */
+/** The most places to compare; with more, no single place can be chosen. */
 const MOST_PAIRS = 400;
 
-/** Lines `from` to `to` (not itself) make way for others. */
+/** The lines from `from` up to, but not including, `to` are replaced. */
 export interface Edit {
   readonly from: number;
   readonly to: number;
   readonly lines: readonly string[];
 }
 
-/** It cannot be told where code belongs; `several`: it would fit more than once. */
+/** The place of the code is unclear; `several`: it would fit in more than one place. */
 export class NoPlace extends Error {
   readonly several: boolean;
   constructor(several: boolean) {
@@ -57,14 +57,14 @@ type Item = { readonly gap: number } & (
 );
 type Unit = Extract<Item, { kind: "unit" }>;
 
-/** A stretch of the file in which parts of the code are looked for. */
+/** A range of the file in which parts of the code are searched. */
 interface Scope {
   readonly lo: number;
   readonly hi: number;
-  /** The code begins right where the stretch does; ends where it does. */
+  /** The code begins at the start of the range; ends at its end. */
   readonly fromStart: boolean;
   readonly toEnd: boolean;
-  /** Depth of the definitions in it; null: any. */
+  /** The depth of the definitions in it; null for any. */
   readonly depth: number | null;
 }
 
@@ -90,7 +90,7 @@ export class Placer {
     const units = items.map((item) => (item.kind === "unit" ? this.#find(item, scope) : null));
     const edits: Edit[] = [];
     const later: { readonly item: Unit; readonly at: number }[] = [];
-    let after: number | null = null; // behind what was placed last
+    let after: number | null = null; // after the part that was placed last
     items.forEach((item, place) => {
       const at = units[place] ?? null;
       if (item.kind === "unit" && at === null) {
@@ -116,11 +116,11 @@ export class Placer {
         after = Math.max(after ?? 0, done.after);
       }
     });
-    // New definitions before the first that the file has, or where only what was left out tells the place.
+    // New definitions before the file's first one, or whose place is given only by omitted code.
     const first = items.findIndex((item, at) => item.kind === "run" || units[at] !== null);
     for (const { item, at } of later) {
       const isBeforeAll = first >= 0 && at < first;
-      if (first >= 0 && !isBeforeAll) continue; // put behind the one before
+      if (first >= 0 && !isBeforeAll) continue; // placed after the previous one
       const next = units[first] ?? null;
       if (isBeforeAll && next !== null) {
         const gap = items[at + 1]?.gap ?? 1;
@@ -139,7 +139,7 @@ export class Placer {
     });
   }
 
-  /** Definitions, gaps and what stands between, at the depth of the first line. */
+  /** Definitions, gaps and the lines between them, at the depth of the first line. */
   #items(code: readonly string[]): readonly Item[] {
     const told = code.filter((line, at) => !isBlank(line) && !this.#isGap(code, at));
     const base = Math.min(...told.map(depthOf));
@@ -183,7 +183,7 @@ export class Placer {
     return isElision(code, at) && (!this.#known.has(bare) || /^(?:\.+|…)$/.test(bare));
   }
 
-  /** Where the definition is that the code has another form of; null: the file has none of its name. */
+  /** The place of the definition that the code changes; null if the file has none with its name. */
   #find(unit: Unit, scope: Scope): number | null {
     let found: number[] = [];
     for (let at = scope.lo; at < scope.hi; at += 1) {
@@ -228,7 +228,7 @@ export class Placer {
     if (!hasGaps && !this.#lacksMembers(unit, old, lines)) {
       return [...lead, { from: at, to: end, lines }];
     }
-    // Only a part of it is shown: what is not shown stays.
+    // The code shows only a part of it: the rest stays.
     const header = headerEnd(lines, 0, lines.length);
     const closes = (all: readonly string[]): boolean => isCloser(all.at(-1) ?? "");
     const inner = lines.slice(header, closes(lines) ? -1 : undefined);
@@ -245,7 +245,7 @@ export class Placer {
     return [...lead, head, ...this.#block(inner, scope)];
   }
 
-  /** Has the file's definition others in it that the code does not show? */
+  /** Does the file's definition contain others that the code does not show? */
   #lacksMembers(unit: Unit, old: readonly string[], lines: readonly string[]): boolean {
     if (!holdsMembers(unit.key)) return false;
     const members = (all: readonly string[]): readonly string[] => {
@@ -257,7 +257,7 @@ export class Placer {
     return members(old).some((key) => !shown.has(key));
   }
 
-  /** Lines that are no definitions. */
+  /** Lines that are not definitions. */
   #run(run: readonly string[], scope: Scope): { edits: readonly Edit[]; after: number } {
     const { lo, hi } = scope;
     const same = this.#same(run, lo, hi);
@@ -269,7 +269,7 @@ export class Placer {
     return { edits: [edit], after: edit.to };
   }
 
-  /** The one place where the file reads so, but for indentation; null: there is none. */
+  /** The only place with the same lines, apart from indentation; null if there is none. */
   #same(code: readonly string[], lo: number, hi: number): number | null {
     if (!code.some(isTelling) || code.some((_, at) => this.#isGap(code, at))) return null;
     const bare = code.map((line) => line.trim());
@@ -282,7 +282,7 @@ export class Placer {
     return fitting[0]?.at ?? null;
   }
 
-  /** The same lines, perhaps in another depth relative to each other. */
+  /** The same lines, possibly with different relative indentation. */
   #replaced(code: readonly string[], at: number): readonly Edit[] {
     const telling = code.findIndex((line) => !isBlank(line));
     const to = indentOf(this.#file[at + telling] ?? "");
@@ -292,7 +292,7 @@ export class Placer {
     return isSame ? [] : [{ from: at, to: at + code.length, lines }];
   }
 
-  /** Imports go to the others: in place of the one from the same module, or behind the last. */
+  /** Imports go to the file's imports: they replace the one from the same module, or follow the last. */
   #imports(run: readonly string[], lo: number, hi: number) {
     const wanted = run.filter((line) => !isBlank(line));
     if (wanted.some((line) => importedFrom(line) === null)) return null;
@@ -320,7 +320,7 @@ export class Placer {
     return { edits, after: last + 1 };
   }
 
-  /** From the line that its first line is to the one that its last is. */
+  /** From the file's line that equals the first line to the one that equals the last. */
   #between(run: readonly string[], { lo, hi }: Scope): Edit | null {
     const first = run.findIndex(isTelling);
     const last = run.findLastIndex(isTelling);
@@ -359,7 +359,7 @@ export class Placer {
     return { ...best, lines: reindented(run, indentOf(run[first] ?? ""), to, this.#file) };
   }
 
-  /** Are the lines outside of the first and the last telling one the same too, such as closing brackets? */
+  /** Are the lines before the first and after the last distinctive line equal too, such as closing brackets? */
   #hasEdges(
     run: readonly string[],
     from: number,
@@ -393,7 +393,7 @@ export class Placer {
       const old = this.#file.slice(edit.from, edit.to);
       return inCommon(old, run) >= KEPT * weightOf(old) ? edit : null;
     }
-    // Nothing of it is there: added, unless it may stand for a line that is.
+    // The file has none of these lines: they are added, unless they may replace an existing line.
     const isNew = telling.every((line) =>
       places.every((at) => likeness(line, this.#file[at] ?? "") < ALIKE),
     );
@@ -433,7 +433,7 @@ export class Placer {
     return at;
   }
 
-  /** Where the comments and decorators above a definition begin. */
+  /** The first line of the comments and decorators above a definition. */
   #leadStart(head: number, lo: number): number {
     let at = head;
     const depth = depthOf(this.#file[head] ?? "");
@@ -446,7 +446,7 @@ export class Placer {
     return at;
   }
 
-  /** Of places that fit those that the model named, if it named one of them. */
+  /** Of the matching places, those that the model named, if any. */
   #nearest<Range extends { readonly from: number; readonly to: number }>(
     all: readonly Range[],
   ): readonly Range[] {

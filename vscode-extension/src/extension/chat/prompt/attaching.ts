@@ -1,12 +1,12 @@
-/** Chips: what the user puts to the next prompt, and takes away. */
+/** Adds and removes chips, the attachments of the next prompt. */
 import type { Attachment } from "../../../shared/state.ts";
 import type { Room } from "../room.ts";
 import { tell, tellInPassing } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 
-/** Pictures of one prompt, as the server takes them. */
+/** The most pictures of one prompt, as in the server. */
 const MOST_PICTURES = 10;
-/** Chips of one prompt. */
+/** The most chips of one prompt. */
 const MOST = 100;
 
 type Attaching =
@@ -17,7 +17,7 @@ type Attaching =
   | "pickContext"
   | "unattach";
 
-/** The handlers of everything that becomes a chip. */
+/** The handlers of everything that can be attached. */
 export function attachHandlers(room: Room): HandlersOf<Attaching> {
   const { store, backend, ports } = room;
   let last = 0;
@@ -57,7 +57,7 @@ export function attachHandlers(room: Room): HandlersOf<Attaching> {
     },
     pickContext: async () => {
       const found = await ports.finding.find("", new AbortController().signal);
-      const rows = found.filter((one) => one.kind !== "changes"); // that is a word, and no chip
+      const rows = found.filter((one) => one.kind !== "changes"); // this is text, not a chip
       const value = await ports.dialogs.pick("Add Context", rows);
       const row = rows.find((one) => one.value === value);
       if (row !== undefined) await mention(row.value, row.label);

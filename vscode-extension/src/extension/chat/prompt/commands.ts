@@ -1,8 +1,8 @@
-/** Commands that run beside the conversation: how they stand, and stopping one. */
+/** Background commands: their state, and stopping one. */
 import type { Room } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 
-/** The answer has the output of this moment, which no event tells. */
+/** The answer has the current output, which no event contains. */
 export function commandHandlers({ store, backend }: Room): HandlersOf<"commands"> {
   return {
     commands: async ({ stop }) => {

@@ -1,8 +1,8 @@
-/** What becomes of the plan that the model proposed. */
+/** Sends the user's decision about a proposed plan. */
 import type { Room } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 
-/** The server opens the plan's document and keeps its state; events say what came of it. */
+/** The server opens the plan's document and keeps its state; events report the outcome. */
 export function planHandlers({ store, backend, ports }: Room): HandlersOf<"plan"> {
   return {
     plan: async ({ action, text, words }) => {
@@ -13,7 +13,7 @@ export function planHandlers({ store, backend, ports }: Room): HandlersOf<"plan"
           await backend.execute("indwell.plan", { session, action, wait: true });
           return;
         case "approve": {
-          // Where its document is open, what stands there is the plan: the user may have changed it.
+          // If the plan's document is open, its text is the plan: the user may have changed it.
           const { path } = await backend.request("indwell/plan", { session, action: "show" });
           const shown = path !== "" && ports.documents.isOpen(path) ? null : text;
           await backend.request("indwell/plan", { session, action, text: shown });

@@ -1,9 +1,9 @@
-/** Changes the queue, as the user saw it. */
+/** Changes the queue of prompts that the user saw. */
 import type { QueueParams } from "../../../protocol.ts";
 import type { Room } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 
-/** The handler of the queue's buttons; a change that somebody else was faster with is refused by the server. */
+/** The handler of the queue's buttons; the server refuses a change to a queue that has changed since. */
 export function queueHandlers({ store, backend }: Room): HandlersOf<"queue"> {
   return {
     queue: async ({ action, id, to, text }) => {

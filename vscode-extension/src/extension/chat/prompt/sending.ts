@@ -1,4 +1,4 @@
-/** Sends what was typed. Whatever goes wrong, the words and what went with them come back. */
+/** Sends prompts. If sending fails, the text and its attachments return to the composer. */
 import type { PromptParams } from "../../../protocol.ts";
 import { saidTwice } from "../../../shared/reduce-composer.ts";
 import { isBusy, livedTurns, runningTurn } from "../../../shared/selectors.ts";
@@ -9,14 +9,14 @@ import { OPEN_ELSEWHERE, type Room, tell } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 import { picturesOf, promptParams } from "./wire-prompt.ts";
 
-/** Prompts whose attachments are remembered, for their words being sent again. */
+/** The number of prompts whose attachments are remembered, in case their text is sent again. */
 const REMEMBERED = 20;
 
-/** Keeps what the composer gave away, for a reload. */
+/** Stores sent text for a reload. */
 export interface Kept {
   /** The composer's text. */
   setTyped(text: string): void;
-  /** A prompt goes out; it is kept until it has begun, or was answered. */
+  /** A prompt is being sent; it is stored until its turn begins, or it is answered. */
   went(id: number, words: string, attachments: readonly Attachment[]): void;
 }
 
@@ -24,12 +24,12 @@ export class Sending {
   readonly #room: Room;
   readonly #kept: Kept;
   readonly #cancels = new Map<number, Cancel>();
-  /** By their words: what went with the newest prompts. */
+  /** The attachments of the newest prompts, by their text. */
   readonly #went = new Map<string, readonly Attachment[]>();
   #last = 0;
-  /** The prompt that begins a session, while it is on its way: those behind it go to the same. */
+  /** The prompt that begins a session, while it is being sent: later prompts go to the same session. */
   #beginning: number | null = null;
-  /** What came back and is not in the composer yet: it goes there together, in order. */
+  /** Returned text that is not in the composer yet: it is put there together, in order. */
   #back: { readonly id: number; readonly text: string; readonly own: readonly Attachment[] }[] = [];
   #before: Promise<unknown> = Promise.resolve();
 
@@ -38,7 +38,7 @@ export class Sending {
     this.#kept = kept;
   }
 
-  /** The handlers of what the composer's buttons say. */
+  /** The handlers of the composer's buttons. */
   handlers(): HandlersOf<"send" | "stop" | "retry"> {
     return {
       send: async ({ text, how }) => {
@@ -60,7 +60,7 @@ export class Sending {
     };
   }
 
-  /** Prompts wait for this first: a session that is being taken up. It must not reject. */
+  /** Prompts first wait for this: the resuming of a session. It must not reject. */
   after(promise: Promise<unknown>): void {
     this.#before = promise;
   }
@@ -70,9 +70,9 @@ export class Sending {
     this.#start(text, this.#room.store.state.attachments, mode);
   }
 
-  /** Send words that were not typed: nothing of the draft goes with them, and not twice at once. */
+  /** Send text that was not typed: without the draft's attachments, and only once at a time. */
   alone(text: string): void {
-    // A button that was pressed twice.
+    // The button was pressed twice.
     if (this.#room.store.state.outgoing.some((one) => one.words === text)) return;
     this.#start(text, []);
   }
@@ -84,15 +84,15 @@ export class Sending {
   }
 
   /**
-   * Send an earlier turn once more, `first` being its words: with what went along then. Where the
-   * words came back as a draft, they leave the composer; all else of the draft stays.
+   * Send an earlier turn once more with its attachments; `first` is its text. If the
+   * text was returned as a draft, it is removed from the composer; the rest of the draft stays.
    */
   again(text: string, mode: PromptParams["mode"] | undefined, first: string): void {
     this.#room.store.dispatch({ type: "draft", text, mode: "remove" });
     this.#start(text, this.#went.get(first) ?? [], mode);
   }
 
-  /** Stop the running turn, or what is just being sent. */
+  /** Stop the running turn, or the prompt that is being sent. */
   async stop(): Promise<void> {
     const { state } = this.#room.store;
     const newest = state.outgoing.at(-1);
@@ -124,9 +124,9 @@ export class Sending {
       const params = promptParams(text, this.#session(id), own, mode);
       for (const piece of twice) await backend.request("indwell/detach", { id: piece });
       const result = await backend.request("indwell/prompt", params, cancel);
-      // Turn 0: it was taken out of the queue, and no event gives its words back.
+      // Turn 0: the prompt was removed from the queue, and no event returns its text.
       if (result.turn === 0) this.#giveBack(id, result.draft || text, own);
-      // Words that never reached the model come back by the turn's end; what went with them, here.
+      // The event of the turn's end returns text that never reached the model; its attachments return here.
       else store.dispatch({ type: "answered", id, attachments: result.draft === "" ? [] : own });
     } catch (error) {
       this.#failed(id, error, text, own);
@@ -136,12 +136,12 @@ export class Sending {
     }
   }
 
-  /** Where a prompt goes; null: where the one before goes, whose session has no name yet. */
+  /** The session of a prompt; null: the session of the previous prompt, which has no id yet. */
   #session(id: number): string | null {
     const { session } = this.#room.store.state;
     if (session !== null) return session;
     if (this.#beginning !== null) return null;
-    // Named, as the current one may be another by then: of a queue that is held.
+    // The session is named, because the current one may differ when a held queue continues.
     this.#beginning = id;
     return "new";
   }
@@ -158,7 +158,7 @@ export class Sending {
   #failed(id: number, error: unknown, text: string, own: readonly Attachment[]): void {
     const { store } = this.#room;
     const hasBegun = !store.state.outgoing.some((one) => one.id === id);
-    // Of a turn that has begun, the event of its end tells all that there is, words included.
+    // For a turn that has begun, the event of its end has everything, including the text.
     const draft = draftOf(error);
     if (!hasBegun) this.#giveBack(id, draft ?? text, own);
     else store.dispatch({ type: "answered", id, attachments: draft ? own : [] });
@@ -169,7 +169,7 @@ export class Sending {
 
   #giveBack(id: number, text: string, own: readonly Attachment[]): void {
     this.#back.push({ id, text, own });
-    // A server that goes answers all that waits at once.
+    // A server that ends answers all waiting requests at once.
     if (this.#back.length === 1) this.#room.clock.after(0, () => this.#giveAllBack());
   }
 
@@ -183,7 +183,7 @@ export class Sending {
       store.dispatch({ type: "draft", text: words.join("\n\n"), mode: "replace" });
   }
 
-  /** Words for the running turn; if it ended meanwhile, a prompt of their own. */
+  /** Text for the running turn; if that has ended, it becomes a new prompt. */
   async #steer(text: string): Promise<void> {
     if (text.trim() === "") return;
     const { store, backend } = this.#room;

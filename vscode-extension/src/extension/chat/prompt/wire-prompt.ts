@@ -1,8 +1,8 @@
-/** What a prompt takes along, as the server wants it. Pure. */
+/** Converts a prompt and its attachments for the server. Pure. */
 import type { PromptParams, Attachment as WireAttachment } from "../../../protocol.ts";
 import type { Attachment } from "../../../shared/state.ts";
 
-/** The params of `indwell/prompt`; chips of kind `context` go along by themselves. */
+/** The params of `indwell/prompt`; chips of kind `context` are sent automatically. */
 export function promptParams(
   text: string,
   session: string | null,
@@ -18,7 +18,7 @@ export function promptParams(
   };
 }
 
-/** The pictures among them, to be shown with the turn. */
+/** The pictures among the chips, to be shown with the turn. */
 export function picturesOf(
   attachments: readonly Attachment[],
 ): readonly { readonly label: string; readonly url: string }[] {

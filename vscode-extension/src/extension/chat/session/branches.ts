@@ -1,4 +1,4 @@
-/** Goes back in the conversation: rewind, fork, say it otherwise. */
+/** Goes back in the conversation: rewind, fork, edit an earlier prompt. */
 import type { ResumeResult } from "../../../protocol.ts";
 import { turnOf } from "../../../shared/selectors.ts";
 import type { Sending } from "../prompt/sending.ts";
@@ -50,7 +50,7 @@ export class Branches {
     };
   }
 
-  /** Back to before `turn`, then these words; files stay, as they do when one goes on talking. */
+  /** Rewinds to before `turn`, then sends this text; files stay, as in a continued conversation. */
   async #resend(turn: number, text: string): Promise<void> {
     const first = turnOf(this.#room.store.state, turn);
     const mode = first?.mode;
@@ -61,7 +61,7 @@ export class Branches {
         result = await this.#rewind(turn - 1, false);
     } catch (error) {
       this.#giveBack(text);
-      throw error; // the bridge says it
+      throw error; // the bridge reports it
     }
     if (result === null) this.#giveBack(text);
     else this.#sending.again(text, isMode(mode) ? mode : undefined, first?.words ?? text);
@@ -71,7 +71,7 @@ export class Branches {
     this.#room.store.dispatch({ type: "draft", text, mode: "replace" });
   }
 
-  /** Runs one of them at a time; false: another is under way, and this one was left out. */
+  /** Runs one of them at a time; false if another is running, so that this one was skipped. */
   async #alone(run: () => Promise<void>): Promise<boolean> {
     if (this.#isUnderWay) return false;
     this.#isUnderWay = true;

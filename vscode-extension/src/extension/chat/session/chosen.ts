@@ -1,4 +1,4 @@
-/** The mode and the model that the user chose in this window: a server that starts anew gets them again. */
+/** The mode and the model that the user chose in this window: a restarted server gets them again. */
 import * as v from "valibot";
 import type { StatusResult } from "../../../protocol.ts";
 import { sentenceOf } from "../backend.ts";
@@ -7,7 +7,7 @@ import type { Refresh } from "./refresh.ts";
 
 type Mode = StatusResult["mode"];
 
-/** From the tightest on. */
+/** The tightest first. */
 const TIGHTEST_FIRST: readonly Mode[] = ["plan", "ask", "review", "auto"];
 
 const KEPT = v.object({
@@ -20,14 +20,14 @@ export function isTighter(mode: Mode, other: Mode): boolean {
   return TIGHTEST_FIRST.indexOf(mode) < TIGHTEST_FIRST.indexOf(other);
 }
 
-/** Null: not chosen, what the settings say holds. */
+/** Null: not chosen, so the settings apply. */
 export class Chosen {
   readonly #room: Pick<Room, "store" | "backend" | "ports">;
   #mode: Mode | null;
   #model: string | null;
   /** The settings' own mode when the server started; null: before this window was reloaded. */
   #base: Mode | null = null;
-  /** Until a server has got them again, what it says of itself are the settings' own. */
+  /** Until a server has received them, its status has the values of the settings. */
   #isStarting = true;
 
   constructor(room: Pick<Room, "store" | "backend" | "ports">) {
@@ -44,7 +44,7 @@ export class Chosen {
     this.#keep();
   }
 
-  /** The server says where it stands: a choice that it has given up meanwhile (new settings) is none. */
+  /** The server's status: a choice that it has dropped since (because of new settings) no longer counts. */
   heard({ mode, model }: StatusResult): void {
     if (this.#isStarting) return;
     const isOther = {
@@ -61,7 +61,7 @@ export class Chosen {
     this.#isStarting = true;
   }
 
-  /** Tells the new server, whose status is known. What it refuses is said, and never rejects. */
+  /** Sends the choices to the new server, whose status is known. Reports refusals, and never rejects. */
   async restore(refresh: Refresh): Promise<void> {
     const { status } = this.#room.store.state;
     if (status === null) return;
@@ -83,7 +83,7 @@ export class Chosen {
     if (now !== null) this.heard(now);
   }
 
-  /** A looser one only while the settings say what they said when it was chosen in this window. */
+  /** A looser mode only if the settings are the same as when it was chosen in this window. */
   #modeFor({ mode: own, modes }: StatusResult): Mode | null {
     const mode = this.#mode;
     if (mode === null || mode === own || !modes.includes(mode)) return null;

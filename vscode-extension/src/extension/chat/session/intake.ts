@@ -1,25 +1,25 @@
-/** Takes the server's events in: in order, without gaps, and of the session that the panel shows. */
+/** Receives the server's events: in order, without gaps, for the session that the panel shows. */
 import type { EventParams } from "../../../protocol.ts";
 import { runningTurn } from "../../../shared/selectors.ts";
 import type { Room } from "../room.ts";
 import { isPiece, joined } from "./joining.ts";
 import type { Pages } from "./pages.ts";
 
-/** Events that may wait while missed ones are fetched; with more, a page is fetched at the end. */
+/** The most events that wait while missed ones are fetched; with more, a page is fetched at the end. */
 const MOST_HELD = 20_000;
-/** Milliseconds that pieces of text gather: at 10,000 a second, reducing each alone is most of the work. */
+/** Milliseconds for which pieces of text are collected: at 10,000 a second, reducing each alone is most of the work. */
 const GATHER_MS = 15;
 
 export class Intake {
   readonly #room: Pick<Room, "store" | "backend" | "clock">;
   readonly #pages: Pages;
   readonly #failed: (error: unknown) => void;
-  /** The number that must come next; null: whichever comes is right. */
+  /** The expected next number; null accepts any. */
   #expected: number | null = null;
   #held: EventParams[] | null = null;
   #overflown = false;
   #era = 0;
-  /** Pieces that are taken, but not reduced yet. */
+  /** Pieces that were received, but not reduced yet. */
   #run: EventParams | null = null;
   #later: (() => void) | undefined;
 
@@ -33,7 +33,7 @@ export class Intake {
     this.#failed = failed;
   }
 
-  /** The server is another one now, which counts anew; nothing that waits is of it. */
+  /** A new server has started, which counts from the beginning; waiting events are dropped. */
   reset(): void {
     this.flush();
     this.#era += 1;
@@ -51,7 +51,7 @@ export class Intake {
     if (run !== null) this.#dispatch(run);
   }
 
-  /** The panel shows this session from now on, and its newest turns; does nothing if it does already. */
+  /** Shows this session and its newest turns in the panel; does nothing if it is already shown. */
   async open(session: string | null, again = false): Promise<void> {
     const { store } = this.#room;
     if (store.state.session === session && !again) return;
@@ -62,7 +62,7 @@ export class Intake {
     if (session !== null) await this.reload(session);
   }
 
-  /** The newest turns anew. */
+  /** Fetches the newest turns again. */
   async reload(session: string): Promise<void> {
     const era = this.#era;
     this.flush();
@@ -75,12 +75,12 @@ export class Intake {
     }
   }
 
-  /** One event. */
+  /** Handles one event. */
   take(params: EventParams): void {
     const { session } = this.#room.store.state;
     if (params.session !== session) {
-      // Whatever began it (a code action, a chat document): the panel follows the turn that runs,
-      // but stays with the one that it shows until that has ended.
+      // The panel follows the running turn, whatever began it (a code action, a chat document),
+      // but stays with the turn that it shows until that has ended.
       if (params.event.type !== "turnStarted") return;
       if (this.#isShownRunning()) return;
       this.reset();
@@ -92,7 +92,7 @@ export class Intake {
     else this.#reduce(params);
   }
 
-  /** Does the turn that the panel shows go on? Its end may wait for events that were missed. */
+  /** Is the shown turn still running? Its end may wait for missed events. */
   #isShownRunning(): boolean {
     const hasEnded = this.#held?.some((one) => one.event.type === "turnFinished") ?? false;
     return !hasEnded && runningTurn(this.#room.store.state) !== undefined;
@@ -119,7 +119,7 @@ export class Intake {
     if (event.type === "turnFinished") this.#repair(session, event.turn);
   }
 
-  /** A turn of which pieces were missed is read from the log once that is whole. */
+  /** A turn with missed pieces is read from the log once the log is complete. */
   #repair(session: string, number: number): void {
     const turn = this.#room.store.state.turns.findLast((one) => one.number === number);
     if (turn?.whole === false) this.reload(session).catch(this.#failed);
@@ -151,7 +151,7 @@ export class Intake {
       const finished = missed.events.findLast((one) => one.event.type === "turnFinished");
       if (finished !== undefined) this.#repair(session, finished.event.turn);
     } else {
-      // What was told until the page's answer stands in it, or is repaired when its turn has ended.
+      // The page's answer contains all earlier events; the rest is repaired when its turn ends.
       const newest = (): number => Math.max(missed.next, this.#held?.at(-1)?.seq ?? 0);
       await this.#pages.newest(session, newest);
       if (era !== this.#era) return;

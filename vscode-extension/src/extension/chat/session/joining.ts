@@ -1,7 +1,7 @@
-/** Pieces of text in a row as one event, as the server itself keeps them. Pure. */
+/** Joins consecutive pieces of text into one event, as the server stores them. Pure. */
 import type { EventParams } from "../../../protocol.ts";
 
-/** Both as one event with the number of the second; null if they are not of one run. */
+/** Joins two events, with the number of the second; null if they do not belong together. */
 export function joined(first: EventParams, second: EventParams): EventParams | null {
   const [old, now] = [first.event, second.event];
   if (first.session !== second.session || old.turn !== now.turn) return null;

@@ -1,8 +1,8 @@
-/** Fetches the turns of a session, 20 at a time, and what a card shows when it is opened. */
+/** Fetches the turns of a session, 20 at a time, and the details of an opened card. */
 import type { Event, SessionResult } from "../../../protocol.ts";
 import type { Room } from "../room.ts";
 
-/** Turns of a page. */
+/** The number of turns in a page. */
 export const PAGE = 20;
 
 export class Pages {
@@ -12,13 +12,13 @@ export class Pages {
     this.#room = room;
   }
 
-  /** The newest turns; `seq` gives, when the answer is there, the number of the event that it stands for. */
+  /** The newest turns; `seq` returns the number of the last event that the answer includes. */
   async newest(session: string, seq: () => number): Promise<void> {
     const page = await this.#fetch(session, null, PAGE);
     this.#room.store.dispatch({ type: "page", page: lean(page), where: "replace", seq: seq() });
   }
 
-  /** The turns before those that are shown. */
+  /** Fetches the turns before the shown ones. */
   async older(): Promise<void> {
     const { store } = this.#room;
     const { session, older, turns } = store.state;
@@ -60,7 +60,7 @@ export class Pages {
   }
 }
 
-/** Without what only an opened card shows: state and messages stay small. */
+/** Leaves out the details of opened cards, so that state and messages stay small. */
 function lean(page: SessionResult): SessionResult {
   return {
     ...page,

@@ -1,11 +1,11 @@
-/** Keeps what the server tells only when asked: status, queue, pending changes, the next request. */
+/** Refreshes state that the server sends only on request: status, queue, pending changes, the next request. */
 import type { EventParams } from "../../../protocol.ts";
 import { type Clock, debounced } from "../clock.ts";
 import type { Room } from "../room.ts";
 
 type Part = "status" | "queue" | "changes" | "commands" | "context" | "models";
 
-/** Milliseconds that changes may gather before they are asked for. */
+/** Milliseconds for which changes are collected before they are requested. */
 const REST_MS: Readonly<Record<Part, number>> = {
   status: 50,
   queue: 50,
@@ -38,12 +38,12 @@ export class Refresh {
     };
   }
 
-  /** Ask for it soon; several calls become one. */
+  /** Request it soon; several calls become one. */
   soon(...parts: readonly Part[]): void {
     for (const name of parts) this.#parts[name]();
   }
 
-  /** Ask for it at once. */
+  /** Request it at once. */
   async now(part: Part): Promise<void> {
     const { store, backend } = this.#room;
     if (store.state.connection.kind !== "ready") return;
@@ -68,7 +68,7 @@ export class Refresh {
         store.dispatch({ type: "context", context: await backend.request("indwell/context", {}) });
         return;
       case "models": {
-        if (store.state.status?.lacking) return; // nobody to ask
+        if (store.state.status?.lacking) return; // no server to ask
         const { models } = await backend.request("indwell/models", {});
         store.dispatch({ type: "models", models });
         return;
@@ -78,7 +78,7 @@ export class Refresh {
     }
   }
 
-  /** What an event makes old, of whichever session it is. */
+  /** The state that an event of any session makes outdated. */
   heard({ event, session }: EventParams): void {
     switch (event.type) {
       case "hunksChanged":
@@ -91,7 +91,7 @@ export class Refresh {
         this.soon("status", "queue", "changes", "context");
         return;
       case "queueChanged":
-        // The event lacks chips and sessions of rows, and of another session it is not reduced.
+        // The event lacks the chips and sessions of rows, and events of other sessions are not reduced.
         if (event.waiting.length > 0 || session !== this.#room.store.state.session) {
           this.soon("queue");
         }

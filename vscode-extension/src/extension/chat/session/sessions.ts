@@ -1,4 +1,4 @@
-/** The list of past sessions, and what can be done with one of them. */
+/** The list of past sessions, and the actions on them. */
 import { runningTurn, sending } from "../../../shared/selectors.ts";
 import type { PanelState } from "../../../shared/state.ts";
 import { sentenceOf } from "../backend.ts";
@@ -7,7 +7,7 @@ import type { HandlersOf } from "../wire/bridge.ts";
 import type { Intake } from "./intake.ts";
 import type { Refresh } from "./refresh.ts";
 
-/** Sessions of a page of the list. */
+/** The number of sessions in a page of the list. */
 const LIMIT = 30;
 const DELETE = "Delete";
 const STOP_AND_DELETE = "Stop and Delete";
@@ -24,7 +24,7 @@ export class Sessions {
   readonly #room: Room;
   readonly #intake: Intake;
   readonly #refresh: Refresh;
-  /** Counts what was chosen: of several, the newest counts. */
+  /** Counts the choices: of several, the newest applies. */
   #newest = 0;
   #before: Promise<unknown> = Promise.resolve();
 
@@ -47,7 +47,7 @@ export class Sessions {
     };
   }
 
-  /** Go on with an older session; a running turn is stopped if the user says so. */
+  /** Resume an older session; a running turn is stopped if the user agrees. */
   async open(session: string): Promise<void> {
     const { store, backend } = this.#room;
     if (session === store.state.session && store.state.status?.session === session) {
@@ -58,14 +58,14 @@ export class Sessions {
     await this.#goOn(() => backend.execute("indwell.resume", { session, wait: true }));
   }
 
-  /** A new session from the end of `turn` (null: the last one) of `session`. */
+  /** Begin a new session from the end of `turn` (null: the last one) of `session`. */
   async fork(session: string | null, turn: number | null): Promise<void> {
     if (!(await this.mayStop("Fork the session?", "Stop and Fork"))) return;
     const { backend } = this.#room;
     await this.#goOn(() => backend.execute("indwell.fork", { session, turn, wait: true }));
   }
 
-  /** Nothing shown, and the next prompt begins a session. */
+  /** Clear the panel; the next prompt begins a session. */
   async begin(): Promise<void> {
     if (!(await this.mayStop("Begin a new session?", "Stop and Begin"))) return;
     const { store, backend } = this.#room;
@@ -93,12 +93,12 @@ export class Sessions {
     const { store } = this.#room;
     this.#newest += 1;
     const mine = this.#newest;
-    // One after the other, so that the server ends where the panel does.
+    // One after the other, so that server and panel end with the same session.
     const before = this.#before;
     const answer = before.then(() => (mine === this.#newest ? ask() : null));
     this.#before = answer.catch(() => {});
     const result = await answer;
-    if (result === null || mine !== this.#newest) return; // the server has said why
+    if (result === null || mine !== this.#newest) return; // the server has reported the reason
     store.dispatch({ type: "list", query: "", result: null, where: "close" });
     await this.#intake.open(result.session, true);
     if (result.draft !== "") store.dispatch({ type: "draft", text: result.draft, mode: "append" });
@@ -106,7 +106,7 @@ export class Sessions {
     this.#refresh.soon("status", "queue", "changes", "context");
   }
 
-  /** True if nothing runs, or the user lets it be stopped: `stop` is the button's words. */
+  /** True if no turn runs, or the user agrees to stop it: `stop` is the button's label. */
   async mayStop(words: string, stop: string): Promise<boolean> {
     const { store, ports } = this.#room;
     if (!isRunning(store.state)) return true;
@@ -146,7 +146,7 @@ export class Sessions {
     const choice = stops ? STOP_AND_DELETE : DELETE;
     const chosen = await ports.dialogs.confirm(`Delete ${named}?`, detail, [choice]);
     if (chosen !== choice) return;
-    // The server does not delete what runs; what it refuses to delete stays in the panel.
+    // The server does not delete a running session; a session that it refuses to delete stays in the panel.
     const isCurrent = session === store.state.status?.session;
     if (stops && isCurrent) await backend.execute("indwell.newSession", {});
     else if (stops) await backend.execute("indwell.cancel", { session });
@@ -155,14 +155,14 @@ export class Sessions {
     await this.#again();
   }
 
-  /** The list anew, if it is open. */
+  /** Fetches the list again, if it is open. */
   async #again(): Promise<void> {
     const { list } = this.#room.store.state;
     if (list !== null) await this.#list(list.query, false);
   }
 }
 
-/** Would going elsewhere stop something? A prompt that still waits for its session goes along. */
+/** Would a change of the session stop a turn? A prompt that waits for its session does not count. */
 function isRunning(state: PanelState): boolean {
   const { connection } = state;
   if (connection.kind !== "ready") return false;

@@ -1,4 +1,4 @@
-/** What happens when a server is there: where it stands, and the session of before the reload. */
+/** Runs when a server has started: fetches its status, and resumes the session from before a reload. */
 import type { ResumeResult } from "../../../protocol.ts";
 import type { PanelState } from "../../../shared/state.ts";
 import { isOpenElsewhere, sentenceOf } from "../backend.ts";
@@ -7,16 +7,16 @@ import type { Chosen } from "./chosen.ts";
 import type { Intake } from "./intake.ts";
 import type { Refresh } from "./refresh.ts";
 
-/** An editor on a server keeps the host of a window that was reloaded for five minutes at most. */
+/** A remote editor keeps the extension host of a reloaded window for five minutes at most. */
 const PATIENCE_MS = 330_000;
-/** Milliseconds between two tries; longer ones once it is no matter of seconds any more. */
+/** Milliseconds between two attempts; longer once it takes more than seconds. */
 const SOON_MS = 1000;
 const LATER_MS = 5000;
 const SOON_TRIES = 20;
 const WAITING = "Waiting for the earlier window to release this session…";
 
 /**
- * Asks the new server for everything the panel shows; goes on with `kept`, if there is such a session.
+ * Requests everything that the panel shows from the new server; resumes `kept`, if that session exists.
  * `unsent` is called when the queue is known.
  */
 export async function startWith(
@@ -31,7 +31,7 @@ export async function startWith(
   intake.reset();
   chosen.gone();
   store.dispatch({ type: "connection", connection: { kind: "ready" } });
-  // Settled, as a server that goes now must leave no rejection that nobody hears.
+  // `allSettled`, because a server that ends now must not leave an unhandled rejection.
   const others = Promise.allSettled([refresh.now("changes"), refresh.now("queue")]);
   await refresh.now("status");
   await chosen.restore(refresh);
@@ -57,10 +57,10 @@ async function goOnWith(
       return;
     }
   } catch {
-    await intake.open(null); // deleted meanwhile, or of another folder
+    await intake.open(null); // deleted since, or of another folder
     return;
   }
-  if (store.state.status?.lacking !== "") return; // to be read; it goes on once a model can be called
+  if (store.state.status?.lacking !== "") return; // shown for reading; it continues once a model can be called
   try {
     const resumed = await patiently(room, session);
     if (resumed === null || store.state.session !== session) return;
@@ -72,7 +72,7 @@ async function goOnWith(
   }
 }
 
-/** Tries again while the window of before holds the session; null once it is not wanted any more. */
+/** Tries again while the previous window has the session open; null once it is no longer needed. */
 async function patiently(
   { store, backend, clock }: Pick<Room, "store" | "backend" | "clock">,
   session: string,
@@ -83,7 +83,7 @@ async function patiently(
     store.dispatch({ type: "connection", connection: next });
     connection = next;
   };
-  // By identity: a server that was started anew meanwhile has somebody else who tries.
+  // Compared by identity: a restarted server has its own attempts.
   const isMine = (): boolean => store.state.connection === connection;
   try {
     for (let tries = 1; ; tries += 1) {

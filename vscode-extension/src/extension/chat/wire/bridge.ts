@@ -1,4 +1,4 @@
-/** The only way in for what the webview says: checked, then handed to the one handler of its type. */
+/** The only entry for messages of the webview: each is checked, then passed to the handler of its type. */
 import type { ToHost } from "../../../shared/messages.ts";
 import { checked } from "./message-schema.ts";
 
@@ -13,7 +13,7 @@ export type Handlers = {
 export type HandlersOf<Type extends ToHost["type"]> = Pick<Handlers, Type>;
 
 export interface BridgeReport {
-  /** For the log: a message that was dropped, without its contents. */
+  /** Logs a dropped message without its contents. */
   dropped(why: string): void;
   /** A handler failed; the user is told. */
   failed(error: unknown, message: ToHost): void;
@@ -28,14 +28,14 @@ export class Bridge {
     this.#report = report;
   }
 
-  /** A message of the webview, of which nothing is believed. Never rejects. */
+  /** Handles an untrusted message of the webview. Never rejects. */
   async take(raw: unknown): Promise<void> {
     const result = checked(raw);
     if ("wrong" in result) this.#report.dropped(result.wrong);
     else await this.perform(result.message);
   }
 
-  /** A message of the extension's own commands. Never rejects. */
+  /** Handles a message of the extension's own commands. Never rejects. */
   async perform(message: ToHost): Promise<void> {
     try {
       await this.#call(message);

@@ -1,8 +1,8 @@
-/** What the webview may say, field by field and within bounds: all else is dropped. */
+/** The schema of the webview's messages, with limits for each field: other messages are dropped. */
 import * as v from "valibot";
 import { MOST_WORDS, type ToHost } from "../../../shared/messages.ts";
 
-/** Characters of a pasted text. */
+/** The most characters of a pasted text. */
 const MOST_PASTED = 100_000;
 /** Base64 of 5 MB. */
 const MOST_PICTURE = 7_000_000;
@@ -105,7 +105,7 @@ const SCHEMA = v.variant("type", [
   tagged("closeBanner", {}),
 ]);
 
-/** The message, or one line on what is wrong with it, without its contents. */
+/** The message, or one line about its fault, without its contents. */
 export function checked(raw: unknown): { readonly message: ToHost } | { readonly wrong: string } {
   const result = v.safeParse(SCHEMA, raw, { abortEarly: true });
   if (result.success) return { message: result.output satisfies ToHost };
@@ -114,7 +114,7 @@ export function checked(raw: unknown): { readonly message: ToHost } | { readonly
   return { wrong: `${where}: ${issue.type}` };
 }
 
-/** Both ways: a field that only one side knows does not compile. */
+/** In both directions: a field that only one side has does not compile. */
 type Checked = v.InferOutput<typeof SCHEMA>;
 type Same = [ToHost] extends [Checked] ? ([Checked] extends [ToHost] ? true : never) : never;
 true satisfies Same;

@@ -1,19 +1,19 @@
-/** Hands actions to the webview in batches: at most 30 a second, none while it cannot be seen. */
+/** Sends actions to the webview in batches: at most 30 a second, none while it is hidden. */
 import type { Action } from "../../../shared/action.ts";
 import type { ToPanel } from "../../../shared/messages.ts";
 import type { Clock } from "../clock.ts";
 
 /** Milliseconds between two batches. */
 export const BATCH_MS = 33;
-/** Actions that may wait for a slow webview; with more, a snapshot is less. */
+/** The most actions that wait for a slow webview; with more, a snapshot is smaller. */
 export const MOST_WAITING = 4000;
-/** Milliseconds until a batch that nobody confirms counts as gone. */
+/** Milliseconds after which an unconfirmed batch counts as lost. */
 const LOST_MS = 2000;
 
-/** Where messages go; resolves when the webview has taken one. */
+/** Sends a message; resolves when the webview has received it. */
 export type Post = (message: ToPanel) => Promise<unknown>;
 
-/** What a webview begins with. */
+/** The first message of a webview. */
 export type Snapshot = Omit<Extract<ToPanel, { type: "snapshot" }>, "type">;
 
 export class Outbox {
@@ -33,7 +33,7 @@ export class Outbox {
     this.#snapshot = snapshot;
   }
 
-  /** The webview asks for all, which it gets at once. */
+  /** The webview requests a snapshot, which it gets at once. */
   ready(): void {
     this.#live = true;
     this.#stale = true;
@@ -43,7 +43,7 @@ export class Outbox {
     this.#flush();
   }
 
-  /** The webview is gone or hidden: it is told nothing until it asks again. */
+  /** The webview is gone or hidden: it gets no messages until it asks again. */
   hidden(): void {
     this.#live = false;
     this.#waiting = [];
@@ -51,7 +51,7 @@ export class Outbox {
     this.#timer = undefined;
   }
 
-  /** An action that was reduced; `revision` is that of the state after it. */
+  /** Queues a reduced action; `revision` is that of the state after it. */
   add(action: Action, revision: number): void {
     if (!this.#live) return;
     this.#revision = revision;
@@ -63,7 +63,7 @@ export class Outbox {
     this.#plan();
   }
 
-  /** A message that is no part of the state; goes at once, after what waits. */
+  /** Sends a message that is not part of the state, at once, after the waiting actions. */
   send(message: ToPanel): void {
     if (!this.#live) return;
     this.#flush();
@@ -89,7 +89,7 @@ export class Outbox {
     }
   }
 
-  /** The next batch waits until this one was taken, so that a slow webview is not buried. */
+  /** The next batch waits until this one was received, so that a slow webview is not overloaded. */
   #carry(message: ToPanel): void {
     this.#busy = true;
     let done = false;

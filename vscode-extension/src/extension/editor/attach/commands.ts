@@ -1,4 +1,4 @@
-/** The commands that put a selection, files, problems or terminal text beside the next prompt. */
+/** The commands that attach a selection, files, problems or terminal text to the next prompt. */
 import * as vscode from "vscode";
 import { problemsOf } from "../../client/problems.ts";
 import { isWork } from "../../client/told-documents.ts";
@@ -7,7 +7,7 @@ import type { Handler } from "../commands/run.ts";
 import { boundedText, linesMention, mentionPath, nameOf } from "./mention.ts";
 import { terminalSelection } from "./terminal-selection.ts";
 
-/** The handlers; each ends in the composer. */
+/** The handlers; each attaches something and focuses the composer. */
 export function attachCommands(chat: ChatLink): Readonly<Record<string, Handler>> {
   return {
     "indwell.focusChat": () => chat.show(true),
@@ -28,7 +28,7 @@ async function addSelection(chat: ChatLink): Promise<void> {
   }
   const { document, selection } = editor;
   if (document.uri.scheme !== "file") {
-    // Nothing of it is on disk: its text goes along as it is now.
+    // The document is not on disk: its current text is attached.
     const text = document.getText(selection.isEmpty ? undefined : selection);
     await chat.perform({
       type: "attachText",
@@ -46,7 +46,7 @@ async function addSelection(chat: ChatLink): Promise<void> {
   await chat.show(true);
 }
 
-/** Of the explorer: the one that was clicked, then all that are marked. */
+/** Arguments from the explorer: the clicked file, then all selected files. */
 async function addFiles(chat: ChatLink, args: readonly unknown[]): Promise<void> {
   const [clicked, marked] = args;
   const chosen = Array.isArray(marked) && marked.length > 0 ? marked : [clicked];

@@ -1,4 +1,4 @@
-/** How files and lines are named to the server, and to people. Pure: `/` between the parts of a path. */
+/** Names files and lines for the server, and for people. Pure: `/` between the parts of a path. */
 
 /** What to attach: `value` for the server, `label` for the chip. */
 export interface Mention {
@@ -6,7 +6,7 @@ export interface Mention {
   readonly label: string;
 }
 
-/** A path from the first folder, or the whole one where it is elsewhere. */
+/** A path relative to the first folder, or the absolute path if it is elsewhere. */
 export function mentionPath(path: string, firstFolder: string | null): string {
   if (firstFolder === null) return path;
   const root = firstFolder.endsWith("/") ? firstFolder : `${firstFolder}/`;
@@ -24,7 +24,7 @@ export function linesMention(
   const from = first + 1;
   const to = end + 1;
   const value = from === to ? `${path}#L${from}` : `${path}#L${from}-${to}`;
-  // As the server calls a selection: so the panel knows that both are the same lines.
+  // The server's name of a selection, so that the panel recognises the same lines.
   return { value, label: `${path}:${from}-${to}` };
 }
 
@@ -33,10 +33,10 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1) || path;
 }
 
-/** Characters of a text that goes along; the server refuses more. */
+/** The most characters of an attached text; the server refuses more. */
 export const MOST_TEXT = 100_000;
 
-/** A text within the bound: of a long terminal output the end says most. */
+/** Cuts a text to the limit: of a long terminal output the end is kept, because it matters most. */
 export function boundedText(text: string): string {
   if (text.length <= MOST_TEXT) return text;
   const note = "[the beginning was left out]\n";

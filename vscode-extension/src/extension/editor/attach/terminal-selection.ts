@@ -1,12 +1,12 @@
-/** What is marked in the terminal. VS Code hands it out through the clipboard only, which is put back. */
+/** Reads the selection in the terminal. VS Code gives it only through the clipboard, which is restored. */
 import * as vscode from "vscode";
 import { askModal } from "../../say.ts";
 
-/** The text, or null where nothing is marked or the user does not want it. */
+/** The text, or null if nothing is selected or the user declines. */
 export async function terminalSelection(): Promise<string | null> {
   if (vscode.window.activeTerminal === undefined) return null;
   const before = await vscode.env.clipboard.readText();
-  // No text may mean a picture, which cannot be put back: that is the user's to give up.
+  // A clipboard without text may contain a picture, which cannot be restored: so the user decides.
   if (before === "" && !(await mayReplace())) return null;
   const mark = `indwell ${Date.now()} ${Math.random()}`;
   if (before !== "") await vscode.env.clipboard.writeText(mark);

@@ -1,4 +1,4 @@
-/** The commands that run beside the conversation, as a list with a button to stop each. */
+/** Lists the background commands, with a button to stop each. */
 import * as vscode from "vscode";
 import type { BackgroundCommand } from "../../../protocol.ts";
 import { commandFigure } from "../../../shared/command-words.ts";
@@ -18,7 +18,7 @@ export function backgroundCommands(chat: ChatLink): Readonly<Record<string, Hand
   return { "indwell.commands": () => show(chat) };
 }
 
-/** Until it is closed; what runs, ends and is stopped meanwhile is seen. */
+/** Stays open until the user closes it, and follows commands that start, end or are stopped. */
 async function show(chat: ChatLink): Promise<void> {
   await chat.perform({ type: "commands", stop: null });
   if (chat.state.commands.length === 0) throw new Error("No command runs in the background.");

@@ -1,4 +1,4 @@
-/** The button of Source Control that writes the message of a commit; committing stays the user's. */
+/** The Source Control button that writes a commit message; the user commits. */
 import * as vscode from "vscode";
 import type { CommitMessageResult } from "../../../protocol.ts";
 import type { Server } from "../../server/server.ts";

@@ -11,7 +11,7 @@ const STANDINGS: Readonly<Record<McpRow["standing"], string>> = {
   off: "turned off",
 };
 
-/** A server: what it is doing, where it is defined, and what it runs. */
+/** A server with its status, the place of its definition, and its command. */
 export function serverRow(server: McpRow): PickRow<McpRow> {
   const tools = server.tools === null ? "" : `, ${server.tools} tools`;
   const problem = server.problem === "" ? "" : `${visible(server.problem)} · `;
@@ -24,12 +24,12 @@ export function serverRow(server: McpRow): PickRow<McpRow> {
   };
 }
 
-/** Whether the user's answer about a server would change something. */
+/** Would the user's answer about a server change its status? */
 export function isUndecided(server: McpRow): boolean {
   return server.standing === "open" || server.standing === "declined";
 }
 
-/** What to start or to call; null for a line that says nothing. */
+/** The command or the address in a line; null for an empty line. */
 export function serverOf(
   line: string,
 ): { readonly command: readonly string[] } | { readonly url: string } | null {
@@ -39,7 +39,7 @@ export function serverOf(
   return words.length === 1 && /^https?:\/\//i.test(first) ? { url: first } : { command: words };
 }
 
-/** The words of a line; quotes keep blanks, and a backslash is an ordinary character, as in paths. */
+/** The words of a line; quotes preserve blanks, and a backslash is an ordinary character, as in paths. */
 function wordsOf(line: string): readonly string[] {
   const found = line.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g);
   return [...found].map(([word]) => word.replace(/"([^"]*)"|'([^']*)'/g, "$1$2"));

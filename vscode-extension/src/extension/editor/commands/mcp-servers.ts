@@ -1,4 +1,4 @@
-/** The MCP servers of the workspace, as a list: add, remove, decide on a project's, start again. */
+/** Lists the MCP servers of the workspace: add, remove, approve a project's, restart. */
 import * as vscode from "vscode";
 import type { McpParams, McpResult, McpRow } from "../../../protocol.ts";
 import { plainWords } from "../../plain-words.ts";
@@ -18,7 +18,7 @@ const RESTART = button("debug-restart", "Start Again");
 type Row = vscode.QuickPickItem & { readonly server: McpRow | null };
 type Wish = Pick<McpParams, "action" | "name"> & Partial<McpParams>;
 
-/** The handler of the list; with an `action` it does that, without a list. */
+/** The handler of the list; with an `action` it carries that out without a list. */
 export function mcpCommands(server: Server): Readonly<Record<string, Handler>> {
   return {
     "indwell.mcp": (...args) => {
@@ -29,7 +29,7 @@ export function mcpCommands(server: Server): Readonly<Record<string, Handler>> {
   };
 }
 
-/** Until the user closes it; after each change it is shown as it is then. */
+/** Stays open until the user closes it, and is updated after each change. */
 async function show(server: Server): Promise<void> {
   let found = await ask(server, { action: "list", name: "" });
   for (;;) {
@@ -43,7 +43,7 @@ function ask(server: Server, wish: Wish): Promise<McpResult> {
   return server.request<McpResult>("indwell/mcp", wish);
 }
 
-/** What the user wants; null: nothing more. */
+/** The user's choice; null if the list was closed. */
 async function choose(found: McpResult): Promise<Wish | null> {
   const box = vscode.window.createQuickPick<Row>();
   box.title = "Indwell: MCP servers";

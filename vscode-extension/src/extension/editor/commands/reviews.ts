@@ -20,7 +20,7 @@ export function reviewCommands(
   };
   const fileDiff = async (span: Span & { readonly uri: string }): Promise<unknown> => {
     const rows = pending.of(vscode.Uri.parse(span.uri).toString());
-    // A file that is new or gone has one side only: the review can show that.
+    // A new or deleted file has one side only; the review can show it.
     const isWhole = rows.some((one) => one.kind === "create" || one.kind === "delete");
     if (isWhole && !span.turn) return review(span, []);
     return openDiff(vscode.Uri.parse(span.uri), span, cursorIn(span.uri));
@@ -48,7 +48,7 @@ export function reviewCommands(
       return span.uri ? fileDiff({ ...span, uri: span.uri }) : review(span, []);
     },
     "indwell.explainRequest": async (...args) => {
-      // `show: false`: for programs that only want the answer.
+      // `show: false`: for programs that only need the result.
       if (argumentOf(args)?.["show"] !== false) {
         await server.execute("indwell.open", { what: "request" });
       }

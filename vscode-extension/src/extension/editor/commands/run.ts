@@ -1,8 +1,8 @@
-/** Registers commands so that what goes wrong is told once, in the server's own sentence. */
+/** Registers commands, and reports each error once, with the server's message. */
 import * as vscode from "vscode";
 import { say } from "../../say.ts";
 
-/** What a command does; the arguments are those of a menu, a lens or a code action, and may be anything. */
+/** The function of a command; its arguments come from a menu, a lens or a code action, and are unchecked. */
 export type Handler = (...args: readonly unknown[]) => unknown;
 
 /** Registers `handlers` by their ids. */
@@ -18,7 +18,7 @@ export function registerCommands(
         if (error instanceof vscode.CancellationError) return undefined;
         const words = error instanceof Error ? error.message : String(error);
         log.warn(`${id}: ${words}`);
-        // Nobody waits for the toast: whoever ran the command goes on.
+        // The toast is not awaited: the caller of the command continues.
         void say("error", `Indwell: ${words}`);
         return undefined;
       }
@@ -27,14 +27,14 @@ export function registerCommands(
   return vscode.Disposable.from(...registered);
 }
 
-/** The first argument as an object, if it is one: menus give URIs and events in its place. */
+/** The first argument, if it is a plain object: menus pass URIs and events instead. */
 export function argumentOf(args: readonly unknown[]): Readonly<Record<string, unknown>> | null {
   const [first] = args;
   if (typeof first !== "object" || first === null || first instanceof vscode.Uri) return null;
   return Object.fromEntries(Object.entries(first));
 }
 
-/** A field that is a string, and not empty. */
+/** A field that is a non-empty string. */
 export function stringIn(
   argument: Readonly<Record<string, unknown>> | null,
   name: string,

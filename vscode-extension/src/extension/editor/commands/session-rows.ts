@@ -4,7 +4,7 @@ import { AUTO, effortWords } from "../../../shared/effort-words.ts";
 import { modeWords } from "../../../shared/mode-words.ts";
 import type { Turn } from "../../../shared/state.ts";
 
-/** A line; `value` is what it stands for. */
+/** A line; `value` is the item that it represents. */
 export interface PickRow<Value> {
   readonly label: string;
   readonly description: string;
@@ -12,7 +12,7 @@ export interface PickRow<Value> {
   readonly value: Value;
 }
 
-/** A past session. */
+/** The line of a past session. */
 export function sessionRow(row: SessionRow): PickRow<string> {
   const cost = row.usage.cost === null ? "" : `, $${row.usage.cost.toFixed(2)}`;
   const turns = row.turns === 1 ? "1 turn" : `${row.turns} turns`;
@@ -24,7 +24,7 @@ export function sessionRow(row: SessionRow): PickRow<string> {
   };
 }
 
-/** Where a session may go back to: after each turn but the last, newest first, and its beginning. */
+/** The places to which a session can be rewound: after each turn but the last, newest first, and its beginning. */
 export function rewindRows(
   turns: readonly Turn[],
   session: string | null,
@@ -52,7 +52,7 @@ export function rewindRows(
   return [...start, ...rows].reverse();
 }
 
-/** A model with its window and prices. */
+/** The line of a model, with its window and prices. */
 export function modelRow(row: ModelRow): PickRow<string> {
   const window =
     row.window === null ? "" : `${Math.round(row.window / 1000).toLocaleString("en")}k tokens`;
@@ -68,7 +68,7 @@ export function modelRow(row: ModelRow): PickRow<string> {
   };
 }
 
-/** What may be chosen for how much the model thinks; first, that it decides itself. */
+/** The choices of reasoning effort; the first lets the model decide. */
 export function effortRows(
   efforts: readonly string[],
   current: string,
@@ -80,7 +80,7 @@ export function effortRows(
   });
 }
 
-/** A mode with what it means. */
+/** The line of a mode, with its meaning. */
 export function modeRow(mode: string, current: string): PickRow<string> {
   return {
     label: mode === current ? `$(check) ${mode}` : mode,

@@ -1,4 +1,4 @@
-/** Commands about the session, by lists where something has to be chosen. */
+/** Commands about sessions; the user chooses in lists. */
 import * as vscode from "vscode";
 import type { ModelsResult, SessionsResult, StatusResult } from "../../../protocol.ts";
 import type { Server } from "../../server/server.ts";
@@ -13,12 +13,12 @@ import {
   sessionRow,
 } from "./session-rows.ts";
 
-/** Milliseconds without typing until the server searches. */
+/** Milliseconds without typing before the server searches. */
 const REST_MS = 150;
-/** Sessions in the list. */
+/** The maximum number of sessions in the list. */
 const LIMIT = 50;
 
-/** Handlers that the panel carries out, so that it shows what came of it. */
+/** Handlers that the panel carries out, so that it shows the result. */
 export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record<string, Handler>> {
   return {
     "indwell.newSession": async () => {
@@ -31,7 +31,7 @@ export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record
       await chat.show(true);
     },
     "indwell.cancel": async (...args) => {
-      // A chat document names its session; the panel may show another one, whose turn goes on.
+      // A chat document names its session; the panel may show another session, whose turn continues.
       const session = stringIn(argumentOf(args), "session");
       if (session === null) await chat.perform({ type: "stop" });
       else await server.execute("indwell.cancel", { session });
@@ -80,13 +80,13 @@ export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record
   };
 }
 
-/** Where the editor itself restricts the window, only its own page lifts that; then Indwell asks its own. */
+/** If the editor restricts the window, only the editor's page can lift that; then Indwell asks its own question. */
 async function trust(server: Server): Promise<void> {
   if (vscode.workspace.isTrusted) await server.execute("indwell.trust", { wait: true });
   else await vscode.commands.executeCommand("workbench.trust.manage");
 }
 
-/** The chat document that is looked at, if it is one. */
+/** The active chat document, if any. */
 function chatHere(): { readonly uri?: string } {
   const uri = vscode.window.activeTextEditor?.document.uri;
   return uri?.path.endsWith(".chat.md") ? { uri: uri.toString() } : {};
@@ -168,7 +168,7 @@ async function chooseSession(server: Server): Promise<string | null> {
         limit: LIMIT,
         query,
       });
-      // The server has searched: the box must not filter once more by its own rules.
+      // The server has searched: the box must not filter the results again.
       if (own === newest)
         box.items = found.sessions.map((one) => ({ ...sessionRow(one), alwaysShow: true }));
     } finally {

@@ -12,15 +12,15 @@ import { argumentOf, type Handler } from "./run.ts";
 
 interface Task {
   readonly command: string;
-  /** What the box asks for where words are needed; null: no words. */
+  /** The prompt of the input box; null if the task needs no text. */
   readonly question: string | null;
-  /** Its answer is to be read: the panel is shown. */
+  /** The answer is text to read, so the panel is shown. */
   readonly answers: boolean;
-  /** Of the whole document. */
+  /** Applies to the whole document. */
   readonly whole: boolean;
 }
 
-/** What differs from a task that needs no words and answers with edits of the selection. */
+/** Tasks that need text, answer with text, or apply to the whole document; others edit the selection. */
 const SPECIAL: Readonly<Partial<Record<(typeof TASK_COMMANDS)[number], Partial<Task>>>> = {
   "indwell.fixAll": { whole: true },
   "indwell.explain": { answers: true },
@@ -52,7 +52,7 @@ async function runTask(
   chat: ChatLink,
 ): Promise<StartedResult | null> {
   const given = argumentOf(args);
-  // A code action or a key binding brings its place; the palette means the active editor.
+  // A code action or a key binding passes a place; the palette means the active editor.
   const place = given !== null && "uri" in given ? given : here(await server.ready(), task);
   if (place === null) {
     throw new Error("Open a file first: there is nothing to work on.");

@@ -1,4 +1,4 @@
-/** Which verdicts are offered in a list, and what they say. Pure. */
+/** The verdicts offered in a list, and their labels. Pure. */
 import type { ChangeRow, VerdictArguments, VerdictResult } from "../../../protocol.ts";
 
 /** One line of the list. */
@@ -8,7 +8,7 @@ export interface VerdictOffer {
   readonly argument: VerdictArguments;
 }
 
-/** The offers, narrow ones first; no two of them mean the same changes. `here`: ids at the cursor. */
+/** The offers, the narrowest first; no two of them cover the same changes. `here`: ids at the cursor. */
 export function verdictOffers(
   verdict: "Accept" | "Reject",
   rows: readonly ChangeRow[],
@@ -34,7 +34,7 @@ export function verdictOffers(
     if (hunks.length === 0 || seen.has(key)) return [];
     seen.add(key);
     const label = `${verdict} ${what}`;
-    // By ids: what comes in while the list is open is not judged unseen.
+    // By ids: the verdict does not cover changes that arrive while the list is open.
     return [{ label, description: inFiles(rows, hunks), argument: { hunks: [...hunks] } }];
   });
 }
@@ -48,7 +48,7 @@ function inFiles(rows: readonly ChangeRow[], hunks: readonly string[]): string {
     : `${changes} in ${files.length} files`;
 }
 
-/** Whether the outcome of a verdict must be read (some of it was not done), or is a line in passing. */
+/** Must the user read the outcome of a verdict (because a part was not done), or is the status bar enough? */
 export function outcomeTone(result: VerdictResult): "warning" | "passing" {
   return result.kept.length > 0 || (result.hunks.length === 0 && result.gone.length > 0)
     ? "warning"

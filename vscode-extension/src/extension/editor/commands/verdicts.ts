@@ -1,4 +1,4 @@
-/** Accept and reject: at the cursor, in a file, all, or what a lens or hover names. */
+/** Accepts and rejects changes: at the cursor, in a file, all, or those that a lens or hover names. */
 import * as vscode from "vscode";
 import type { VerdictArguments, VerdictResult } from "../../../protocol.ts";
 import { say, sayInPassing } from "../../say.ts";
@@ -8,7 +8,7 @@ import type { PendingChanges } from "../pending/pending-changes.ts";
 import { argumentOf, type Handler } from "./run.ts";
 import { outcomeTone, verdictOffers } from "./verdict-words.ts";
 
-/** How long the outcome stands in the status bar, in milliseconds. */
+/** Milliseconds for which the status bar shows the outcome. */
 const SHOWN_MS = 5_000;
 
 type Verdict = "accept" | "reject";
@@ -43,7 +43,7 @@ export function verdictCommands(
   return { ...of("accept"), ...of("reject") };
 }
 
-/** Asks the server, and tells what came of it. */
+/** Sends the verdict to the server, and shows the outcome. */
 async function judge(
   server: Server,
   verdict: Verdict,
@@ -87,7 +87,7 @@ function idsAtCursor(pending: PendingChanges): readonly string[] {
   return touching(pending.stops, uri, start.line, end.line).map((one) => one.id);
 }
 
-/** The file of a menu or title bar, else of the active editor; in a diff, of its right side. */
+/** The file of a menu or title bar, else of the active editor; in a diff, the right side. */
 export function fileOf(args: readonly unknown[]): string | null {
   const [first] = args;
   if (first instanceof vscode.Uri) return asFile(first).toString();
@@ -99,7 +99,7 @@ function asFile(uri: vscode.Uri): vscode.Uri {
   return uri.scheme === "indwell-base" ? vscode.Uri.file(uri.fsPath) : uri;
 }
 
-/** The handlers that go from change to change. */
+/** The handlers that move to the next or previous change. */
 export function navigationCommands(pending: PendingChanges): Readonly<Record<string, Handler>> {
   return {
     "indwell.nextChange": () => go(pending, "next"),
@@ -114,12 +114,12 @@ async function go(pending: PendingChanges, way: "next" | "previous"): Promise<vo
   if (found === null) throw new Error("Nothing is pending.");
   const at = new vscode.Range(found.line, 0, found.line, 0);
   if (editor !== undefined && found.uri === uri) {
-    // In a diff the same editor goes on: showing the document would leave the diff.
+    // In a diff the same editor is used: showing the document would leave the diff.
     editor.selection = new vscode.Selection(at.start, at.start);
     editor.revealRange(at, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
     return;
   }
-  // Not `showTextDocument`: the next file may be none of text.
+  // Not `showTextDocument`: the next file may not be a text file.
   await vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(found.uri), {
     selection: at,
   });

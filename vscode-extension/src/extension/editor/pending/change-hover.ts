@@ -1,4 +1,4 @@
-/** What a pending change says when the pointer rests on it, with links for the verdicts. */
+/** The hover of a pending change, with links for the verdicts. */
 import * as vscode from "vscode";
 import type { PendingLines } from "./pending-lines.ts";
 
@@ -8,7 +8,7 @@ const MOST_OLD = 4_000;
 /** The commands that a hover may run, and no others. */
 const ALLOWED = ["indwell.accept", "indwell.reject", "indwell.openDiff"] as const;
 
-/** Two parts: the verdicts (trusted, all of our own words), and the old lines as plain code. */
+/** Two parts: the verdicts (trusted, only Indwell's own text), and the old lines as plain code. */
 export function changeHover(
   one: PendingLines,
   document: vscode.TextDocument,

@@ -1,14 +1,14 @@
-/** Draws pending changes in the editors that are visible: bars, backgrounds, words about lines that are gone. */
+/** Draws pending changes in the visible editors: bars, backgrounds, and notes about removed lines. */
 import * as vscode from "vscode";
 import { changeHover } from "./change-hover.ts";
 import { type Ghost, marks } from "./marks.ts";
 import type { PendingChanges } from "./pending-changes.ts";
 import type { PendingLines } from "./pending-lines.ts";
 
-/** While the user types, drawing waits for so long (ms); VS Code moves what is drawn meanwhile. */
+/** Milliseconds that drawing waits while the user types; until then VS Code moves the drawn marks. */
 const REST_MS = 60;
 
-/** Draws until it is disposed of; work is in proportion to what the visible editors show. */
+/** Draws until it is disposed; the work is proportional to the visible editors. */
 export function drawPending(pending: PendingChanges): vscode.Disposable {
   const types = decorationTypes();
   const waiting = new Set<string>();
@@ -80,7 +80,7 @@ function decorationTypes(): Types {
 function draw(editor: vscode.TextEditor, pending: PendingChanges, types: Types): void {
   const document = editor.document;
   const all = marks(pending.of(document.uri.toString()), document.lineCount);
-  // A diff shows by itself what came and went: there the bar is enough, with its hover.
+  // A diff shows added and removed lines by itself: there the bar and its hover are enough.
   const isDiff = isInDiff(editor);
   const found = isDiff ? { bars: all.bars, added: [], ghosts: [] } : all;
   const hovers = new Map<PendingLines, vscode.MarkdownString[]>();
@@ -93,7 +93,7 @@ function draw(editor: vscode.TextEditor, pending: PendingChanges, types: Types):
     types.bar,
     found.bars.map((run) => {
       const range = whole(document, run.first, run.last);
-      // Where lines went, the word about them has the hover.
+      // Where lines were removed, the note about them has the hover.
       const isSaid = run.change.removed > 0 && !isDiff;
       return isSaid ? { range } : { range, hoverMessage: hover(run.change) };
     }),

@@ -1,31 +1,31 @@
-/** What is drawn for the pending changes of a document. Pure. */
+/** Computes the marks for the pending changes of a document. Pure. */
 import type { PendingLines } from "./pending-lines.ts";
 
-/** A run of whole lines, both ends in it, and the change that put them there. */
+/** A range of whole lines, both ends included, and the change that added them. */
 export interface Run {
   readonly first: number;
   readonly last: number;
   readonly change: PendingLines;
 }
 
-/** A word at the end of a line about lines that are gone. */
+/** A note at the end of a line about removed lines. */
 export interface Ghost {
   readonly line: number;
   readonly words: string;
   readonly change: PendingLines;
-  /** Nothing came in their place: a thin line above shows where they stood. */
+  /** No lines replaced them: a thin line above shows where they were. */
   readonly bare: boolean;
 }
 
 export interface Marks {
   /** Lines with a bar and a mark in the overview ruler. */
   readonly bars: readonly Run[];
-  /** Those of them that also have a background. */
+  /** The lines that also have a background. */
   readonly added: readonly Run[];
   readonly ghosts: readonly Ghost[];
 }
 
-/** More changes than this are not drawn one by one: nobody could tell them apart. */
+/** More changes than this are not drawn one by one: they would be indistinguishable. */
 export const MOST = 1_000;
 
 /** The marks of a document of `lines` lines. */

@@ -1,15 +1,15 @@
-/** From one pending change to the next, through all files. Pure. */
+/** Finds the next pending change, through all files. Pure. */
 
-/** Where a change can be reached. */
+/** The line at which a change can be reached. */
 export interface Stop {
   readonly id: string;
   readonly uri: string;
   readonly line: number;
-  /** How many lines it has there; 0: it only took some away. */
+  /** The number of its lines there; 0 if it only removed lines. */
   readonly count: number;
 }
 
-/** In the order of the list of changes: files as they come, lines upwards. */
+/** In the order of the list of changes: by file, then by ascending line. */
 export function ordered(stops: readonly Stop[]): readonly Stop[] {
   const files = new Map<string, number>();
   for (const one of stops) if (!files.has(one.uri)) files.set(one.uri, files.size);
@@ -17,7 +17,7 @@ export function ordered(stops: readonly Stop[]): readonly Stop[] {
   return [...stops].sort((a, b) => place(a) - place(b) || a.line - b.line);
 }
 
-/** The next change (or the one before) seen from a line; goes on in the next file, and round. */
+/** The next (or previous) change from a line; continues in the next file, and wraps around. */
 export function neighbour(
   stops: readonly Stop[],
   uri: string | null,

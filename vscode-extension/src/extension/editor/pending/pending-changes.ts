@@ -1,4 +1,4 @@
-/** The pending changes of the workspace, by document, moving with the text until the server is asked anew. */
+/** The pending changes of the workspace by document; they move with the text until the server is asked again. */
 import * as vscode from "vscode";
 import type { ChangeRow } from "../../../protocol.ts";
 import { openDocument } from "../../client/watch-problems.ts";
@@ -6,14 +6,14 @@ import type { ChatLink } from "../chat-link.ts";
 import type { Stop } from "./neighbours.ts";
 import { countBreaks, moved, type PendingLines, pendingLines, settled } from "./pending-lines.ts";
 
-/** What is pending now. URIs are as `vscode.Uri` writes them. */
+/** The current pending changes. URIs are in the form of `vscode.Uri`. */
 export class PendingChanges implements vscode.Disposable {
   private readonly byUri = new Map<string, readonly PendingLines[]>();
   private readonly news = new vscode.EventEmitter<ReadonlySet<string>>();
   private readonly listening: vscode.Disposable;
   private taken: readonly ChangeRow[] = [];
 
-  /** Fires with the URIs of the documents whose changes are others, or elsewhere, than before. */
+  /** Fires with the URIs of documents whose changes differ or moved. */
   readonly onChange = this.news.event;
 
   constructor(private readonly chat: ChatLink) {
@@ -25,27 +25,27 @@ export class PendingChanges implements vscode.Disposable {
     this.take();
   }
 
-  /** The rows as the server gave them last. */
+  /** The latest rows from the server. */
   get rows(): readonly ChangeRow[] {
     return this.taken;
   }
 
-  /** How many are pending in the workspace. */
+  /** The number of pending changes in the workspace. */
   get total(): number {
     return this.chat.state.pending.total;
   }
 
-  /** Of one document. */
+  /** The pending changes of one document. */
   of(uri: string): readonly PendingLines[] {
     return this.byUri.get(uri) ?? [];
   }
 
-  /** Paths of all documents that have some. */
+  /** Paths of all documents with pending changes. */
   get paths(): readonly string[] {
     return [...this.byUri.keys()].map((uri) => vscode.Uri.parse(uri).fsPath);
   }
 
-  /** Places to go to, file by file; a file that was deleted has none. */
+  /** Places of the changes, file by file; a deleted file has none. */
   get stops(): readonly Stop[] {
     return [...this.byUri].flatMap(([uri, pending]) =>
       pending
@@ -93,7 +93,7 @@ export class PendingChanges implements vscode.Disposable {
 function grouped(rows: readonly ChangeRow[]): ReadonlyMap<string, readonly ChangeRow[]> {
   const found = new Map<string, ChangeRow[]>();
   for (const row of rows) {
-    // The server may write a URI otherwise than VS Code does; one form makes them comparable.
+    // The server may write a URI differently from VS Code; one form makes them comparable.
     const uri = vscode.Uri.parse(row.uri).toString();
     const own = found.get(uri);
     if (own === undefined) found.set(uri, [row]);
@@ -102,7 +102,7 @@ function grouped(rows: readonly ChangeRow[]): ReadonlyMap<string, readonly Chang
   return found;
 }
 
-/** The rows may be of the text a moment ago: what is open is looked at. */
+/** The rows may belong to a slightly older text, so they are compared with the open document. */
 function placed(uri: string, rows: readonly ChangeRow[]): readonly PendingLines[] {
   const document = openDocument(vscode.Uri.parse(uri));
   return rows.map((row) => {

@@ -1,13 +1,13 @@
-/** Pending changes of one document as runs of lines, which move with the text. Pure. */
+/** Pending changes of one document as line ranges that move with the text. Pure. */
 import type { ChangeRow } from "../../../protocol.ts";
 
 /** One pending change; lines count from 0. */
 export interface PendingLines {
   readonly id: string;
   readonly kind: ChangeRow["kind"];
-  /** Where its new lines begin; where it has none, the line to reach it by. */
+  /** The first of its new lines; if it has none, the line that leads to it. */
   readonly first: number;
-  /** How many new lines it has. */
+  /** The number of its new lines. */
   readonly count: number;
   readonly old: string;
   readonly removed: number;
@@ -23,7 +23,7 @@ export interface LineChange {
   readonly added: number;
 }
 
-/** A row of `indwell/changes` as lines. */
+/** Converts a row of `indwell/changes` to lines. */
 export function pendingLines(row: ChangeRow): PendingLines {
   return {
     id: row.id,
@@ -37,19 +37,19 @@ export function pendingLines(row: ChangeRow): PendingLines {
   };
 }
 
-/** Lines of a text; the last one may lack its end. */
+/** The lines of a text; the last one may have no line end. */
 export function countLines(text: string): number {
   if (text === "") return 0;
   const breaks = text.match(/\r\n|\r|\n/g)?.length ?? 0;
   return /[\r\n]$/.test(text) ? breaks : breaks + 1;
 }
 
-/** Line breaks in a text. */
+/** The number of line breaks in a text. */
 export function countBreaks(text: string): number {
   return text.match(/\r\n|\r|\n/g)?.length ?? 0;
 }
 
-/** Where the changes stand after one replacement; those whose lines went are left out. */
+/** The changes after one replacement; changes whose lines were deleted are left out. */
 export function moved(
   pending: readonly PendingLines[],
   change: LineChange,
@@ -82,11 +82,11 @@ function isSwallowed(one: PendingLines, change: LineChange): boolean {
   return change.first < one.first && change.last >= one.first + one.count - 1;
 }
 
-/** How far from where it should be the text of a change is looked for. */
+/** How many lines away the text of a change is searched. */
 const FAR = 40;
 
 /**
- * Sets a change right whose text is not where the row says: the row may be of the text a moment ago.
+ * Corrects a change whose text is not at its row: the row may belong to a slightly older text.
  * `lineAt` gives a line without its end, or undefined outside the text.
  */
 export function settled(

@@ -1,14 +1,14 @@
-/** Which pairs of texts a review shows. Pure: URIs are strings. */
+/** Chooses the pairs of texts that a review shows. Pure: URIs are strings. */
 import type { ChangeRow } from "../../../protocol.ts";
 
-/** The part of the changes that is meant; all of it empty: everything that is pending. */
+/** The selected part of the changes; if all fields are empty, every pending change. */
 export interface Span {
   readonly uri?: string | null;
   readonly session?: string | null;
   readonly turn?: number | null;
 }
 
-/** One file of a review; a side that is null is not there (a new, or a deleted file). */
+/** One file of a review; a side is null for a new or deleted file. */
 export interface Compared {
   readonly uri: string;
   readonly path: string;
@@ -31,13 +31,13 @@ export function compared(rows: readonly ChangeRow[]): readonly Compared[] {
   return [...found.values()];
 }
 
-/** What stands behind `?` of a base: the turn that it is before, or nothing. */
+/** The query of a base's URI: the turn before which the text is taken, or empty. */
 export function baseQuery(span: Span): string {
   if (!span.session) return "";
   return `session=${span.session}${span.turn ? `&turn=${span.turn}` : ""}`;
 }
 
-/** The title of a review of several files; the editor puts their number behind it. */
+/** The title of a review of several files; the editor adds their number. */
 export function reviewTitle(span: Span): string {
   return span.turn ? `Indwell: Changes of turn ${span.turn}` : "Indwell: Pending changes";
 }

@@ -1,14 +1,14 @@
-/** Shows changes as diffs: one file beside its base, or all of them in a multi-file editor. */
+/** Shows changes as diffs: one file beside its base, or all files in a multi-file editor. */
 import * as vscode from "vscode";
 import type { ChangeRow, ChangesResult } from "../../../protocol.ts";
 import type { Server } from "../../server/server.ts";
 import type { PendingChanges } from "../pending/pending-changes.ts";
 import { baseQuery, type Compared, compared, reviewTitle, type Span } from "./resources.ts";
 
-/** The scheme of texts without what is pending; the server makes them. */
+/** The URI scheme of texts without pending changes; the server provides them. */
 export const BASE_SCHEME = "indwell-base";
 
-/** The text of a file without what is pending (or before a turn). */
+/** The text of a file without pending changes (or before a turn). */
 export function baseOf(uri: vscode.Uri, span: Span = {}): vscode.Uri {
   return vscode.Uri.from({ scheme: BASE_SCHEME, path: uri.path, query: baseQuery(span) });
 }
@@ -30,9 +30,9 @@ export async function openDiff(uri: vscode.Uri, span: Span = {}, line?: number):
 }
 
 /**
- * Opens all changes of `span` in one editor; a single file as an ordinary diff. False: there are none.
+ * Opens all changes of `span` in one editor; a single file as an ordinary diff. False if it has no changes.
  *
- * `paths` are URIs of files that a settled turn changed: they may not be pending any more.
+ * `paths` are URIs of files that a settled turn changed: they may have no pending changes.
  */
 export async function openReview(
   server: Server,

@@ -10,7 +10,7 @@ import { doingNow } from "./status-words.ts";
 
 const REST_MS = 50;
 
-/** Keeps `indwell.*` keys in step until it is disposed of. */
+/** Keeps the `indwell.*` keys up to date until it is disposed. */
 export function keepContextKeys(
   server: Server,
   chat: ChatLink,
@@ -58,7 +58,7 @@ export function keepContextKeys(
   );
 }
 
-/** Of the document of a plan that waits for the user. */
+/** For the document of a plan that waits for the user. */
 function planPaths(plan: PanelState["plan"]): readonly string[] {
   return plan?.state === "proposed" && plan.path !== "" ? [plan.path] : [];
 }
@@ -75,7 +75,7 @@ function isDiffShown(): boolean {
   return input instanceof vscode.TabInputTextDiff && input.original.scheme === BASE_SCHEME;
 }
 
-/** VS Code does not name its multi-file editor to extensions: the title that we gave tells it. */
+/** VS Code does not identify its multi-file editor to extensions: its title does. */
 function isReviewShown(): boolean {
   const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
   return tab?.label.startsWith("Indwell: ") === true && !isDiffShown();

@@ -1,17 +1,17 @@
-/** Which notifications a user gets who does not see the panel. Pure: few, and each once. */
+/** Chooses notifications for a user who does not see the panel: few, and each once. Pure. */
 import type { PanelState, TurnEnding } from "../../../shared/state.ts";
 
-/** One notification; `key` says what it is about, so that it comes once. */
+/** One notification; `key` identifies its subject, so that it is shown once. */
 export interface PanelNotice {
   readonly key: string;
   readonly about: "question" | "turn";
   readonly level: "info" | "warning";
   readonly words: string;
-  /** Of a permission question that can be answered with No at once; nothing else is offered unseen. */
+  /** For a permission question that can be answered with No at once; no other answer is offered without details. */
   readonly nonce: string | null;
 }
 
-/** What has come since `before`: a turn that needs somebody, or a question. */
+/** Notifications since `before`: a turn that needs the user, or a question. */
 export function noticesOf(before: PanelState, now: PanelState): readonly PanelNotice[] {
   const known = new Set(before.questions.map((one) => one.nonce));
   const asked = now.questions
@@ -36,7 +36,7 @@ function turnNotice(before: PanelState, now: PanelState): PanelNotice | null {
   const turn = now.turns.at(-1);
   if (turn === undefined || !needsSomebody(turn.ending)) return null;
   const old = before.turns.at(-1);
-  // A page of the past is no news: only a turn that ran a moment ago.
+  // Past turns give no notification: only a turn that ran a moment ago does.
   const ran =
     old?.session === turn.session && old.number === turn.number && old.ending === "running";
   if (!ran) return null;

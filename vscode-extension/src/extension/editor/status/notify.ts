@@ -1,4 +1,4 @@
-/** Shows a notification where the panel is hidden and something needs the user. */
+/** Shows a notification if the panel is hidden and the user is needed. */
 import * as vscode from "vscode";
 import { say } from "../../say.ts";
 import type { ChatLink } from "../chat-link.ts";
@@ -6,10 +6,10 @@ import { noticesOf, type PanelNotice } from "./notices.ts";
 
 const SHOW = "Show";
 const NO = "No";
-/** A question brings the panel to view by itself; only where that fails is there a notification (ms). */
+/** A question shows the panel by itself; a notification follows only if that fails (ms). */
 const PATIENCE_MS = 1_000;
 
-/** Until it is disposed of. */
+/** Shows notifications until it is disposed. */
 export function notifyHidden(chat: ChatLink): vscode.Disposable {
   let before = chat.state;
   const timers = new Set<NodeJS.Timeout>();
@@ -33,7 +33,7 @@ export function notifyHidden(chat: ChatLink): vscode.Disposable {
   );
 }
 
-/** A question may have been answered meanwhile. */
+/** The question may have been answered since. */
 function stands(chat: ChatLink, notice: PanelNotice): boolean {
   return notice.nonce === null || chat.state.questions.some((one) => one.nonce === notice.nonce);
 }

@@ -5,17 +5,17 @@ import type { ChatLink } from "../chat-link.ts";
 import { type StatusWords, statusWords } from "./status-words.ts";
 
 const PAUSE_MS = 500;
-/** To the right of what languages show, to the left of notifications. */
+/** To the right of the entries of languages, to the left of notifications. */
 const PRIORITY = 100;
 
-/** What a click does. */
+/** The command of a click. */
 const COMMANDS: Readonly<Record<StatusWords["tone"], string>> = {
   plain: "indwell.focusChat",
   asks: "indwell.focusQuestion",
   down: "indwell.restartServer",
 };
 
-/** Shows the entry until it is disposed of; a click shows the panel. */
+/** Shows the entry until it is disposed; a click shows the panel. */
 export function showStatus(server: Server, chat: ChatLink): vscode.Disposable {
   const item = vscode.window.createStatusBarItem(
     "indwell.status",

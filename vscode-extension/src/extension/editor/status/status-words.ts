@@ -1,4 +1,4 @@
-/** What the status bar says. Pure. */
+/** The text of the status bar. Pure. */
 import { commandsWords, runningCommands } from "../../../shared/command-words.ts";
 import { costFigure, countFigure } from "../../../shared/figures.ts";
 import { lackingWords } from "../../../shared/lacking-words.ts";
@@ -12,18 +12,18 @@ export interface StatusWords {
   readonly text: string;
   readonly spoken: string;
   readonly tooltip: readonly string[];
-  /** Shown on a background of the theme where the user has to do something. */
+  /** Shown on the theme's warning or error background if the user has to act. */
   readonly tone: "plain" | "asks" | "down";
 }
 
-/** Characters of what is being done; a status bar has little room. */
+/** The most characters of the current activity; a status bar has little room. */
 const MOST_DOING = 28;
 
-/** How things stand, the most pressing first: server, question, work, pending changes, nothing. */
+/** The state, the most urgent first: server, question, work, pending changes, none. */
 export function statusWords(server: ServerState, panel: PanelState): StatusWords {
   const words = mostPressing(server, panel);
   const running = runningCommands(panel.commands).length;
-  // The tooltip, which is spoken too, says it in words.
+  // The tooltip, which screen readers read too, says it in words.
   return running === 0 ? words : { ...words, text: `${words.text} $(server-process) ${running}` };
 }
 
@@ -61,7 +61,7 @@ function mostPressing(server: ServerState, panel: PanelState): StatusWords {
   );
 }
 
-/** What the running turn does now; null if none runs. */
+/** The activity of the running turn; null if none runs. */
 export function doingNow(panel: PanelState): string | null {
   const turn = runningTurn(panel);
   if (turn === undefined) return isBusy(panel) ? "Working" : null;
@@ -76,7 +76,7 @@ function toolWords(tool: ToolPart): string {
   const { verb } = toolLook(tool.name);
   const target = tool.target.replace(/\s+/g, " ").trim();
   const short = target.length > MOST_DOING ? `…${target.slice(1 - MOST_DOING)}` : target;
-  // A `$(` of the target would be drawn as an icon.
+  // A `$(` in the target would be drawn as an icon.
   return short === "" ? verb : `${verb} ${short.replaceAll("$(", "$ (")}`;
 }
 
