@@ -46,7 +46,13 @@ from indwell.mcp.offers import (
     PromptMessage,
     State,
 )
-from indwell.mcp.streams import BreakReason, http_streams, stdio_streams
+from indwell.mcp.streams import (
+    BreakReason,
+    http_streams,
+    innermost,
+    is_session_gone,
+    stdio_streams,
+)
 from indwell.mcp.surrounding import Surrounding
 from indwell.sandbox import Finished
 from indwell.sandbox.spawn import spawn_server
@@ -142,9 +148,8 @@ class Connection:
             while not self._closing.is_set():
                 await retrying(self._live)
         except (_Broke, McpError) as error:
-            if not self._closing.is_set():
-                self._failed_at = time.monotonic()
-                self._tell("needs login" if self._fault.wants_login else "failed", str(error))
+            self._failed_at = time.monotonic()
+            self._tell("needs login" if self._fault.wants_login else "failed", str(error))
         finally:
             self._settled.set()
 
@@ -186,7 +191,7 @@ class Connection:
                     McpError(f"it did not answer within {START_S:.0f} s of its start")
                 ) from error
         except Exception as error:  # the boundary to other people's servers
-            if not began:
+            if not began or isinstance(innermost(error), NeedsLogin):
                 raise self._not_started(error) from error
             _log.debug("the connection to an MCP server ended with an error", exc_info=error)
         finally:
@@ -262,14 +267,14 @@ class Connection:
             yield streams
 
     def _not_started(self, error: BaseException) -> McpError:
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        if self._fault.wants_login:
+        error = innermost(error)
+        self._fault.wants_login |= isinstance(error, NeedsLogin)
+        if self._fault.wants_login and not isinstance(error, NeedsLogin):
             return NeedsLogin(f"it wants a login: run `indwell mcp login {self.definition.name}`")
         if self._fault.words:
             return McpError(self._fault.words)
         if isinstance(error, IndwellError):
-            return McpError(str(error))
+            return error if isinstance(error, McpError) else McpError(str(error))
         _log.info("an MCP server could not be started", exc_info=error)
         return McpError(f"it could not be started: {short_line(str(error), _WORDS)}")
 
@@ -403,21 +408,19 @@ class Connection:
 
     async def _asked(self, request: Awaitable[Any], convert: Callable[[Any], T]) -> T:
         """Await a request, and put its failure into words."""
-        name = self.definition.name
         try:
             return convert(await request)
         except MCPError as error:
-            if error.error.code == types.CONNECTION_CLOSED or _is_session_gone(error):
+            if error.error.code == types.CONNECTION_CLOSED or is_session_gone(error):
                 self._fault.set("the server ended the session")
             if self._fault.happened.is_set():
                 raise self._broken() from error
             said = short_line(error.error.message, _WORDS)
-            raise McpError(f"the MCP server {name!r} refused it: {said}") from error
+            raise McpError(f"the MCP server {self.definition.name!r} refused it: {said}") from error
         except (ValidationError, RuntimeError, InputRequiredRoundsExceededError) as error:
             _log.info("an answer of an MCP server cannot be used", exc_info=error)
-            raise McpError(
-                f"the answer of the MCP server {name!r} does not follow the protocol"
-            ) from error
+            whose = f"the answer of the MCP server {self.definition.name!r}"
+            raise McpError(f"{whose} does not follow the protocol") from error
 
     async def _listed(
         self, client: Client, kind: str, convert: Callable[[Any], T]
@@ -488,11 +491,6 @@ class Connection:
         except McpError as error:
             _log.info("MCP server %s: %s", self.definition.name, error)
         self.on_change()
-
-
-def _is_session_gone(error: MCPError) -> bool:
-    words = error.error.message.lower()
-    return "session" in words and "terminated" in words
 
 
 def _progress_words(progress: float, total: float | None, message: str | None) -> str:

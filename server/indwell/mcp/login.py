@@ -50,6 +50,8 @@ _HELLO = {
     },
 }
 
+_TOOLS = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+
 
 class _Kept(msgspec.Struct, frozen=True):
     """A login as it is stored: the SDK's values as JSON objects, and when the token ends."""
@@ -202,7 +204,7 @@ async def log_in(
                 return _code(await _first(came, pasted))
 
             provider = _Provider(server.url, _metadata(address), storage, lead, answer)
-            status = await _greet(server, provider)
+            status = await _greet(server, provider, storage)
     except TimeoutError as error:
         raise McpError(f"nobody finished the login within {BROWSER_S / 60:.0f} minutes") from error
     except (OAuthFlowError, httpx2.HTTPError, ValidationError) as error:
@@ -212,13 +214,19 @@ async def log_in(
     return storage.was_stored
 
 
-async def _greet(server: HttpServer, auth: Auth) -> int:
-    """Send the first message of a connection, and return the status of the answer."""
+async def _greet(server: HttpServer, auth: Auth, storage: StoredLogin) -> int:
+    """Send the first messages of a connection, and return the status of the last answer.
+
+    Some servers greet everybody, and want a login only for their tools.
+    """
     headers = {"Accept": "application/json, text/event-stream"}
-    async with (
-        http_client(server, auth, lambda: None) as client,
-        client.stream("POST", server.url, json=_HELLO, headers=headers) as answer,
-    ):
+    async with http_client(server, auth, lambda: None) as client:
+        for message in (_HELLO, _TOOLS):
+            async with client.stream("POST", server.url, json=message, headers=headers) as answer:
+                session = answer.headers.get("mcp-session-id")
+                headers |= {"mcp-session-id": session} if session else {}
+                if not answer.is_success or storage.was_stored:
+                    break
         return answer.status_code
 
 

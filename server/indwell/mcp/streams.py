@@ -19,6 +19,7 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client._transport import ReadStream, TransportStreams
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from indwell.context.untrusted_text import short_line
@@ -58,6 +59,19 @@ class BreakReason:
         """Note the reason."""
         self.words = self.words or words
         self.happened.set()
+
+
+def innermost(error: BaseException) -> BaseException:
+    """Return the first error of a group of groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def is_session_gone(error: MCPError) -> bool:
+    """Did the server forget the session, so that only a new connection helps?"""
+    words = error.error.message.lower()
+    return "session" in words and "terminated" in words
 
 
 class StartServer(Protocol):

@@ -20,6 +20,7 @@ from indwell.mcp.server_book import ServerBook
 from indwell.mcp.server_files import PROJECT_FILES
 from indwell.mcp.servers import Lease, Servers
 from indwell.mcp.surrounding import Confine, Surrounding
+from indwell.service.stored_keys import key_store
 from indwell.settings.model import Settings
 from indwell.tools.base import ToolContext
 from indwell.workspace.base import Workspace
@@ -29,6 +30,13 @@ from indwell.workspace.base import Workspace
 def running_servers() -> Servers:
     """Return the servers that run in this process."""
     return Servers()
+
+
+def _auth(definition: ServerDefinition) -> object:
+    """Return what adds the token of a login; called only while a server starts."""
+    from indwell.mcp.login import turn_auth
+
+    return turn_auth(definition, key_store())
 
 
 def mcp_inputs(
@@ -76,6 +84,7 @@ def mcp_inputs(
             tuple(one.resolve() for one in trust.now(workspace.roots).trusted),
             open_bounds,
             lambda: environment,
+            _auth,
         )
         return running_servers().lease(definition, around, on_change)
 
