@@ -36,7 +36,8 @@ def navigation_feature(navigator: Navigator, servers: UserServers) -> Feature[Se
         outcome: Outcome,
         _edits: Sequence[EditApplied],
     ) -> None:
-        servers.note_changed([change.path for change in outcome.changes])
+        if outcome.changes:
+            servers.note_changed([change.path for change in outcome.changes])
 
     return Feature(
         name="navigation",
