@@ -20,7 +20,7 @@ import msgspec
 from report import show, spread
 
 from indwell.lsp.messages.features import ClientFeatures
-from indwell.lsp.review.reviewing import SETTLE_S, Reviewing
+from indwell.lsp.review.hunk_display import SETTLE_S, Reviewing
 from indwell.lsp.review.shown_hunks import Published, Shown, hint_of, lenses_of, offer
 from indwell.lsp.wire import sync
 from indwell.lsp.workspace.documents import Documents

@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 
 from indwell.bounds.command_bounds import confiner
-from indwell.bounds.guarding import FolderGuard
+from indwell.bounds.guarded_scan import FolderGuard
 from indwell.policy.rules import Widening
 from indwell.sandbox import spawn
 from indwell.sandbox.confine.strength import strength

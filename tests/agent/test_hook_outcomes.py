@@ -7,7 +7,6 @@ import re
 import msgspec
 import pytest
 
-from indwell.agent.features.hooks.book import FoundHook, MatchingHooks, wanted
 from indwell.agent.features.hooks.hook_io import (
     MOST_ADDED,
     MOST_CHARACTERS,
@@ -20,6 +19,7 @@ from indwell.agent.features.hooks.hook_io import (
     parsed,
     shortened,
 )
+from indwell.agent.features.hooks.session_hooks import FoundHook, MatchingHooks, wanted
 from indwell.settings.model import Hook, HookEvent
 from support.doc_examples import DOCS
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.features.hooks.book import HookBook
+from indwell.agent.features.hooks.session_hooks import HookBook
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.settings.load import WORKSPACE_FILE
 from indwell.settings.model import Hook, Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from indwell.bounds.command_bounds import confiner
-from indwell.bounds.guarding import FolderGuard
+from indwell.bounds.guarded_scan import FolderGuard
 from indwell.policy.rules import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.settings.model import SECRETS, Mode, Settings

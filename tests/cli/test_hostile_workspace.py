@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from indwell.bounds.command_bounds import confiner
-from indwell.bounds.guarding import FolderGuard
+from indwell.bounds.guarded_scan import FolderGuard
 from indwell.errors import ToolError
 from indwell.files.quarantine import Quarantine
 from indwell.policy.rules import Widening
@@ -405,7 +405,7 @@ def test_an_unreadable_folder_is_hidden_whole_and_user_files_in_it_stay_visible(
 
 CLOSED = """
 import os, pathlib, sys, tempfile
-from indwell.bounds.guarding import FolderGuard
+from indwell.bounds.guarded_scan import FolderGuard
 from indwell.settings.model import SECRETS
 from wcmatch import glob
 if os.geteuid() == 0:

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from indwell.cli.terminal.waiting import _interrupts_held_back, wait_for
+from indwell.cli.terminal.interruptible_work import _interrupts_held_back, wait_for
 
 
 async def seven() -> int:

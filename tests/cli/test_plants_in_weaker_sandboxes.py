@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.bounds.guarding import FolderGuard
+from indwell.bounds.guarded_scan import FolderGuard
 from indwell.files.quarantine import Quarantine
 from indwell.settings.model import SECRETS
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from indwell.bounds.guarding import FolderGuard
+from indwell.bounds.guarded_scan import FolderGuard
 from indwell.bounds.secrets import SecretPlaces
 from indwell.files.quarantine import Quarantine
 from indwell.files.watch.installed_repositories import FRESH_NS

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import wcmatch.glob  # noqa: F401 - nobody may be unable to load it later
 
-from indwell.bounds.guarding import FolderGuard
+from indwell.bounds.guarded_scan import FolderGuard
 from indwell.files.quarantine import Quarantine
 from indwell.policy import protected_names
 from indwell.policy.guarded_paths import SHUT, is_guarded, is_repository_sign, is_set_aside

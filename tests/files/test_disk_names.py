@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.bounds.guarding import FolderGuard
+from indwell.bounds.guarded_scan import FolderGuard
 from indwell.errors import ToolError
 from indwell.files.beneath import find, locate, open_beneath
 from indwell.files.disk_names import as_on_disk, folds_case, is_same_folder, true_path

@@ -8,8 +8,8 @@ import pytest
 from indwell.context.compaction.presets import PRESETS
 from indwell.messages import Anchors, Message, Meta, Request, Text
 from indwell.replay.cache import CACHES, CacheRules, PrefixCache, Served
-from indwell.replay.course import Point, ReplayRules, points
 from indwell.replay.measure import replayed
+from indwell.replay.replayed_conversation import Point, ReplayRules, points
 from support.replay_sessions import session
 
 PLAIN = CacheRules(minimum=0)

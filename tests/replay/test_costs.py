@@ -13,9 +13,9 @@ from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Message
 from indwell.replay.cache import CACHES, CacheRules, PrefixCache
-from indwell.replay.course import INSTRUCTIONS, ReplayRules, points, price_of
 from indwell.replay.loss import LossMeter, Reader
 from indwell.replay.measure import replayed, reread_cost
+from indwell.replay.replayed_conversation import INSTRUCTIONS, ReplayRules, points, price_of
 from indwell.sessions.imports import Recorded
 from support.replay_sessions import session
 

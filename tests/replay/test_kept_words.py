@@ -8,8 +8,8 @@ from indwell.context.compaction.step import SpilledText
 from indwell.context.conversation import Config, Conversation, user_words
 from indwell.context.injections import inject
 from indwell.messages import Block, Message, Meta, Request, Text
-from indwell.replay.course import DoneBefore, Point
 from indwell.replay.measure import Broken, Promises
+from indwell.replay.replayed_conversation import DoneBefore, Point
 
 TALK = Conversation(Config("m", 10_000, 0), ())
 FIRST = user_words("Write the parser.", turn=1)

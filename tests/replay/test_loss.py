@@ -12,8 +12,8 @@ from indwell.context.conversation import Config, Conversation, tool_result, user
 from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Block, Message, Meta, Request, Text, ToolResult, ToolUse
-from indwell.replay.course import DoneBefore, Point, ReplayRules, points
 from indwell.replay.loss import Loss, LossMeter, Reader, line_key, names_in, said_in, words_of
+from indwell.replay.replayed_conversation import DoneBefore, Point, ReplayRules, points
 from support.replay_sessions import session
 
 SOURCE = "total_price = 3\nnothing of note here\n"

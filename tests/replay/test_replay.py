@@ -6,8 +6,8 @@ import pytest
 
 from indwell.context.compaction.presets import PRESETS
 from indwell.replay.cache import CacheRules
-from indwell.replay.course import ReplayRules, WrittenSummary, points, simulating
 from indwell.replay.measure import RequestSums, replayed, total
+from indwell.replay.replayed_conversation import ReplayRules, WrittenSummary, points, simulating
 from indwell.sessions.imports import recorded
 from support.recorded import foreign_sessions
 from support.replay_sessions import entries, session

@@ -11,7 +11,7 @@ from indwell.context.compaction.step import SpilledText
 from indwell.messages import Message
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.encoder import RequestEncoder
-from indwell.replay.course import ReplayRules, points
+from indwell.replay.replayed_conversation import ReplayRules, points
 from indwell.sessions.imports import Recorded
 from support.recorded import foreign_sessions
 from support.replay_sessions import session

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable
 from pathlib import Path
 
-from indwell.lsp.review.reviewing import Elsewhere
+from indwell.lsp.review.hunk_display import Elsewhere
 from indwell.lsp.wire import sync
 from indwell.lsp.workspace.documents import Document, Documents
 from indwell.review.hunk import Actor

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.bounds.guarding import FolderGuard
+from indwell.bounds.guarded_scan import FolderGuard
 from indwell.errors import ToolError
 from indwell.files.quarantine import MOST_DEPTH, Quarantine
 from indwell.sandbox import spawn

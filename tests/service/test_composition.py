@@ -13,7 +13,7 @@ import pytest
 
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.loop.turn import run_turn
-from indwell.bounds.git.note import GitEntry
+from indwell.bounds.git.known_state import GitEntry
 from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.errors import UserError
 from indwell.providers.offered_models import OfferedModel

@@ -13,7 +13,7 @@ from indwell.context.history import transcript
 from indwell.context.pairing import problems
 from indwell.context.tokens import BLOCK_OVERHEAD
 from indwell.messages import Message, Text
-from indwell.replay.course import Point, ReplayRules, points
+from indwell.replay.replayed_conversation import Point, ReplayRules, points
 from indwell.sessions.imports import Recorded
 from support.context_checks import KEEPS_WORDS, check_words
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from indwell.lsp.messages.features import ClientFeatures
-from indwell.lsp.review.reviewing import Reviewing
+from indwell.lsp.review.hunk_display import Reviewing
 from indwell.lsp.review.shown_hunks import Published
 from indwell.lsp.wire import sync
 from indwell.lsp.workspace.documents import Document, Documents

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from indwell.cli import Terminated
-from indwell.cli.terminal.waiting import wait_for
+from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.lsp.wire.editor_process import watch_signals
 
 NUMBERS = (signal.SIGINT, signal.SIGBREAK, signal.SIGTERM)

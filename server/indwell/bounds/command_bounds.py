@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.bounds.folder_trust import FolderTrust
-from indwell.bounds.guarding import FolderGuard
+from indwell.bounds.guarded_scan import FolderGuard
 from indwell.bounds.home_view import HomeView, home_view, homes
 from indwell.bounds.rules import ReadableFolders
 from indwell.files.private import NOWHERE, parted, remove_own_tree, scratch_folder

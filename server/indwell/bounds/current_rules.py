@@ -15,7 +15,7 @@ import msgspec
 from indwell.bounds.command_bounds import BoundsNow, policy_under
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.bounds.git.entries import GitEntries
-from indwell.bounds.git.note import GitEntry
+from indwell.bounds.git.known_state import GitEntry
 from indwell.bounds.home_view import homes, is_private
 from indwell.bounds.rules import ReadableFolders, Rules, TrustNow, lies_in_no_home
 from indwell.bounds.secrets import SecretPlaces

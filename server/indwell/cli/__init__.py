@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("stopped\n")
         return code_of_stop(stop)
     except OSError as error:
-        from indwell.cli.terminal.waiting import hush, is_full
+        from indwell.cli.terminal.interruptible_work import hush, is_full
 
         if not isinstance(error, BrokenPipeError) and not is_full():
             raise

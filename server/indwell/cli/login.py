@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from indwell.cli import code_of_stop
+from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
-from indwell.cli.terminal.waiting import wait_for
 from indwell.context.untrusted_text import visible
 from indwell.errors import IndwellError, UserError
 from indwell.providers.catalogue import CATALOGUE, row_of, title_of

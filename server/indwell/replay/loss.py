@@ -13,7 +13,7 @@ from indwell.context.compaction.digesting.lines import line_key, names_in
 from indwell.context.file_work import call_of
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
-from indwell.replay.course import Point
+from indwell.replay.replayed_conversation import Point
 
 Reading: TypeAlias = Literal["any", "newest"]
 """Which altered source makes a pair: any source, or only the newest one."""

@@ -18,8 +18,8 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
 from indwell.providers.pricing import HOUR
 from indwell.replay.cache import CACHES, CacheRules, PrefixCache, Served
-from indwell.replay.course import SPILL_FOLDER, Point, ReplayRules, Summarise, points
 from indwell.replay.loss import Loss, LossMeter, Reader, Reading
+from indwell.replay.replayed_conversation import SPILL_FOLDER, Point, ReplayRules, Summarise, points
 from indwell.sessions.imports import Recorded
 
 RATIOS = TokenRates()
@@ -53,13 +53,13 @@ def replayed(
         session: A session from ``sessions.imports``.
         preset: The preset or its name.
         window: Tokens a request may have.
-        ratio: See ``course.Rules``.
+        ratio: See ``replayed_conversation.Rules``.
         cache: The provider's rules.
         rates: Prices per million tokens.
         pause_s: Seconds between two requests, if the recording has no times.
         reading: Which sources make a pair; see ``loss``.
         reader: Shared by several replays of one recording, so that its texts are read once.
-        summarise: See ``course.Rules``.
+        summarise: See ``replayed_conversation.Rules``.
     """
     chosen = PRESETS[preset] if isinstance(preset, str) else preset
     facts = CompactionFacts(rates=rates, spill_folder=SPILL_FOLDER)

@@ -29,7 +29,7 @@ from indwell.bounds.command_bounds import (
 from indwell.bounds.current_rules import CurrentRules, rules_of
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.bounds.git.entries import GitEntries
-from indwell.bounds.git.note import GitNote
+from indwell.bounds.git.known_state import GitNote
 from indwell.bounds.rules import ReadableFolders
 from indwell.bounds.secrets import SecretPlaces
 from indwell.context.compaction.presets import PRESETS

@@ -14,8 +14,8 @@ from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import background_feature
 from indwell.agent.features.checks.feature import checks_feature
 from indwell.agent.features.checks.turn_checks import SessionChecks
-from indwell.agent.features.hooks.book import HookBook
 from indwell.agent.features.hooks.feature import hooks_feature
+from indwell.agent.features.hooks.session_hooks import HookBook
 from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.mcp.feature import ServerTools
 from indwell.agent.features.memory import memory_feature

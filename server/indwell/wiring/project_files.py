@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from indwell.agent.features.checks.turn_checks import CheckCommand, SessionChecks
-from indwell.agent.features.hooks.book import FoundHook, HookBook, MatchingHooks
+from indwell.agent.features.hooks.session_hooks import FoundHook, HookBook, MatchingHooks
 from indwell.agent.features.skills.feature import FoundSkills, Shelf
 from indwell.agent.features.skills.folders import SkillFolders
 from indwell.bounds.folder_trust import FolderTrust

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.context.compaction.digesting.choice import (
+from indwell.context.compaction.digesting.line_choice import (
     LEAST_WORTH,
     Read,
     ReducibleText,

@@ -23,7 +23,7 @@ from indwell.agent.core.events import Listener, Notice
 from indwell.agent.core.session import Session
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.decision import Permit, put_question
-from indwell.bounds.git.note import GitEntry
+from indwell.bounds.git.known_state import GitEntry
 from indwell.context.untrusted_text import one_line
 from indwell.errors import EditMayCome
 from indwell.files.listing import file_mark

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.bounds.git.git_program import TIME_S, run_git
-from indwell.bounds.git.note import GitEntry, GitNote, KeptFile, RepositoryState
+from indwell.bounds.git.known_state import GitEntry, GitNote, KeptFile, RepositoryState
 from indwell.bounds.git.store import NO_OBJECT, Store, UnreadableStore, faults, refs_of, store_of
 from indwell.errors import ToolError
 from indwell.files.reading import read_bytes

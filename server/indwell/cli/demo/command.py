@@ -18,9 +18,9 @@ from indwell.agent.core import events
 from indwell.cli.demo.client import DemoClient, DemoDocument
 from indwell.cli.demo.project import Project, make_project
 from indwell.cli.terminal.front_door import TerminalApprover
+from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import TerminalView, cost_words
-from indwell.cli.terminal.waiting import wait_for
 from indwell.errors import SettingsError, UserError
 from indwell.files.append_log import make_private_folder
 from indwell.messages import Usage

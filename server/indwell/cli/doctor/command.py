@@ -25,8 +25,8 @@ from indwell.cli.doctor import machine, own_files, project
 from indwell.cli.doctor.check import DoctorCheck, DoctorFinding, Findings, blocking, run_checks
 from indwell.cli.login import MARKS, PLAIN_MARKS
 from indwell.cli.terminal.front_door import TerminalApprover
+from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
-from indwell.cli.terminal.waiting import wait_for
 from indwell.context.conversation import Conversation
 from indwell.context.tokens import estimate_tokens, tools_tokens
 from indwell.context.untrusted_text import visible

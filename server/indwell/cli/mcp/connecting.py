@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from indwell.bounds.folder_trust import FolderTrust
+from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, typed_line
-from indwell.cli.terminal.waiting import wait_for
 from indwell.context.untrusted_text import one_line
 from indwell.errors import UserError
 from indwell.mcp.definition import HttpServer, ServerDefinition

@@ -23,9 +23,9 @@ from indwell.context.untrusted_text import one_line
 from indwell.errors import ToolError, UserError
 from indwell.files.atomic import write_atomic
 from indwell.replay.cache import CACHES, CacheRules
-from indwell.replay.course import PREFIX_TOKENS, Summarise
 from indwell.replay.loss import Reader
 from indwell.replay.measure import RequestSums, replayed, total
+from indwell.replay.replayed_conversation import PREFIX_TOKENS, Summarise
 from indwell.sandbox.worker_processes import mapped
 from indwell.sessions.imports import Recorded
 

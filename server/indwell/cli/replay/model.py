@@ -31,7 +31,7 @@ from indwell.errors import NobodyThere, NotAuthorised, OutOfCredit, Unreachable
 from indwell.files.private import NOWHERE
 from indwell.messages import Reply, Request, Usage
 from indwell.providers.base import Provider, StreamEvent
-from indwell.replay.course import Summarise, WrittenSummary
+from indwell.replay.replayed_conversation import Summarise, WrittenSummary
 from indwell.service.endpoint.model_list import facts_of
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.writer import MemoryLog

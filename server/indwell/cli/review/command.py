@@ -13,8 +13,8 @@ from rich.console import Console
 from indwell.cli.review.files import UNSAVED, FileLook, WantedFiles, look
 from indwell.cli.review.session import TerminalReview, TerminalScreen, Verdict
 from indwell.cli.stored.sessions import whole_id
+from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
-from indwell.cli.terminal.waiting import wait_for
 from indwell.context.untrusted_text import visible
 from indwell.errors import SessionError, ToolError, UserError
 from indwell.files.listing import exists

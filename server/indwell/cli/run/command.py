@@ -23,10 +23,10 @@ from indwell.cli import DONE, FAILED, LIMITED, USAGE, code_of_stop
 from indwell.cli.run.grammar import RunLimits, RunOptions
 from indwell.cli.run.session import LeanModels, carrying_out, rewound, session_of, tell_rewound
 from indwell.cli.terminal.front_door import AllowingApprover, TerminalDoor, TerminalPerson
+from indwell.cli.terminal.interruptible_work import stopping, wait_for
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import TerminalView
 from indwell.cli.terminal.stdin import WrongInput, begun, stdin_prompts, stdin_text
-from indwell.cli.terminal.waiting import stopping, wait_for
 from indwell.context.attachments import PastedText, Selection
 from indwell.errors import ToolError, UserError
 from indwell.files.listing import has_other_names

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from indwell.cli.run.session import LeanModels
 from indwell.cli.terminal.front_door import TerminalDoor, TerminalPerson
+from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
-from indwell.cli.terminal.waiting import wait_for
 from indwell.sandbox.environment import own_environment
 from indwell.wiring.commit_message import CommitMessage
 from indwell.wiring.service import Composition

@@ -16,9 +16,9 @@ from rich.markup import escape
 from rich.text import Text
 
 from indwell.agent.core import events
+from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import cost_words
-from indwell.cli.terminal.waiting import wait_for
 from indwell.context.untrusted_text import one_line, short_line, visible
 from indwell.errors import SessionError, UserError
 from indwell.providers.wires.dialect import Dialect

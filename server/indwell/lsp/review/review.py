@@ -16,7 +16,7 @@ from indwell.lsp.host import Host
 from indwell.lsp.messages import documents
 from indwell.lsp.messages.documents import ChangesParams, VerdictArguments, VerdictResult
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.review.reviewing import Reviewing
+from indwell.lsp.review.hunk_display import Reviewing
 from indwell.lsp.review.shown_hunks import changes_of, hint_of, lenses_of, offer
 from indwell.lsp.review.verdicts import ASK_S, OPEN_S, Verb, Verdicts
 from indwell.lsp.wire import sync

@@ -15,7 +15,7 @@ from indwell.lsp.editor.answering import ANSWER_S, Answering
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.documents import KeptRow, VerdictArguments, VerdictResult
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.review.reviewing import Reviewing
+from indwell.lsp.review.hunk_display import Reviewing
 from indwell.lsp.review.words import FilesOutcome, changes, question, sentence
 from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
 from indwell.lsp.workspace.documents import path_of

@@ -15,7 +15,6 @@ from indwell.agent.core.events import EditApplied, Listener, Notice
 from indwell.agent.core.feature import Checked, Ended, Feature, Moment
 from indwell.agent.core.prompt import Prompt, labels
 from indwell.agent.core.session import Session, TurnState
-from indwell.agent.features.hooks.book import HookBook
 from indwell.agent.features.hooks.hook_io import (
     AfterTool,
     BeforeTool,
@@ -28,6 +27,7 @@ from indwell.agent.features.hooks.hook_io import (
 )
 from indwell.agent.features.hooks.hook_io import EditAppliedPayload as Edited
 from indwell.agent.features.hooks.run import HooksVerdict, run_hooks, tell_late
+from indwell.agent.features.hooks.session_hooks import HookBook
 from indwell.agent.permission.call_facts import display
 from indwell.context import conversation as talk
 from indwell.context.injections import inject

@@ -18,15 +18,6 @@ import msgspec
 from indwell.agent.core.events import Checking, Listener, Notice
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
-from indwell.agent.features.hooks.book import (
-    FoundHook,
-    HookBook,
-    RefusedHook,
-    hook_permit,
-    note_ending,
-    still_permitted_hook,
-    wanted,
-)
 from indwell.agent.features.hooks.hook_io import (
     MOST_ADDED,
     EventName,
@@ -39,6 +30,15 @@ from indwell.agent.features.hooks.hook_io import (
     kind_of,
     outcome_of,
     shortened,
+)
+from indwell.agent.features.hooks.session_hooks import (
+    FoundHook,
+    HookBook,
+    RefusedHook,
+    hook_permit,
+    note_ending,
+    still_permitted_hook,
+    wanted,
 )
 from indwell.agent.permission.decision import Permit
 from indwell.agent.permission.recorded_changes import around, command_turn, is_accepted

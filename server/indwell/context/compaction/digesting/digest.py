@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.context.compaction.cuts import spill_name, spill_path
-from indwell.context.compaction.digesting.choice import ReducibleText, Uses, chosen, uses_of
+from indwell.context.compaction.digesting.line_choice import ReducibleText, Uses, chosen, uses_of
 from indwell.context.compaction.digesting.lines import is_numbered, text_of
 from indwell.context.compaction.digesting.repeats import unfolded
 from indwell.context.compaction.presets import Digest

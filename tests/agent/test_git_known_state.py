@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from indwell.bounds.git import note as git_note
+from indwell.bounds.git import known_state as git_note
 from indwell.bounds.git.entries import GitEntries
-from indwell.bounds.git.note import GitNote
+from indwell.bounds.git.known_state import GitNote
 from indwell.errors import ToolError
 from support.bubblewrap import needs_bubblewrap
 from support.editing import USAGE, Home, bash

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.bounds.git_guarding import SAMPLE, Copy
+from indwell.bounds.git_obeyed_files import SAMPLE, Copy
 from indwell.errors import ToolError
 from indwell.files.disk_names import resolved_here
 from indwell.files.listing import exists

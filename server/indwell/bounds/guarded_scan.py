@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.bounds.aftermath import GuardedLook, settle, without
-from indwell.bounds.git_guarding import GitGuard
+from indwell.bounds.git_obeyed_files import GitGuard
+from indwell.bounds.planted_files import GuardedLook, settle, without
 from indwell.files.disk_names import folds_case, resolved_here
 from indwell.files.quarantine import Quarantine, error_reason, named
 from indwell.files.spelling import quoted
