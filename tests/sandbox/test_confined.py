@@ -15,8 +15,10 @@ import pytest
 
 from faults.escape_tree import asleep, grown, tree
 from indwell.sandbox import CommandLimits, Finished, spawn
+from indwell.sandbox.capture import Feed
 from indwell.sandbox.confine.strength import host, strength, why_no_bubblewrap, without_bubblewrap
 from indwell.sandbox.confinement import Confinement, Guarded
+from indwell.sandbox.spawn import spawn_server
 from support.bubblewrap import needs_bubblewrap
 
 LONG_S = 60.0
@@ -369,3 +371,25 @@ async def test_sbx_26_a_sandbox_costs_milliseconds(tmp_path: Path) -> None:
         if number >= 4 and quickest["confined"] - quickest["plain"] < 0.05:
             break
     assert quickest["confined"] - quickest["plain"] < 0.05
+
+
+@needs_bubblewrap
+async def test_a_server_cannot_make_the_loader_load_or_write_outside_of_its_sandbox(
+    tmp_path: Path,
+) -> None:
+    (inside := tmp_path / "workspace").mkdir()
+    env = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(tmp_path / "trace"), "KEPT": "yes"}
+    said: list[bytes] = []
+    await spawn_server(
+        ["sh", "-c", 'echo "$KEPT $LD_DEBUG_OUTPUT"'],
+        cwd=inside,
+        env=env,
+        feed=Feed(),
+        on_output=said.append,
+        on_errors=lambda _: None,
+        stop=asyncio.Event(),
+        confinement=Confinement(writable=(str(inside),)),
+        on_note=lambda _: None,
+    )
+    assert b"".join(said) == f"yes {tmp_path}/trace\n".encode()
+    assert os.listdir(tmp_path) == ["workspace"]

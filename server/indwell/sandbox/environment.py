@@ -44,6 +44,9 @@ ALLOWED = frozenset(
 The list leaves out proxies, whose addresses may contain passwords, sockets
 (SSH_AUTH_SOCK, DBUS_…), and what a shell or loader would run (BASH_ENV, LD_…).
 """
+LOADER = ("LD_", "DYLD_", "GLIBC_", "GCONV_PATH", "LOCPATH", "NLSPATH", "MALLOC_")
+"""Beginnings of names that the loader and the C library obey before a program begins."""
+
 FIXED: Mapping[str, str] = {
     "LANG": "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8",
     "TERM": "dumb",

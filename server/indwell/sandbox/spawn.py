@@ -20,7 +20,7 @@ from indwell.sandbox.confine.confined_run import (
 )
 from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.confinement import Confinement
-from indwell.sandbox.environment import commands_path, path_without
+from indwell.sandbox.environment import LOADER, commands_path, path_without
 from indwell.sandbox.gate import (
     RunningCommandWatch,
     check_running_commands,
@@ -284,10 +284,11 @@ async def _held(  # noqa: PLR0917 - all that a run takes
                 bounds.watched(hear, pause.hold),
                 watch_command(meanwhile) if on_note else nullcontext(),
             ):
+                inside, given = _given(how, {**how.environment, **env})
                 finished = await run(
-                    [*how.prefix, *words],
+                    [*how.prefix, *inside, *words],
                     cwd=cwd,
-                    env={**how.environment, **env},
+                    env=given,
                     pass_fds=(*pass_fds, *how.pass_fds),
                     is_wrapped=how.is_wrapped,
                     has_ui=how.has_ui,
@@ -304,6 +305,19 @@ async def _held(  # noqa: PLR0917 - all that a run takes
         raise
     notes = meanwhile.said_with(await settle_bounds(bounds))
     return msgspec.structs.replace(finished, notes=(*told, *shorten_notes(notes, _where(bounds))))
+
+
+def _given(how: ConfinedStart, env: Mapping[str, str]) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """Return the words and the environment that give a command its variables.
+
+    The loader obeys some in every program, so the sandbox's own program must not get them: a
+    project's ``LD_PRELOAD`` would run code before there are any bounds.
+    """
+    of_loader = [one for one in env if how.is_wrapped and one.startswith(LOADER)]
+    if not of_loader:
+        return (), env
+    words = ("/usr/bin/env", *(f"{one}={env[one]}" for one in of_loader))
+    return words, {name: value for name, value in env.items() if name not in of_loader}
 
 
 def _where(bounds: Confinement) -> str:
