@@ -1,4 +1,4 @@
-/** All that can happen to a `PanelState`. Closed; each is plain JSON, so host and webview reduce the same. */
+/** All actions on a `PanelState`, a closed union. Each is plain JSON, so host and webview reduce equally. */
 import type {
   BackgroundCommand,
   ChangesResult,
@@ -34,7 +34,7 @@ export type Action =
       readonly event: Event;
       readonly at: number;
     }
-  /** Events that were missed, all of them; where some are gone, a page comes instead. */
+  /** All missed events; if some are lost, a page comes instead. */
   | {
       readonly type: "missed";
       readonly session: string;
@@ -43,7 +43,7 @@ export type Action =
     }
   /** The panel shows another session from now on, empty until its pages come. */
   | { readonly type: "opened"; readonly session: string | null }
-  /** `replace`: the newest turns, as of the event `seq`; `before`: older ones, and `seq` counts for nothing. */
+  /** `replace`: the newest turns, as of the event `seq`; `before`: older ones, and `seq` is ignored. */
   | {
       readonly type: "page";
       readonly page: SessionResult;
@@ -72,16 +72,16 @@ export type Action =
   | { readonly type: "context"; readonly context: ContextResult }
   | { readonly type: "attach"; readonly attachment: Attachment }
   | { readonly type: "unattach"; readonly id: string }
-  /** The prompt went out: its own attachments go from the composer; pictures are kept with the turn to come. */
+  /** The prompt was sent: its attachments leave the composer; pictures are kept for its turn. */
   | {
       readonly type: "sent";
       readonly id: number;
       readonly words: string;
       readonly images: readonly { readonly label: string; readonly url: string }[];
-      /** Ids of the attachments that went along; the others stay in the composer. */
+      /** Ids of the attachments that were sent; the others stay in the composer. */
       readonly taken: readonly string[];
     }
-  /** The prompt was answered: whatever came of it, it is not on its way any more. `attachments` are given back. */
+  /** The prompt was answered, with any result, so it is no longer being sent. `attachments` are returned. */
   | { readonly type: "answered"; readonly id: number; readonly attachments: readonly Attachment[] }
   | { readonly type: "draft"; readonly text: string; readonly mode: DraftMode }
   | { readonly type: "history"; readonly prompts: readonly string[] }

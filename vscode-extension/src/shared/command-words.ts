@@ -1,8 +1,8 @@
-/** How commands that run beside the conversation are told. Pure. */
+/** Texts about background commands. Pure. */
 import type { BackgroundCommand } from "../protocol.ts";
 import { countFigure, durationFigure } from "./figures.ts";
 
-/** Those that run. */
+/** The running commands. */
 export function runningCommands(
   commands: readonly BackgroundCommand[],
 ): readonly BackgroundCommand[] {
@@ -16,7 +16,7 @@ export function commandsWords(commands: readonly BackgroundCommand[]): string {
   return commands.length === 0 ? "" : `${countFigure(commands.length, "command")} ended`;
 }
 
-/** How one stands: `running`, `ended after 12 s`, `exit code 2 after 3.0 s`, `stopped after 4.0 s`. */
+/** The state of a command: `running`, `ended after 12 s`, `exit code 2 after 3.0 s`, `stopped after 4.0 s`. */
 export function commandFigure(command: BackgroundCommand): string {
   const after = `after ${durationFigure(command.seconds)}`;
   switch (command.state) {
@@ -31,7 +31,7 @@ export function commandFigure(command: BackgroundCommand): string {
   }
 }
 
-/** Did it end by itself, and not well? */
+/** Did the command fail by itself? */
 export function isFailed({ state, exitCode }: BackgroundCommand): boolean {
   return state === "ended" && exitCode !== null && exitCode !== 0;
 }

@@ -1,8 +1,8 @@
-/** The commands that can be typed behind `/`, and what the panel does for each. Pure. */
+/** The commands that can be typed after `/`, and their messages. Pure. */
 import { AUTO } from "./effort-words.ts";
 import type { ToHost } from "./messages.ts";
 
-/** A command of the composer. `values`: what may stand behind it. */
+/** A command of the composer. `values`: its possible arguments. */
 export interface SlashCommand {
   readonly name: string;
   readonly detail: string;
@@ -32,7 +32,7 @@ export const COMMANDS: readonly SlashCommand[] = [
 /** The prompt by which the server continues a turn that its end interrupted. */
 export const CONTINUE = "/continue";
 
-/** What a typed line asks for: a message, more words (`/mode ` wants a value), or nothing of ours. */
+/** The meaning of a typed line: a message, an incomplete command (`/mode ` needs a value), or none. */
 export type CommandOutcome =
   | { readonly kind: "post"; readonly message: ToHost }
   | { readonly kind: "complete"; readonly text: string }
@@ -41,7 +41,7 @@ export type CommandOutcome =
 const NONE: CommandOutcome = { kind: "none" };
 
 /**
- * What `text` means as a command. Anything else than one of `COMMANDS` with what it takes is
+ * Parses `text` as a command. Any text but one of `COMMANDS` with a valid argument is
  * `none`: it is sent as it is (a path such as `/usr/bin`, a skill, a word that the server knows).
  */
 export function commandOutcome(

@@ -1,13 +1,13 @@
-/** Words that come back to the composer, joined with what stands there. Pure; host and webview use the same. */
+/** Joins returned text with the composer's text. Pure; used by host and webview. */
 import type { PanelState } from "./state.ts";
 
-/** Between words that came back and words that were typed since. */
+/** The separator between returned text and text typed since. */
 const BETWEEN = "\n\n";
 
 /**
- * The composer's text once `draft` was taken in. Nothing that was typed goes: `replace` puts the
- * draft's words first, `append` last. Words that stand there already are not put there twice.
- * `remove` takes the words away that an earlier draft brought, where the user did not change them.
+ * The composer's text after `draft` is added. Typed text is never lost: `replace` puts the
+ * draft's text first, `append` last. Text that is already there is not repeated.
+ * `remove` deletes the text of an earlier draft, unless the user changed it.
  */
 export function withDraft(
   typed: string,

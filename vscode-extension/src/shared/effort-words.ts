@@ -1,6 +1,6 @@
-/** How much a model thinks, in words. Pure. */
+/** Labels for the reasoning effort. Pure. */
 
-/** The effort that leaves it to the model how much it thinks. */
+/** The effort that lets the model decide how much it thinks. */
 export const AUTO = "auto";
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<string, string>> = {
   max: "As much thinking as possible: slowest and most expensive",
 };
 
-/** What an effort means; empty for one that this version does not know. */
+/** The meaning of an effort; empty for one that this version does not know. */
 export function effortWords(effort: string): string {
   return WORDS[effort] ?? "";
 }

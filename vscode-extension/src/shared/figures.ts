@@ -1,7 +1,7 @@
-/** Numbers in people's units. Pure, and of no locale, so that host and webview say the same. */
+/** Formats numbers for people. Pure, and independent of the locale, so that host and webview agree. */
 import { grouped } from "./words.ts";
 
-/** Seconds under which a time is not worth saying. */
+/** Seconds below which a time is not shown. */
 export const LEAST_TIME = 0.1;
 
 /** `0.1 s`, `12 s`, `3 min 5 s`, `1 h 2 min`. */
@@ -14,7 +14,7 @@ export function durationFigure(seconds: number): string {
   return `${Math.floor(minutes / 60)} h${minutes % 60 > 0 ? ` ${minutes % 60} min` : ""}`;
 }
 
-/** US dollars: `$0.04`, `$0.0012`, `under $0.0001`; null where the price is not known. */
+/** US dollars: `$0.04`, `$0.0012`, `under $0.0001`; null if the price is unknown. */
 export function costFigure(cost: number | null): string | null {
   if (cost === null) return null;
   if (cost === 0) return "$0.00";
@@ -40,7 +40,7 @@ export function shareFigure(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
 
-/** Lines that came and went: `+3 −1`. */
+/** Added and removed lines: `+3 −1`. */
 export function linesFigure(added: number, removed: number): string {
   return `+${grouped(added)} −${grouped(removed)}`;
 }

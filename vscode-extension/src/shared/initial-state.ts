@@ -1,7 +1,7 @@
-/** The panel before anything is known. */
+/** The initial state of the panel. */
 import type { PanelState } from "./state.ts";
 
-/** Nothing shown, nothing asked, the server not there yet. */
+/** No turns, no questions, and no server yet. */
 export const initialState: PanelState = {
   revision: 0,
   connection: { kind: "starting", reason: "" },

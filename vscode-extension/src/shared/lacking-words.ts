@@ -1,13 +1,13 @@
-/** Why no model can be called, for people in front of a panel: the server's advice is for terminals. Pure. */
+/** Explains in the panel why no model can be called: the server's advice is for terminals. Pure. */
 import { plainSentence } from "./plain-sentence.ts";
 
-/** `sentence` is what is missing; `details` all that the server said, empty if that is no more. */
+/** `sentence` names what is missing; `details` is the server's full text, empty if it says no more. */
 export interface LackingWords {
   readonly sentence: string;
   readonly details: string;
 }
 
-/** Takes `lacking` of `indwell/status`, or the `reason` of a first run, apart. */
+/** Parses `lacking` of `indwell/status`, or the `reason` of a first run. */
 export function lackingWords(reason: string): LackingWords {
   const [what = "", ...advice] = reason.split("; ");
   const isPlain = /^no [A-Za-z ]+ is set$/.test(what.trim());

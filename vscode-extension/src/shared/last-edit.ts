@@ -1,8 +1,8 @@
-/** Which of several edits of a file is the last one: verdicts stand there. Pure. */
+/** Finds the last of several edits of a file, which shows the verdicts. Pure. */
 import type { Part, ToolPart } from "./state.ts";
 import { callsOf } from "./tool-words.ts";
 
-/** Whether no later call among `parts` changed the same files; those of a sub-agent count as its call's. */
+/** Is no later call among `parts` an edit of the same files? A sub-agent's edits count as its call's. */
 export function isLastEdit(parts: readonly Part[], part: ToolPart): boolean {
   const paths = new Set(pathsOf(part));
   if (paths.size === 0) return false;

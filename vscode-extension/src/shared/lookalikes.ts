@@ -1,9 +1,9 @@
 /**
- * Characters that a reader takes for others: letters of one script among those of another, and in commands
- * also signs that look like those a shell obeys. After Unicode's report 39, with what matters in code and commands.
+ * Finds characters that look like others: letters of one script among those of another, and in commands
+ * also signs that look like shell syntax. Follows Unicode's report 39, as far as it matters in code and commands.
  */
 
-/** One of them: where (UTF-16 units), which, and what it looks like. */
+/** A lookalike: its place (UTF-16 units), the character, and the character it resembles. */
 export interface Lookalike {
   readonly at: number;
   readonly character: string;
@@ -11,7 +11,7 @@ export interface Lookalike {
 }
 
 const PAIRS: readonly (readonly [string, string])[] = [
-  // Cyrillic, then what it looks like, letter by letter.
+  // Cyrillic letters, then the letters that they resemble.
   ["асеорухіјѕһԁԛԝӏьгАВЕКМНОРСТУХІЈЅҮѴ", "aceopyxijshdqwlbrABEKMHOPCTYXIJSYV"],
   // Greek
   ["οαινρυκτχΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳ", "oaivpuktxABEZHIKMNOPTYXCj"],
@@ -20,7 +20,7 @@ const PAIRS: readonly (readonly [string, string])[] = [
   ["ɑɡıȷʟʀⅼⅰⅴⅹⅽⅾⅿꓐꓑꓓꓔꓖꓙꓚꓝꓟꓠꓡꓢꓤꓪꓫꓬꓮꓰꓲꓳꓴ", "agijLRlivxcdmBPDTGJCFMNLSRWXYAEIOU"],
 ];
 
-/** Signs that look like those a shell obeys; in prose most of them are ordinary. */
+/** Signs that look like shell syntax; in prose most of them are ordinary. */
 const SIGNS: readonly (readonly [string, string])[] = [
   ["∕⁄⧸╱〳ノ", "//////"],
   ["∖⧵﹨╲", "\\\\\\\\"],
@@ -46,13 +46,13 @@ const MARKS = table(SIGNS);
 const WORD = /[\p{L}\p{M}\p{N}_]+/gu;
 const OTHER = /[^\n\t\x20-\x7e]/u;
 const ASCII_LETTER = /[A-Za-z]/;
-/** Scripts whose letters are taken for Latin ones, and the wide and mathematical forms of those. */
+/** Scripts whose letters look Latin, and wide and mathematical forms of Latin letters. */
 const OTHER_SCRIPT =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Lisu}\p{Script=Coptic}]/u;
 const FORM = /[\uff01-\uff5e\u{1d400}-\u{1d7ff}]/u;
 
 /**
- * Those in a text, in order.
+ * The lookalikes in a text, in order.
  *
  * In prose only letters of another script within a word that has ASCII letters; in a command also whole words that
  * read as ASCII, wide and mathematical forms, and signs that a shell would obey if they were what they look like.

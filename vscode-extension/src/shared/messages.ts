@@ -1,8 +1,8 @@
-/** What goes between the extension host and the webview. Tagged, plain JSON; the host validates all of `ToHost`. */
+/** The messages between the extension host and the webview. Tagged, plain JSON; the host validates all of `ToHost`. */
 import type { Action } from "./action.ts";
 import type { PanelState } from "./state.ts";
 
-/** Characters of a prompt, as the server takes them; a message with more of them is dropped. */
+/** The most characters of a prompt, as in the server; a longer message is dropped. */
 export const MOST_WORDS = 1_000_000;
 
 /** Host → webview. */
@@ -55,7 +55,7 @@ export type ToHost =
     }
   | { readonly type: "openQuestion"; readonly nonce: string } // its whole text as a read-only document
   | { readonly type: "said"; readonly nonce: string; readonly text: string | null }
-  | { readonly type: "chosen"; readonly nonce: string; readonly option: number } // of those that were offered, from 0
+  | { readonly type: "chosen"; readonly nonce: string; readonly option: number } // index of the option, from 0
   | { readonly type: "find"; readonly id: number; readonly what: "@" | "/"; readonly query: string }
   | { readonly type: "attachMention"; readonly value: string; readonly label: string }
   | {
@@ -95,7 +95,7 @@ export type ToHost =
       readonly verdict: "accept" | "reject";
       readonly hunks: readonly string[];
     }
-  | { readonly type: "openDiff"; readonly path: string | null; readonly turn: number | null } // null path: all, as a multi-diff
+  | { readonly type: "openDiff"; readonly path: string | null; readonly turn: number | null } // null: all files
   | { readonly type: "openFile"; readonly target: string } // `path`, `path:12`, `path:12-20`: inside the workspace only
   | { readonly type: "openLink"; readonly href: string } // https only; the host asks with the real target shown
   | { readonly type: "openTool"; readonly id: string; readonly turn: number } // fetch result and arguments of a card
@@ -109,7 +109,7 @@ export type ToHost =
       readonly to: number | null;
       readonly text: string | null;
     }
-  | { readonly type: "older" } // fetch the page before
+  | { readonly type: "older" } // fetch the previous page
   | { readonly type: "rewind"; readonly turn: number; readonly files: boolean | null } // null: the host asks
   | { readonly type: "fork"; readonly turn: number }
   | { readonly type: "forkSession"; readonly session: string } // of the list: from the end of its last turn
@@ -122,7 +122,7 @@ export type ToHost =
       readonly words: string | null;
     }
   | { readonly type: "commands"; readonly stop: string | null } // how the background commands stand; one is stopped first
-  | { readonly type: "retry" } // the failed turn's words again
+  | { readonly type: "retry" } // send the failed turn's text again
   | { readonly type: "sessions"; readonly query: string; readonly more: boolean }
   | { readonly type: "closeSessions" }
   | { readonly type: "openSession"; readonly session: string }

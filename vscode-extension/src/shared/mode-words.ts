@@ -1,4 +1,4 @@
-/** What each mode means, in one line: the picker, the palette and the settings say the same. Pure. */
+/** The meaning of each mode, in one line, for the picker, the palette and the settings. Pure. */
 
 /** One sentence for a mode; empty for one that is not known here. */
 export function modeWords(mode: string): string {

@@ -1,6 +1,6 @@
-/** The server's messages stand behind a name and a colon elsewhere; here they stand alone. Pure. */
+/** Turns the server's messages, which elsewhere follow a name and a colon, into sentences. Pure. */
 
-/** With a capital letter and an end, and without the marks that only Markdown and terminals know. */
+/** Adds a capital letter and a full stop, and removes marks of Markdown and terminals. */
 export function plainSentence(words: string): string {
   const plain = words.trim().replace(/`([^`\n]*)`/g, "$1");
   // A path, a method or a name of the user's own stays as it is written.

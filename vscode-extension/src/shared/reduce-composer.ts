@@ -1,4 +1,4 @@
-/** The composer's side of the state: attachments, prompts on their way, drafts, history. */
+/** Reduces the composer's part of the state: attachments, prompts being sent, drafts, history. */
 import type { ContextResult } from "../protocol.ts";
 import type { Action } from "./action.ts";
 import type { Attachment, PanelState } from "./state.ts";
@@ -6,7 +6,7 @@ import type { Attachment, PanelState } from "./state.ts";
 /** Earlier prompts that are kept for the arrow key. */
 export const HISTORY_KEPT = 100;
 
-/** An attachment more; one with the same id goes. */
+/** Adds an attachment, replacing one with the same id. */
 export function attached(state: PanelState, attachment: Attachment): PanelState {
   const others = state.attachments.filter((one) => !isReplaced(one, attachment));
   return { ...state, attachments: [...others, attachment] };
@@ -17,12 +17,12 @@ function isReplaced(one: Attachment, by: Attachment): boolean {
   return one.kind === "context" && by.kind === "mention" && one.label === by.label;
 }
 
-/** Without one. */
+/** Removes an attachment. */
 export function unattached(state: PanelState, id: string): PanelState {
   return { ...state, attachments: state.attachments.filter((one) => one.id !== id) };
 }
 
-/** What the server says of the next request, with the chips of what goes along by itself first. */
+/** Stores the server's context of the next request, and puts the chips of automatic context first. */
 export function contextTold(state: PanelState, context: ContextResult): PanelState {
   const own = state.attachments.filter((one) => one.kind !== "context");
   const twice = saidTwice(own, context);
@@ -34,13 +34,13 @@ export function contextTold(state: PanelState, context: ContextResult): PanelSta
   return { ...state, context, attachments: [...told, ...own] };
 }
 
-/** Ids of what goes along by itself and was attached by the user too: the user's own is enough. */
+/** Ids of automatic context that the user attached too: the user's own chip is enough. */
 export function saidTwice(own: readonly Attachment[], context: ContextResult): readonly string[] {
   const pinned = new Set(own.flatMap((one) => (one.kind === "mention" ? [one.label] : [])));
   return context.attached.filter((row) => pinned.has(row.label)).map((row) => row.id);
 }
 
-/** A prompt went out: it is on its way, in the history, and its own attachments went with it. */
+/** A prompt was sent: it is pending, in the history, and its attachments left the composer. */
 export function sent(
   state: PanelState,
   { id, words, images, taken }: Extract<Action, { readonly type: "sent" }>,
@@ -54,7 +54,7 @@ export function sent(
   };
 }
 
-/** A prompt was answered; what went with it is given back if it never went. */
+/** A prompt was answered; its attachments are returned if it was not sent. */
 export function answered(state: PanelState, id: number, given: readonly Attachment[]): PanelState {
   const outgoing = state.outgoing.filter((one) => one.id !== id);
   return given.reduce(attached, { ...state, outgoing });

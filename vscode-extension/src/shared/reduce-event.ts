@@ -1,4 +1,4 @@
-/** What one event of the server does to the state. */
+/** Reduces one event of the server. */
 import type { Event, NumberedEvent } from "../protocol.ts";
 import { queueTold } from "./reduce-queue.ts";
 import type { PanelState, Turn } from "./state.ts";
@@ -15,7 +15,7 @@ import {
 } from "./turn-tools.ts";
 import { checkingWords, compactedWords, noticeWords } from "./words.ts";
 
-/** An event of `session`; one of another session, or that was taken in already, changes nothing. */
+/** Reduces an event of `session`; events of other sessions and repeated events change nothing. */
 export function reduceEvent(
   state: PanelState,
   session: string,
@@ -27,7 +27,7 @@ export function reduceEvent(
   return { ...happened(state, event, `e${seq}`, at), seq };
 }
 
-/** Events that were missed, in order. */
+/** Reduces missed events, in order. */
 export function reduceMissed(
   state: PanelState,
   session: string,
@@ -50,7 +50,7 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
     case "attached":
       return event.source === "attached" && event.label !== ""
         ? turn((one) => withPicture(one, event.label))
-        : state; // text for the model, which nobody is shown
+        : state; // text for the model, which is not shown
     case "text":
       return turn((one) => {
         const kept = event.restart ? forgetRound(one) : one;
@@ -79,7 +79,7 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
       );
     case "questionAsked":
     case "questionAnswered":
-      return state; // asked by a request of its own; the call's card shows what came of it
+      return state; // asked by its own request; the call's card shows the outcome
     case "usageReported":
       return turn((one) => counted(one, event));
     case "steered":
@@ -87,7 +87,7 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
     case "compacted":
       return turn((one) => withLine(one, "compacted", compactedWords(event), key));
     case "notice":
-      // Before the first turn it has no other place than the banner.
+      // Before the first turn it can only be shown in the banner.
       return event.turn < 1
         ? { ...state, banner: { level: event.level, text: event.message, retry: false } }
         : turn((one) => withLine(one, event.level, noticeWords(event.message), key));
@@ -110,14 +110,14 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
   }
 }
 
-/** A page cannot tell a turn that was killed from one that runs; a live event can. */
+/** A page cannot distinguish a killed turn from a running one; a live event can. */
 function alive(turn: Turn): Turn {
   const parts = withoutReading(turn.parts);
   const ending = turn.ending === "interrupted" ? "running" : turn.ending;
   return parts === turn.parts && ending === turn.ending ? turn : { ...turn, parts, ending };
 }
 
-/** The server asks no more: whoever answered, the card goes. */
+/** The question is closed, whoever answered it: the card is removed. */
 function answered(state: PanelState, question: string): PanelState {
   const left = state.questions.filter(
     (one) => one.kind !== "permission" || one.asked.id !== question,

@@ -1,4 +1,4 @@
-/** The list of past sessions, page by page. */
+/** Reduces the list of past sessions, page by page. */
 import type { SessionsResult } from "../protocol.ts";
 import type { SessionListState } from "./state.ts";
 

@@ -1,4 +1,4 @@
-/** Pages of a session put together with what was seen live: nothing is shown twice, the order stays. */
+/** Merges pages of a session with live turns: no turn is shown twice, and the order is kept. */
 import type { SessionResult, TurnRow } from "../protocol.ts";
 import { initialState } from "./initial-state.ts";
 import { happened } from "./reduce-event.ts";
@@ -18,7 +18,7 @@ export function paged(
   return where === "before" ? extended(state, page) : replaced(state, page, seq);
 }
 
-/** Older turns, before those that are there. */
+/** Adds older turns before the existing ones. */
 function extended(state: PanelState, page: SessionResult): PanelState {
   const first = state.turns[0]?.number ?? Number.POSITIVE_INFINITY;
   const rows = sorted(page.turns).filter((row) => row.turn < first);
@@ -31,8 +31,8 @@ function extended(state: PanelState, page: SessionResult): PanelState {
 }
 
 /**
- * The newest turns. Older ones that were fetched before go: a rewind may have left any of them behind.
- * Turns that began while the page was read stay behind it.
+ * Sets the newest turns. Drops older fetched turns, because a rewind may have discarded any of them.
+ * Turns that began while the page was read are kept after it.
  */
 function replaced(state: PanelState, page: SessionResult, seq: number): PanelState {
   const rows = sorted(page.turns);
@@ -50,9 +50,9 @@ function replaced(state: PanelState, page: SessionResult, seq: number): PanelSta
 }
 
 /**
- * What was watched from begin to end knows more than the log does; else the log is right.
+ * A turn that was watched from begin to end has more than the log; otherwise the log is right.
  *
- * `skipped`: the page stands for events that were never seen; they were of the turn that runs.
+ * `skipped`: the page replaces events of the running turn that were missed.
  */
 function merged(state: PanelState, page: SessionResult, row: TurnRow, skipped: boolean): Turn {
   const live = state.turns[placeOf(state.turns, row.turn)];
@@ -72,9 +72,9 @@ function merged(state: PanelState, page: SessionResult, row: TurnRow, skipped: b
 }
 
 /**
- * A turn read back: its events through the reducer of those that come live.
+ * Builds a turn from the log: its events go through the reducer of live events.
  *
- * `running`: the server said that this is the turn at work; without that an open end is a kill.
+ * `running`: the server reported that this turn runs; otherwise a missing end means a kill.
  */
 export function turnOfPage(session: string, row: TurnRow, running: boolean): Turn {
   const [told = emptyTurn(session, row.turn)] = row.events.reduce(
@@ -86,7 +86,7 @@ export function turnOfPage(session: string, row: TurnRow, running: boolean): Tur
     ...told,
     parts: told.parts.map(untimed),
     left: row.left,
-    // The log holds what models have answered in full, not what streams right now.
+    // The log contains complete replies, not the one that is streaming.
     whole: told.ending !== "running",
     round: told.parts.length,
     next: null,
@@ -94,7 +94,7 @@ export function turnOfPage(session: string, row: TurnRow, running: boolean): Tur
   return running ? turn : abandoned(turn);
 }
 
-/** Live, an event has a piece of the words; in a page it has all of them. */
+/** A live event has a piece of the text; an event of a page has the whole text. */
 function wholeWords(state: PanelState): PanelState {
   return { ...state, turns: state.turns.map((turn) => ({ ...turn, parts: closed(turn.parts) })) };
 }
@@ -112,7 +112,7 @@ function runsIn(status: PanelState["status"], session: string): number | null {
   return status?.beside.find((one) => one.session === session)?.turn ?? null;
 }
 
-/** A page does not say where the plan's document is; that of the same text is known. */
+/** A page does not name the plan's document; the document of a plan with the same text is used. */
 function planTold(known: PanelState["plan"], told: SessionResult["plan"]): PanelState["plan"] {
   return told !== null && told.path === "" && told.text === known?.text
     ? { ...told, path: known.path }

@@ -1,10 +1,10 @@
-/** The queue: what waits for the running turn. */
+/** Reduces the queue: prompts that wait for the running turn. */
 import type { QueueChanged, QueueResult } from "../protocol.ts";
 import type { PanelState } from "./state.ts";
 
 type Queue = PanelState["queue"];
 
-/** As an event tells it: session and chips of a row are those that were known. */
+/** From an event: session and chips of a row are kept from before. */
 export function queueTold(queue: Queue, event: QueueChanged): Queue {
   if (event.seq < queue.seq) return queue;
   const known = new Map(queue.waiting.map((row) => [row.id, row]));
@@ -16,7 +16,7 @@ export function queueTold(queue: Queue, event: QueueChanged): Queue {
   return { seq: event.seq, held: event.held, waiting };
 }
 
-/** As the server answered; an answer that is older than an event counts for nothing. */
+/** From the server's answer; an answer that is older than an event is ignored. */
 export function queueAnswered(queue: Queue, result: QueueResult): Queue {
   return result.seq < queue.seq ? queue : { ...result };
 }

@@ -1,4 +1,4 @@
-/** The whole of the panel's logic of state: pure, the same in the extension host and in the webview. */
+/** The panel's complete reducer: pure, the same in the extension host and in the webview. */
 
 import type { StatusResult } from "../protocol.ts";
 import type { Action } from "./action.ts";
@@ -14,7 +14,7 @@ import { withDetail } from "./turn-tools.ts";
 
 export { initialState } from "./initial-state.ts";
 
-/** The state after `action`. What an action does not touch is the same object as before. */
+/** The state after `action`. Parts that an action does not change stay the same objects. */
 export function reduce(state: PanelState, action: Action): PanelState {
   return { ...changed(state, action), revision: state.revision + 1 };
 }
@@ -91,7 +91,7 @@ function changed(state: PanelState, action: Action): PanelState {
 
 /**
  * A status may have been written before the end of a turn and arrive after it.
- * An open end of a page of the log ("interrupted") is no end that was told.
+ * A missing end in a page of the log ("interrupted") is not a reported end.
  */
 function withoutEnded(state: PanelState, status: StatusResult): StatusResult {
   if (status.running === null || status.session !== state.session) return status;
@@ -99,7 +99,7 @@ function withoutEnded(state: PanelState, status: StatusResult): StatusResult {
   return ending === "running" || ending === "interrupted" ? status : { ...status, running: null };
 }
 
-/** A server that is gone tells nothing more: its turn, its questions and its numbers go with it. */
+/** A server that is gone reports no more: its turn, its questions and its event numbers are dropped. */
 function connected(state: PanelState, connection: Connection): PanelState {
   if (connection.kind === "ready") return { ...state, connection };
   return {

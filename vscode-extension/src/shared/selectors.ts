@@ -1,16 +1,16 @@
-/** What several parts of the panel and the editor read from a state. Pure. */
+/** Values of a state that several parts of the panel and the editor read. Pure. */
 import type { Outgoing, PanelState, Part, ToolPart, Turn } from "./state.ts";
 import { turnOf } from "./turn-list.ts";
 
 export { turnOf };
 
-/** The turn that runs and is shown, or undefined. */
+/** The running turn that is shown, or undefined. */
 export function runningTurn(state: PanelState): Turn | undefined {
   const last = state.turns.at(-1);
   return last?.ending === "running" ? last : undefined;
 }
 
-/** Does a turn run, of whichever session, or does one begin right now? */
+/** Does a turn of any session run, or is one just beginning? */
 export function isBusy(state: PanelState): boolean {
   if (state.connection.kind !== "ready") return false;
   return (
@@ -20,19 +20,19 @@ export function isBusy(state: PanelState): boolean {
   );
 }
 
-/** Can words be given to the running turn? */
+/** Can the running turn receive text? */
 export function canSteer(state: PanelState): boolean {
   return state.connection.kind === "ready" && runningTurn(state) !== undefined;
 }
 
-/** Prompts that went out and neither run nor wait in the queue: shown as on their way. */
+/** Prompts that were sent and neither run nor wait in the queue: shown as being sent. */
 export function sending(state: PanelState): readonly Outgoing[] {
   if (state.outgoing.length === 0) return state.outgoing;
   const waiting = new Set(state.queue.waiting.map((row) => row.text));
   return state.outgoing.filter((one) => !waiting.has(one.words));
 }
 
-/** What the session has cost so far in US dollars, with the running turn; null: not known. */
+/** The session's cost in US dollars, including the running turn; null if unknown. */
 export function sessionCost(state: PanelState): number | null {
   const before = state.status?.session === state.session ? (state.status?.cost ?? null) : null;
   const running = runningTurn(state)?.cost ?? null;
@@ -40,14 +40,14 @@ export function sessionCost(state: PanelState): number | null {
   return before + (running ?? 0);
 }
 
-/** The turns that the conversation consists of. */
+/** The turns of the conversation. */
 export function livedTurns(state: PanelState): readonly Turn[] {
   return state.turns.some((turn) => turn.left)
     ? state.turns.filter((turn) => !turn.left)
     : state.turns;
 }
 
-/** The call about which the user is being asked, with the one whose sub-agent made it; undefined: none. */
+/** The call that a question to the user is about, and the call of its sub-agent; undefined if there is none. */
 export function askingCall(
   state: PanelState,
 ): { readonly call: ToolPart; readonly agent: ToolPart | undefined } | undefined {

@@ -1,6 +1,6 @@
 /**
- * What the chat panel shows, as one frozen value. The extension host owns it; the webview holds a copy that
- * the same reducer keeps in step. Nothing here knows VS Code, the DOM or a clock.
+ * The state of the chat panel, as one frozen value. The extension host owns it; the webview has a copy that
+ * the same reducer keeps up to date. Independent of VS Code, the DOM and clocks.
  */
 import type {
   BackgroundCommand,
@@ -19,14 +19,14 @@ import type {
   TurnFinished,
 } from "../protocol.ts";
 
-/** How the language server is doing; `reason` is one sentence for the user, and so is `waiting`: what prompts wait for. */
+/** The state of the language server; `reason` and `waiting` (why prompts wait) are sentences for the user. */
 export type Connection =
   | { readonly kind: "starting"; readonly reason: string }
   | { readonly kind: "ready"; readonly waiting?: string }
   | { readonly kind: "restarting"; readonly reason: string }
   | { readonly kind: "stopped"; readonly reason: string; readonly byUser?: boolean }; // not set: by itself
 
-/** How a turn ended; `running` while it does not. */
+/** The end of a turn; `running` until then. */
 export type TurnEnding =
   | "running"
   | "done"
@@ -37,24 +37,24 @@ export type TurnEnding =
   | "budget"
   | "interrupted";
 
-/** A run of the model's own words (Markdown), or of its reasoning. `final`: no more will be added to it. */
+/** A part of the model's text (Markdown), or of its reasoning. `final`: no more will be added to it. */
 export interface TextPart {
   readonly kind: "text" | "thinking";
   readonly key: string;
   readonly text: string;
   readonly final: boolean;
-  /** Milliseconds from the first to the last piece, where known. */
+  /** Milliseconds from the first to the last piece, if known. */
   readonly ms: number | null;
-  /** When the first piece came, in milliseconds since the epoch; null where nobody knows. */
+  /** The time of the first piece, in milliseconds since the epoch; null if unknown. */
   readonly since: number | null;
 }
 
-/** What `toolFinished` tells and the panel keeps as it is: a field more needs no line here. */
+/** The fields of `toolFinished` that the panel stores unchanged: a new field needs no line here. */
 type CallEndTold = Partial<
   Omit<ToolFinished, keyof ToolPartKnown | "type" | "turn" | "isError" | "agent">
 >;
 
-/** One tool call: a line that opens. */
+/** One tool call: a line that can be expanded. */
 export interface ToolPart extends ToolPartKnown, CallEndTold {}
 
 interface ToolPartKnown {
@@ -72,13 +72,13 @@ interface ToolPartKnown {
   /** Live output of a command: the newest 64,000 characters; `cut` counts those left out before. */
   readonly output: string;
   readonly cut: number;
-  /** The result as the model got it; null until somebody opened the card and the host fetched it. */
+  /** The result for the model; null until the user opens the card and the host fetches it. */
   readonly result: string | null;
-  /** What the model wrote as arguments (JSON text); null until fetched. */
+  /** The arguments from the model (JSON text); null until fetched. */
   readonly arguments: string | null;
-  /** Of an edit: unified, whole. */
+  /** The complete unified diff of an edit. */
   readonly diffs: readonly EditShown[];
-  /** What the sub-agent does that the call began; empty for all other calls. */
+  /** The parts of the sub-agent that the call started; empty for all other calls. */
   readonly inner: readonly Part[];
   /** Tokens that the sub-agent has used so far. */
   readonly tokens: number;
@@ -103,12 +103,12 @@ export interface LinePart {
 
 export type Part = TextPart | ToolPart | LinePart;
 
-/** What went along with a prompt, in words such as `invoice.py:41–58`. */
+/** The labels of a prompt's attachments, such as `invoice.py:41–58`. */
 export interface ChipShown {
   readonly label: string;
 }
 
-/** What `turnFinished` tells and the panel keeps as it is. */
+/** The fields of `turnFinished` that the panel stores unchanged. */
 type TurnEndTold = Partial<
   Omit<
     TurnFinished,
@@ -117,7 +117,7 @@ type TurnEndTold = Partial<
   >
 >;
 
-/** A prompt and all that came of it. */
+/** A prompt and its whole turn. */
 export interface Turn extends TurnKnown, TurnEndTold {}
 
 interface TurnKnown {
@@ -133,7 +133,7 @@ interface TurnKnown {
   readonly ending: TurnEnding;
   readonly mode: string | null;
   readonly model: string;
-  /** For the user, in plain words, when it did not simply end. */
+  /** For the user, in plain words, if the turn did not end normally. */
   readonly message: string;
   readonly draft: string;
   readonly retryable: boolean;
@@ -151,32 +151,32 @@ interface TurnKnown {
     readonly added: number;
     readonly removed: number;
   }[];
-  /** A rewind left it behind: not shown, but behind "show". */
+  /** A rewind discarded the turn: it is hidden behind "show". */
   readonly left: boolean;
-  /** Nothing of it is missing: it was watched from its begin, or it is a finished one of a page. */
+  /** The turn is complete: it was watched from its begin, or a page has it with its end. */
   readonly whole: boolean;
-  /** Index of the first part of the newest model call; `text.restart` forgets the words from there on. */
+  /** Index of the first part of the newest model call; `text.restart` drops the text from there on. */
   readonly round: number;
-  /** The newest call has been counted: the next words begin a call at this index. For the reducer alone. */
+  /** The usage of the newest call was reported: the next text begins a call at this index. For the reducer alone. */
   readonly next: number | null;
 }
 
-/** A prompt on its way: it was sent, and its turn has not begun. One that waits in the queue is here too. */
+/** A prompt that was sent and whose turn has not begun, including one that waits in the queue. */
 export interface Outgoing {
-  /** Of the sending; the host's. */
+  /** The id of the sending, from the host. */
   readonly id: number;
   readonly words: string;
   readonly images: readonly { readonly label: string; readonly url: string }[];
 }
 
-/** A question that waits for the user. `nonce` is the host's; an answer without it counts for nothing. */
+/** An open question to the user. `nonce` is from the host; an answer without it is ignored. */
 export type Question =
   | {
       readonly kind: "permission";
       readonly nonce: string;
       readonly asked: PermissionParams;
       readonly tool: string | null;
-      /** Of a sub-agent: its name and its task, such as `explore: find the tax`; empty for the main one. */
+      /** The name and task of a sub-agent, such as `explore: find the tax`; empty for the main agent. */
       readonly agent: string;
     }
   | {
@@ -184,13 +184,13 @@ export type Question =
       readonly nonce: string;
       readonly prompt: string;
       readonly placeholder: string;
-      /** Whose question it is; the model's own must look like no other. */
+      /** The asker; a question of the model must look different from all others. */
       readonly by: "indwell" | "model";
-      /** Answers to choose from, beside words of the user's own. */
+      /** Answers to choose from; the user may also write a text. */
       readonly options: readonly string[];
     };
 
-/** Something that goes with the next prompt, shown as a removable chip. */
+/** An attachment of the next prompt, shown as a removable chip. */
 export type Attachment =
   | {
       readonly kind: "context";
@@ -223,7 +223,7 @@ export interface FirstRunState {
   readonly error: string;
 }
 
-/** A list of past sessions, as far as it was fetched. */
+/** The fetched part of the list of past sessions. */
 export interface SessionListState {
   readonly query: string;
   readonly rows: readonly SessionRow[];
@@ -231,16 +231,16 @@ export interface SessionListState {
   readonly loading: boolean;
 }
 
-/** A suggestion for an empty panel: what the button says, and what is sent. */
+/** A suggestion for an empty panel: the button's label, and the prompt. */
 export interface Suggestion {
   readonly title: string;
   readonly prompt: string;
 }
 
-/** Where a draft's words go: before or behind what is typed, or away, as they were sent after all. */
+/** What to do with a draft's text: put it before or after the typed text, or remove it, as it was sent. */
 export type DraftMode = "replace" | "append" | "remove";
 
-/** What the user's settings and the editor say about looks. */
+/** Settings of the user and the editor for the panel's appearance. */
 export interface Looks {
   /** Name shown for the send key, and whether plain Enter sends. */
   readonly enterSends: boolean;
@@ -248,15 +248,15 @@ export interface Looks {
 }
 
 export interface PanelState {
-  /** Grows with every action; a snapshot and the actions after it fit together by it. */
+  /** Grows with every action; it links a snapshot with the actions after it. */
   readonly revision: number;
   readonly connection: Connection;
   readonly status: StatusResult | null;
   readonly models: readonly ModelRow[] | null;
   readonly session: string | null;
-  /** Of the newest event of `session` that was taken in. */
+  /** The number of the newest reduced event of `session`. */
   readonly seq: number;
-  /** Oldest first; at most those that were fetched. */
+  /** Oldest first; only fetched ones. */
   readonly turns: readonly Turn[];
   /** Sent, but not begun; `sending` of selectors.ts leaves out those that stand in the queue. */
   readonly outgoing: readonly Outgoing[];
@@ -267,7 +267,7 @@ export interface PanelState {
     readonly held: string;
     readonly waiting: readonly QueuedResult[];
   };
-  /** Pending changes; `rows` as `indwell/changes` said last. */
+  /** Pending changes; `rows` from the latest `indwell/changes`. */
   readonly pending: {
     readonly total: number;
     readonly files: number;
@@ -276,16 +276,16 @@ export interface PanelState {
     readonly rows: readonly ChangeRow[];
   };
   readonly todo: readonly TodoRow[];
-  /** The newest plan that the model proposed, whatever became of it. */
+  /** The newest plan that the model proposed, in any state. */
   readonly plan: PlanResult | null;
-  /** Commands that run beside the conversation, and those that did; oldest first. */
+  /** Running and ended background commands; oldest first. */
   readonly commands: readonly BackgroundCommand[];
   readonly attachments: readonly Attachment[];
   readonly context: ContextResult | null;
   readonly firstRun: FirstRunState | null;
   readonly list: SessionListState | null;
   readonly suggestions: readonly Suggestion[];
-  /** Words that came back or were put there by a command; the composer takes them in once per `id`. */
+  /** Returned text, or text from a command; the composer adds it once per `id`. */
   readonly draft: {
     readonly id: number;
     readonly text: string;
@@ -293,7 +293,7 @@ export interface PanelState {
   };
   /** Earlier prompts of this workspace, newest first, at most 100 (for ↑). */
   readonly history: readonly string[];
-  /** One sentence above the composer that the user can close; with what can be done about it. */
+  /** One sentence above the composer that the user can close, with its actions. */
   readonly banner: {
     readonly level: "info" | "warning" | "error";
     readonly text: string;

@@ -1,11 +1,11 @@
 /**
- * Three things to ask for in an empty panel, from what is open. Pure. Names of files, symbols and branches are the
+ * Suggests three prompts in an empty panel. Pure. Names of files, symbols and branches are the
  * repository's: they are made visible and short, and the whole prompt is shown before it is sent.
  */
 import type { Suggestion } from "./state.ts";
 import { visible } from "./visible.ts";
 
-/** What the editor knows. */
+/** The data from the editor. */
 export interface Surroundings {
   /** The open file; null: none. */
   readonly file: {
@@ -16,7 +16,7 @@ export interface Surroundings {
     /** Functions and classes, the largest first. */
     readonly symbols: readonly { readonly name: string; readonly isFunction: boolean }[];
   } | null;
-  /** Errors in files other than the open one, and in how many. */
+  /** The number of errors in files other than the open one, and of these files. */
   readonly elsewhere: { readonly errors: number; readonly files: number };
   /** Null: no repository. `changed`: files that differ from the last commit, or are new. */
   readonly git: { readonly branch: string; readonly changed: number } | null;
@@ -26,7 +26,7 @@ const MOST = 3;
 const TRUNKS: ReadonlySet<string> = new Set(["main", "master", "trunk", "develop", "dev"]);
 const NAME_LIMIT = 40;
 
-/** At most three, the most pressing first; never two of one kind. */
+/** At most three, the most urgent first; never two of one kind. */
 export function suggestions(around: Surroundings): readonly Suggestion[] {
   const { file, git } = around;
   const found = [

@@ -1,4 +1,4 @@
-/** How a tool call is called and drawn: verb first. Pure. */
+/** The label and icon of a tool call: verb first. Pure. */
 import { countFigure, tokenFigure } from "./figures.ts";
 import type { Part, ToolPart } from "./state.ts";
 
@@ -27,13 +27,13 @@ const LOOKS: Readonly<Record<string, ToolLook>> = {
   web_fetch: { verb: "Fetch", icon: "globe" },
 };
 
-/** The look of a tool by its name; one that is not known is called by its name. */
+/** The verb and icon of a tool; an unknown tool has its name as the verb. */
 export function toolLook(name: string): ToolLook {
   const known = LOOKS[name];
   return known ?? { verb: name.replace(/[_-]+/g, " "), icon: "tools" };
 }
 
-/** What the line says about how it went, where the server gave no figure. */
+/** The outcome in the line of a call for which the server gave no figure. */
 export function outcomeWords(part: ToolPart): string {
   if (part.state === "denied") return "refused";
   if (part.state === "stopped") return "stopped";
@@ -42,28 +42,28 @@ export function outcomeWords(part: ToolPart): string {
   return part.state === "asking" ? "asking" : "";
 }
 
-/** Whether the figure is red. */
+/** Is the figure red? */
 export function isBad(part: ToolPart): boolean {
   return part.state === "failed";
 }
 
-/** Whether the call is still under way. */
+/** Is the call still running? */
 export function isGoing(part: ToolPart): boolean {
   return part.state === "running" || part.state === "asking";
 }
 
-/** The call of a list that is under way, the newest of them; of a sub-agent its own. */
+/** The newest running call of a list; for a sub-agent, the sub-agent's own call. */
 export function going(parts: readonly Part[]): ToolPart | undefined {
   const part = parts.findLast((one): one is ToolPart => one.kind === "tool" && isGoing(one));
   return part === undefined ? undefined : (going(part.inner) ?? part);
 }
 
-/** Calls among the parts, with those of sub-agents. */
+/** The number of calls among the parts, including those of sub-agents. */
 export function callsOf(parts: readonly Part[]): readonly ToolPart[] {
   return parts.flatMap((part) => (part.kind === "tool" ? [part, ...callsOf(part.inner)] : []));
 }
 
-/** How far a sub-agent is: `6 calls, 12k tokens`; empty before it did anything. */
+/** The progress of a sub-agent: `6 calls, 12k tokens`; empty before its first call. */
 export function agentFigure(part: ToolPart): string {
   const calls = part.inner.filter((one) => one.kind === "tool").length;
   return [

@@ -1,10 +1,10 @@
-/** A turn begins, and ends. */
+/** Reduces the begin and the end of a turn. */
 import type { TurnFinished, TurnStarted, UsageReported } from "../protocol.ts";
 import type { PanelState, Turn } from "./state.ts";
 import { emptyTurn, onTurn, withTurn } from "./turn-list.ts";
 import { ended } from "./turn-tools.ts";
 
-/** The words are taken. What a page told of this turn is forgotten: all of it follows. */
+/** The turn has begun. Its data from a page is dropped, because all its events follow. */
 export function begun(state: PanelState, event: TurnStarted): PanelState {
   const session = state.session ?? "";
   const sent = state.outgoing.find((one) => one.words === event.words);
@@ -42,7 +42,7 @@ export function withPicture(turn: Turn, label: string): Turn {
   return { ...turn, chips, images: [...turn.images, { label, url: null }] };
 }
 
-/** Tokens and cost of the turn so far; the next words are of another model call. */
+/** Sets the turn's tokens and cost; the next text belongs to another model call. */
 export function counted(turn: Turn, event: UsageReported): Turn {
   return {
     ...turn,
@@ -52,7 +52,7 @@ export function counted(turn: Turn, event: UsageReported): Turn {
   };
 }
 
-/** The turn is over; words that never reached the model come back as a draft. */
+/** The turn has ended; text that never reached the model returns as a draft. */
 export function finished(state: PanelState, event: TurnFinished, key: string): PanelState {
   const { type, turn: _, agent, usage, answer: last, rounds, figures, toReview, ...told } = event;
   const over = onTurn(state, event.turn, (turn) => {
@@ -78,7 +78,7 @@ export function finished(state: PanelState, event: TurnFinished, key: string): P
   };
 }
 
-/** A turn whose end nobody will tell: the server is gone, or another turn runs. */
+/** Ends a turn whose end will not be reported: the server is gone, or another turn runs. */
 export function abandoned(turn: Turn): Turn {
   return turn.ending === "running"
     ? { ...turn, ending: "interrupted", parts: ended(turn.parts) }

@@ -1,7 +1,7 @@
-/** The turns of a state, by number: they are sorted, and nearly always the last one is meant. */
+/** Finds and changes the turns of a state by number: they are sorted, and the last one is nearly always wanted. */
 import type { PanelState, Turn } from "./state.ts";
 
-/** Where the turn `number` stands; or, below 0, `-1 - place` of where it would. */
+/** The index of the turn `number`; or, if it is missing, `-1 - index` of its place. */
 export function placeOf(turns: readonly Turn[], number: number): number {
   let low = 0;
   let high = turns.length - 1;
@@ -21,11 +21,11 @@ export function turnOf(state: PanelState, number: number): Turn | undefined {
   return state.turns[placeOf(state.turns, number)];
 }
 
-/** The turns with `turn` in its place, whether one of that number was there or not. */
+/** The turns with `turn` added or replaced. */
 export function withTurn(turns: readonly Turn[], turn: Turn): readonly Turn[] {
   const place = placeOf(turns, turn.number);
   if (place === turns.length - 1 || place === -1 - turns.length) {
-    // Nearly always: one copy of a list of pointers, and nothing is searched or moved.
+    // The usual case: one copy of the list, without a search or shift.
     const grown = turns.slice();
     grown[place < 0 ? turns.length : place] = turn;
     return grown;
@@ -33,7 +33,7 @@ export function withTurn(turns: readonly Turn[], turn: Turn): readonly Turn[] {
   return place >= 0 ? turns.with(place, turn) : turns.toSpliced(-1 - place, 0, turn);
 }
 
-/** A turn of which nothing is known but its number. */
+/** A turn of which only the number is known. */
 export function emptyTurn(session: string, number: number): Turn {
   return {
     session,
@@ -65,7 +65,7 @@ export function emptyTurn(session: string, number: number): Turn {
   };
 }
 
-/** The state after `change` of the turn `number`; one that was never heard of is made. */
+/** The state after `change` of the turn `number`; an unknown turn is created. */
 export function onTurn(
   state: PanelState,
   number: number,

@@ -1,7 +1,7 @@
-/** The model's words and its reasoning, as they stream into a turn. */
+/** Reduces the model's text and its reasoning, as they stream into a turn. */
 import type { LinePart, Part, TextPart, Turn } from "./state.ts";
 
-/** Takes more words; `key` is new for every event. */
+/** Adds text; `key` is new for every event. */
 export function withText(
   turn: Turn,
   kind: TextPart["kind"],
@@ -19,34 +19,34 @@ export function withText(
   return { ...begun, parts: [...closed(begun.parts), part] };
 }
 
-/** Forgets the words of the newest model call: it is made again. */
+/** Drops the text of the newest model call, because the call is repeated. */
 export function forgetRound(turn: Turn): Turn {
   const kept = turn.parts.filter((part, place) => place < turn.round || !isWords(part));
   return { ...turn, parts: kept, round: Math.min(turn.round, kept.length), next: null };
 }
 
-/** The call that was counted is over as soon as anything of the next one comes. */
+/** A call whose usage was reported is over as soon as the next call sends anything. */
 export function inNextRound(turn: Turn): Turn {
   return turn.next === null ? turn : { ...turn, round: turn.next, next: null };
 }
 
-/** A thin line at the end; what streamed before it is final. */
+/** Adds a thin line at the end; earlier text is final. */
 export function withLine(turn: Turn, what: LinePart["what"], text: string, key: string): Turn {
   return { ...turn, parts: [...closed(turn.parts), { kind: "line", key, what, text }] };
 }
 
-/** The parts without the line that tells how much of the prompt was read: something else came. */
+/** The parts without the progress of reading the prompt, because another event came. */
 export function withoutReading(parts: readonly Part[]): readonly Part[] {
   const last = parts.at(-1);
   return last?.kind === "line" && last.what === "reading" ? parts.slice(0, -1) : parts;
 }
 
-/** How far the endpoint has come with the prompt. */
+/** Shows how much of the prompt the endpoint has read. */
 export function readingWords(share: number): string {
   return `Reading the prompt, ${Math.round(share * 100)} %`;
 }
 
-/** The parts with the last one final, if it is words. */
+/** The parts with the last one marked final, if it is text. */
 export function closed(parts: readonly Part[]): readonly Part[] {
   const last = parts.at(-1);
   return last !== undefined && isWords(last) && !last.final

@@ -1,4 +1,4 @@
-/** Tool calls of a turn: each is one part that changes as its events come. */
+/** Reduces the tool calls of a turn: each is one part that changes with its events. */
 import type {
   EditApplied,
   PermissionAnswered,
@@ -13,10 +13,10 @@ import { closed, inNextRound, withoutReading } from "./turn-text.ts";
 /** Characters of live output that a card keeps. */
 export const OUTPUT_KEPT = 64_000;
 
-/** What became of a call that has no end, when nothing of its turn runs any more. */
+/** The outcome of a call without an end whose turn is over. */
 export const STOPPED = { state: "stopped", figure: "" } as const;
 
-/** A call begins. Some endpoints give the same id in every round: only a card that waits is the same one. */
+/** A call begins. Some endpoints repeat ids in every round: only a waiting card is the same call. */
 export function withToolStarted(turn: Turn, event: ToolStarted, key: string): Turn {
   const waits = placeOfTool(turn.parts, event.id);
   const part = waits < 0 ? undefined : turn.parts[waits];
@@ -27,7 +27,7 @@ export function withToolStarted(turn: Turn, event: ToolStarted, key: string): Tu
   return pushed(turn, newTool(event.id, event.name, event.target, key));
 }
 
-/** A running command wrote something. */
+/** A running command has output. */
 export function withOutput(turn: Turn, event: ToolOutput): Turn {
   return changed(turn, event.id, (part) => {
     const whole = part.output + event.text;
@@ -37,7 +37,7 @@ export function withOutput(turn: Turn, event: ToolOutput): Turn {
   });
 }
 
-/** A call ended; one whose begin was missed is shown all the same. */
+/** A call ended; a call whose begin was missed is shown, too. */
 export function withToolFinished(turn: Turn, event: ToolFinished, key: string): Turn {
   const there =
     placeOfTool(turn.parts, event.id) >= 0
@@ -52,20 +52,20 @@ export function withToolFinished(turn: Turn, event: ToolFinished, key: string): 
   }));
 }
 
-/** How the server's words begin for a call that a rule, the user or nobody's answer kept from running. */
+/** How the server's text begins for a call that a rule, the user or a missing answer prevented. */
 const REFUSED = [
   "not allowed:",
   "the user did not allow this",
   "nobody answered whether this may run",
 ];
-/** And for one that Indwell's end, or the user, stopped. */
+/** How it begins for a call that the end of Indwell, or the user, stopped. */
 const CUT = [
   "interrupted before it finished",
   "unknown outcome: Indwell ended",
   "not done: Indwell ended",
 ];
 
-/** How a call ended, live and in history alike: only the server's words tell a refusal from a failure. */
+/** The outcome of a call, live and from the log: only the server's text distinguishes a refusal from a failure. */
 export function callEnd(
   isError: boolean,
   message: string,
@@ -76,14 +76,14 @@ export function callEnd(
   return CUT.some((begin) => words.startsWith(begin)) ? STOPPED : { state: "failed" };
 }
 
-/** A file reads differently now. */
+/** A call changed a file. */
 export function withEdit(turn: Turn, event: EditApplied): Turn {
   const { path, added, removed, diff, created } = event;
   const edit = { path, added, removed, diff, created };
   return changed(turn, event.id, (part) => ({ ...part, diffs: [...part.diffs, edit] }));
 }
 
-/** The user is being asked about a call, or has answered. */
+/** A question about a call is open, or was answered. */
 export function withPermission(turn: Turn, event: PermissionAsked | PermissionAnswered): Turn {
   return changed(turn, event.id, (part) => {
     if (!isOpen(part) && part.state !== "denied") return part;
@@ -92,12 +92,12 @@ export function withPermission(turn: Turn, event: PermissionAsked | PermissionAn
   });
 }
 
-/** What the host fetched when a card was opened. */
+/** Stores the data that the host fetched for an opened card. */
 export function withDetail(turn: Turn, id: string, result: string, given: string): Turn {
   return changed(turn, id, (part) => ({ ...part, result, arguments: given }));
 }
 
-/** The parts of a turn that has ended: nothing of it runs any more. */
+/** The parts of an ended turn, without running calls. */
 export function ended(all: readonly Part[]): readonly Part[] {
   const parts = withoutReading(all);
   return parts.some((part) => part.kind === "tool" && isOpen(part))
@@ -109,7 +109,7 @@ export function ended(all: readonly Part[]): readonly Part[] {
     : closed(parts);
 }
 
-/** What the sub-agent of the call `id` does, as if it were a turn of its own; without its card nothing is shown. */
+/** Reduces events of the sub-agent of the call `id` like those of a turn; without its card they are ignored. */
 export function withinAgent(turn: Turn, id: string, change: (inner: Turn) => Turn): Turn {
   return changed(turn, id, (part) => {
     const own = { parts: part.inner, round: 0, next: null, input: part.tokens, output: 0 };
@@ -118,7 +118,7 @@ export function withinAgent(turn: Turn, id: string, change: (inner: Turn) => Tur
   });
 }
 
-/** A card at its begin. */
+/** The card of a call that begins. */
 export function newTool(id: string, name: string, target: string, key: string): ToolPart {
   return {
     kind: "tool",
@@ -142,7 +142,7 @@ export function newTool(id: string, name: string, target: string, key: string): 
 
 function pushed(turn: Turn, part: ToolPart): Turn {
   const begun = inNextRound(turn);
-  // A call comes when the reply is whole, so the words before it will not be taken back.
+  // A call comes when the reply is complete, so earlier text is final.
   const parts = [...closed(begun.parts), part];
   return { ...begun, parts, round: parts.length };
 }
@@ -167,7 +167,7 @@ function isNo(answer: PermissionAnswered["answer"]): boolean {
   return answer === "no" || answer === "unanswered" || answer === "uncovered";
 }
 
-/** `place`, or one further if it is in the middle of a surrogate pair. */
+/** `place`, or the next index if it is in the middle of a surrogate pair. */
 function wholeCharacter(text: string, place: number): number {
   const code = text.charCodeAt(place);
   return code >= 0xdc00 && code <= 0xdfff ? place + 1 : place;

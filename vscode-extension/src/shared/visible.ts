@@ -1,13 +1,13 @@
 /**
- * Text of whoever, in pieces that a person can see: what hides, turns, overwrites or imitates text stands
- * as a code point or is marked. No DOM, no clock. The server escapes too; this does not rely on it.
+ * Splits untrusted text into visible pieces: characters that hide, reverse, overwrite or imitate text appear
+ * as code points or are marked. No DOM, no clock. The server escapes too; this does not rely on it.
  */
 import { lookalikesIn } from "./lookalikes.ts";
 
-/** How a text is looked at: in a command blanks and signs that imitate others matter more than in prose or code. */
+/** The kind of a text: in a command, blanks and imitating signs matter more than in prose or code. */
 export type Reading = "command" | "prose";
 
-/** What a piece is, and so how it is drawn. `note`: words of the server about the text. */
+/** The kind of a piece, which decides how it is drawn. `note`: the server's words about the text. */
 export type PieceKind = "plain" | "escape" | "invisible" | "bidi" | "lookalike" | "blanks" | "note";
 
 /** A run of a text. `text` is what to draw, `title` why it is marked (empty for plain text). */
@@ -15,7 +15,7 @@ export interface Piece {
   readonly kind: PieceKind;
   readonly text: string;
   readonly title: string;
-  /** Where it begins in the source, in UTF-16 units, and how long it is there. */
+  /** Its start and its length in the source, in UTF-16 units. */
   readonly at: number;
   readonly length: number;
 }
@@ -30,7 +30,7 @@ const BIDI = /^[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]$/;
 const MAYBE_HIDDEN = new RegExp(`${HIDDEN}|\\p{Zs}`, "gu");
 const PLAIN = /^[\n\t -~]*$/; // most text: nothing in it can hide
 
-/** Runs of nothing that would push a text's end out of sight. */
+/** Long runs of blanks that would push a text's end out of sight. */
 const EMPTY_LINES = "\\n(?:[ \\t]*\\n){3,}";
 const BLANKS = { command: "(?<=[^\\s])[ \\t]{12,}|[ \\t]{41,}", prose: "[ \\t]{41,}" };
 const SERVER_FOLD = "\\[… \\d+ (?:blanks|empty lines) …\\]";
@@ -63,7 +63,7 @@ const NAMES: ReadonlyMap<number, string> = new Map([
   [0xfeff, "blank without width"],
 ]);
 
-/** Does the text begin with the server's line about its length? */
+/** Does the text begin with the server's note about its length? */
 export function saysItsLength(text: string): boolean {
   return new RegExp(SERVER_HEAD, "u").test(text);
 }
@@ -82,13 +82,13 @@ export function visibleText(text: string, reading: Reading): readonly Piece[] {
   return pieces;
 }
 
-/** The text as one string in which nothing hides: code points as `\u202e`. Long blanks stay. */
+/** The text as one string with hidden characters as code points such as `\u202e`. Long blanks stay. */
 export function visible(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(MAYBE_HIDDEN, (one) => (HIDES.test(one) ? codePoint(one) : one));
 }
 
-/** Sentences for a badge: what is odd about these pieces; none if nothing is. */
+/** Sentences for a badge about unusual pieces; empty if there are none. */
 export function warnings(pieces: readonly Piece[]): readonly string[] {
   const count = (kind: PieceKind) => pieces.filter((piece) => piece.kind === kind).length;
   const said: string[] = [];
@@ -122,7 +122,7 @@ function special(reading: Reading): RegExp {
   return new RegExp(parts.join("|"), "gu");
 }
 
-/** Null: an escape that the text writes of a character that would have been seen anyway. */
+/** Null: the text contains an escape of a character that would be visible anyway. */
 function pieceOf(found: string, at: number): Piece | null {
   const base = { at, length: found.length };
   if (found.startsWith("[…"))

@@ -2,7 +2,7 @@
 import type { Compacted } from "../protocol.ts";
 import type { TurnEnding } from "./state.ts";
 
-/** A compaction, as the transcript says it too. */
+/** The text of a compaction, as in the transcript. */
 export function compactedWords(event: Compacted): string {
   const { layer, before, after, note } = event;
   const words = `The conversation was compacted (${layer}): from ${grouped(before)} to ${grouped(after)} tokens`;
@@ -12,19 +12,19 @@ export function compactedWords(event: Compacted): string {
 /** A session's id is for terminals: the panel names sessions by their titles. */
 const FORKED = /^forked from session \S+,/;
 
-/** A notice, as a line of the conversation. */
+/** The text of a notice, as a line of the conversation. */
 export function noticeWords(message: string): string {
   const words = message.replace(FORKED, "forked from another session,");
   // A path or a name stays as it is written.
   return /^[a-z]+[ ,]/.test(words) ? words.slice(0, 1).toUpperCase() + words.slice(1) : words;
 }
 
-/** A check of the project that runs. */
+/** The text of a running check of the project. */
 export function checkingWords(what: string): string {
   return `Checking with ${what}`;
 }
 
-/** How a turn ended, in a word or two; empty where it simply ended or still runs. */
+/** The end of a turn, in a word or two; empty if it ended normally or still runs. */
 export function endingWords(ending: TurnEnding): string {
   switch (ending) {
     case "running":

@@ -1,4 +1,4 @@
-/** The webview's end of the line to the extension host: a copy of the state, kept in step action by action. */
+/** The webview's connection to the extension host, with a copy of the state that follows action by action. */
 import type { Action } from "../shared/action.ts";
 import { withDraft } from "../shared/draft.ts";
 import type { FoundRow, ToHost, ToPanel } from "../shared/messages.ts";
@@ -6,32 +6,32 @@ import { reduce } from "../shared/reducer.ts";
 import type { PanelState } from "../shared/state.ts";
 import { KeptWords, noSlot, type Slot } from "./kept-words.ts";
 
-/** What a part of the panel may listen to besides the state. Each returns how to stop. */
+/** Events for parts of the panel besides the state. Each method returns a function that unsubscribes. */
 export interface Channel {
-  /** The composer's text as the host kept it, of the newest snapshot, with the drafts that came since. */
+  /** The composer's text from the newest snapshot of the host, with the drafts since. */
   readonly typed: string;
   /** Counts the changes of `typed`. */
   readonly typedAt: number;
-  /** Unsent words in the editor's own memory, which outlive this page. */
+  /** Unsent text in the editor's own storage, which outlives this page. */
   readonly kept: KeptWords;
   /** Id of the newest draft in `typed`. */
   readonly drafted: number;
   onFound(listener: (id: number, rows: readonly FoundRow[]) => void): () => void;
   onFocus(listener: (where: "composer" | "question") => void): () => void;
   onSnapshot(listener: (typed: string) => void): () => void;
-  /** Each draft of the host, also those of one batch of which only the last stands in the state. */
+  /** Called for each draft of the host, also if a batch has several and the state only the last. */
   onDraft(listener: (draft: PanelState["draft"]) => void): () => void;
-  /** Put the focus there, as a message of the host does. */
+  /** Moves the focus, as a message of the host does. */
   focus(where: "composer" | "question"): void;
 }
 
-/** The wire: messages out, and a way to take those that come in. */
+/** The transport: sends messages, and receives incoming ones. */
 export interface Wire {
   send(message: ToHost): void;
   receive(take: (message: unknown) => void): void;
 }
 
-/** Owns the copy of the state; tells `changed` after each message that touched it. */
+/** Owns the copy of the state; calls `changed` after each message that changed it. */
 export class HostChannel implements Channel {
   typed = "";
   typedAt = 0;
@@ -55,7 +55,7 @@ export class HostChannel implements Channel {
 
   readonly post = (message: ToHost): void => this.#wire.send(message);
 
-  /** Ask for a snapshot: at the start, and whenever an action was missed. */
+  /** Requests a snapshot: at the start, and after a missed action. */
   readonly begin = (): void => {
     if (this.#asked) return;
     this.#asked = true;
@@ -84,7 +84,7 @@ export class HostChannel implements Channel {
     for (const tell of this.#focus) tell(where);
   }
 
-  /** Whether the state is another one now. */
+  /** Returns whether the state changed. */
   #take(message: ToPanel): boolean {
     switch (message.type) {
       case "snapshot":

@@ -1,2 +1,2 @@
-/** Styles are bundled apart; importing them gives nothing. */
+/** Styles are bundled separately; their import has no value. */
 declare module "*.css";

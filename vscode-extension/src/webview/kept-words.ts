@@ -1,18 +1,18 @@
-/** Unsent words in the editor's own memory of this panel: a second copy, written at once. No DOM. */
+/** Unsent text in the editor's storage for this panel: a second copy, written at once. No DOM. */
 
-/** What the editor keeps for a webview while it is hidden and over a reload of the window. */
+/** The state that the editor keeps for a webview while it is hidden and across a reload. */
 export interface Slot {
   getState(): unknown;
   setState(state: unknown): void;
 }
 
-/** The composer's words; `at` counts their changes, so that of two copies the newer one is known. */
+/** The composer's text; `at` counts its changes, so that the newer of two copies is known. */
 export interface KeptText {
   readonly text: string;
   readonly at: number;
 }
 
-/** Drafts beside the composer's that are kept, at most; the oldest goes first. */
+/** The most drafts beside the composer's that are kept; the oldest is dropped first. */
 const MOST_DRAFTS = 20;
 
 export class KeptWords {
@@ -27,7 +27,7 @@ export class KeptWords {
     this.#drafts = draftsOf(fieldOf(state, "drafts"));
   }
 
-  /** The composer's words as they were last written; null: never. */
+  /** The composer's text as last written; null if never. */
   get typed(): KeptText | null {
     return this.#typed;
   }
@@ -37,12 +37,12 @@ export class KeptWords {
     this.#write();
   }
 
-  /** Words of a field other than the composer; null: none are kept. */
+  /** The text of a field other than the composer; null if none is stored. */
   draft(key: string): string | null {
     return this.#drafts.get(key) ?? null;
   }
 
-  /** Keep a field's words; null: it is closed, or its words went out. */
+  /** Store a field's text; null if it is closed, or its text was sent. */
   keepDraft(key: string, text: string | null): void {
     const drafts = new Map(this.#drafts);
     const was = drafts.delete(key);
@@ -57,7 +57,7 @@ export class KeptWords {
   }
 }
 
-/** A memory that forgets: for where the editor offers none. */
+/** Storage in memory only, for editors without webview state. */
 export function noSlot(): Slot {
   return { getState: () => null, setState: () => undefined };
 }

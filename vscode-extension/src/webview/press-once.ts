@@ -1,11 +1,11 @@
-/** A button that begins something which must not begin twice. */
+/** Protects a button whose action must not start twice. */
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** Milliseconds after which it may be pressed again if nothing came of it. */
+/** Milliseconds after which it may be pressed again without an outcome. */
 const AGAIN_AFTER = 2000;
 
 export interface PressOnce {
-  /** It was pressed, and nothing has come of it yet. */
+  /** It was pressed, and has no outcome yet. */
   readonly pressed: boolean;
   /** Runs `act`, unless it was pressed already. */
   readonly press: (act: () => void) => void;

@@ -1,4 +1,4 @@
-/** On which line of a text box the caret stands, wrapped lines counted as they are seen. */
+/** Finds the visible line of the caret in a text box, counting wrapped lines. */
 
 const COPIED = [
   "font",
@@ -10,14 +10,14 @@ const COPIED = [
   "overflowWrap",
 ] as const;
 
-/** Whether the caret stands on the first and on the last line that is seen. A selection is on neither. */
+/** Is the caret on the first and on the last visible line? A selection is on neither. */
 export function caretLines(box: HTMLTextAreaElement): {
   readonly first: boolean;
   readonly last: boolean;
 } {
   const { value, selectionStart, selectionEnd } = box;
   if (selectionStart !== selectionEnd) return { first: false, last: false };
-  // Lines that somebody broke need no measuring.
+  // Lines with explicit breaks need no measuring.
   const before = value.lastIndexOf("\n", selectionStart - 1) === -1 || selectionStart === 0;
   const after = value.indexOf("\n", selectionStart) === -1;
   if (!before && !after) return { first: false, last: false };

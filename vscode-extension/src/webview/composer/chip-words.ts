@@ -1,4 +1,4 @@
-/** What a chip of the composer shows and says. Pure. */
+/** Label and tooltip of a chip of the composer. Pure. */
 
 import { sizeFigure, tokenFigure } from "../../shared/figures.ts";
 import type { Attachment } from "../../shared/state.ts";
@@ -7,9 +7,9 @@ import { estimatedTokens } from "./estimated-tokens.ts";
 export interface ChipWords {
   readonly icon: string;
   readonly label: string;
-  /** Tooltip: what it is, and how large. */
+  /** The tooltip: kind and size. */
   readonly title: string;
-  /** What a press does besides removing; null: nothing. */
+  /** The action of a press besides removing; null for none. */
   readonly press: "open" | "unfold" | null;
 }
 
@@ -56,7 +56,7 @@ export function chipWords(attachment: Attachment): ChipWords {
   }
 }
 
-/** What `openFile` takes, of a mention: `path#L3-9` becomes `path:3-9`. */
+/** Converts a mention for `openFile`: `path#L3-9` becomes `path:3-9`. */
 export function openTarget(path: string): string {
   return path.replace(/#L(\d+(?:-\d+)?)$/, ":$1");
 }

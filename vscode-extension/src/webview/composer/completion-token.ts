@@ -1,4 +1,4 @@
-/** What the caret stands in: a mention, a command, or plain words. Pure. */
+/** Finds the token at the caret: a mention, a command, or plain text. Pure. */
 
 /** `start` and `end` are UTF-16 offsets of the whole token; `query` is without its mark. */
 export interface CompletionToken {
@@ -8,7 +8,7 @@ export interface CompletionToken {
   readonly query: string;
 }
 
-/** Longer words are no names that somebody wants completed. */
+/** Longer words are not completed. */
 const LONGEST = 200;
 
 /**

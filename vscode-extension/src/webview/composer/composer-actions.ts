@@ -1,4 +1,4 @@
-/** What sending, choosing a row and pressing a chip do. */
+/** Actions of the composer: sending, choosing a row and pressing a chip. */
 import type { RefObject } from "preact";
 import { commandOutcome } from "../../shared/commands.ts";
 import type { Attachment, PanelState } from "../../shared/state.ts";
@@ -16,7 +16,7 @@ interface Parts {
   readonly keeper: DraftKeeper;
   readonly completion: Completion;
   readonly box: RefObject<HTMLTextAreaElement | null>;
-  /** How the words went out; null: they were a command. */
+  /** How the text was sent; null if it was a command. */
   readonly onSent: (words: string, how: "auto" | "steer" | "next" | null) => void;
 }
 
@@ -54,7 +54,7 @@ function send(parts: Parts, wished: "send" | "sendNext"): void {
       keeper.put(outcome.text);
       return;
     case "post":
-      // Also while nothing can be sent: /restart is for that very moment.
+      // Also while no prompt can be sent: /restart is meant for that.
       post(outcome.message);
       break;
     case "none":

@@ -1,13 +1,13 @@
-/** What fills the model's window, in a few slices that people know. Pure. */
+/** Divides the model's window into a few familiar slices. Pure. */
 import type { BlockRow, ContextResult } from "../../protocol.ts";
 
 export interface ContextSlice {
   readonly name: string;
   /** Estimated. */
   readonly tokens: number;
-  /** Of those, what stands before the last mark of the cache and was sent before: read again at its price. */
+  /** The part of them before the last cache mark that was sent before: it costs the price of cached input. */
   readonly cached: number;
-  /** Of the tokens of all slices, from 0 to 1. */
+  /** The share of the tokens of all slices, from 0 to 1. */
   readonly share: number;
 }
 
@@ -44,7 +44,7 @@ const OF_SOURCE: Readonly<Record<string, SliceName>> = {
   task_card: "Summaries",
 };
 
-/** The slices that hold anything, always in the same order (that of a request). */
+/** The non-empty slices, always in the order of a request. */
 export function contextSlices(
   context: Pick<ContextResult, "sources" | "blocks">,
 ): readonly ContextSlice[] {
@@ -64,7 +64,7 @@ export function contextSlices(
   });
 }
 
-/** Tokens by trust tier in words, those that hold anything. */
+/** Tokens by trust tier in words, without empty tiers. */
 export function tierRows(
   tiers: ContextResult["tiers"],
 ): readonly { readonly name: string; readonly tokens: number }[] {
@@ -79,7 +79,7 @@ export function tierRows(
   );
 }
 
-/** When the next rung of compaction runs, in words; empty if the preset has none. */
+/** When the next compaction step runs, in words; empty if the preset has none. */
 export function headroomWords(
   headroom: ContextResult["headroom"],
   words: (tokens: number) => string,
@@ -94,7 +94,7 @@ export function headroomWords(
   return `in ${words(next.left)} tokens, at ${words(next.at)}${next.pays ? ", if it pays" : ""}`;
 }
 
-/** Share of the session's input that a cache served, from 0 to 1; null where nobody knows. */
+/** The share of the session's input that a cache served, from 0 to 1; null if unknown. */
 export function cacheHitRate(health: ContextResult["health"]): number | null {
   const rate = health?.session["indwell.cache.hit_rate"];
   return typeof rate === "number" ? rate : null;

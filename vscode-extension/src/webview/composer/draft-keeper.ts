@@ -1,4 +1,4 @@
-/** Holds what is typed, outside of any component: a composer that is made anew finds every character. No DOM. */
+/** Keeps the typed text outside of any component, so that a recreated composer has every character. No DOM. */
 import { withDraft } from "../../shared/draft.ts";
 import { MOST_WORDS } from "../../shared/messages.ts";
 import type { PanelState } from "../../shared/state.ts";
@@ -7,31 +7,31 @@ import type { KeptWords } from "../kept-words.ts";
 import type { Post } from "../view-props.ts";
 import { AT_DRAFT, edited, type HistoryPlace } from "./prompt-history.ts";
 
-/** Characters up to which the host is told with each key: a panel may be hidden right behind the last one. */
+/** Up to this many characters, each key is sent to the host: a panel may be hidden right after the last one. */
 const AT_ONCE = 20_000;
-/** Milliseconds without a key before the host is told of longer texts. */
+/** Milliseconds without a key before longer texts are sent to the host. */
 const TOLD_AFTER = 200;
 
-/** `caret`: where it stands after a change that did not come from the text box itself (UTF-16 offset), else null. */
+/** `caret`: its place after a change from outside the text box (UTF-16 offset), else null. */
 export type TextChange = (text: string, caret: number | null) => void;
 
-/** What the keeper needs of the line to the host. */
+/** The used part of the connection to the host. */
 export type DraftChannel = Pick<
   Channel,
   "typed" | "typedAt" | "kept" | "drafted" | "onSnapshot" | "onDraft"
 >;
 
-/** The unsent words of one panel, and which drafts of the host are in them. */
+/** The unsent text of one panel, and the drafts of the host that it includes. */
 export class DraftKeeper {
   text: string;
-  /** Where the up and down keys have led. */
+  /** The place in the prompt history. */
   place: HistoryPlace = AT_DRAFT;
   readonly #post: Post;
   readonly #listeners = new Set<TextChange>();
   #taken: number;
   readonly #kept: KeptWords;
   #told: string;
-  /** Counts the changes, in step with the host's copy. */
+  /** Counts the changes, as the host's copy does. */
   #at: number;
   #composing = false;
   #waiting: readonly PanelState["draft"][] = [];
@@ -42,14 +42,14 @@ export class DraftKeeper {
     this.#kept = channel.kept;
     this.#told = channel.typed;
     this.#at = channel.typedAt;
-    // Of two copies the one that was changed more often is the newer one.
+    // The copy with more changes is the newer one.
     const isNewer = typed !== null && typed.at > channel.typedAt;
     this.text = isNewer ? typed.text : channel.typed;
     if (isNewer) this.#at = typed.at;
     this.#taken = channel.drafted;
     channel.onDraft((draft) => this.take(draft));
     this.#post = post;
-    // Words that the host kept are older than those here, so they count only where there are none.
+    // The host's text is older than the text here, so it counts only if this is empty.
     channel.onSnapshot((typed) => {
       const isNewer = channel.typedAt >= this.#at;
       this.#at = Math.max(this.#at, channel.typedAt);
@@ -60,13 +60,13 @@ export class DraftKeeper {
     this.tell();
   }
 
-  /** Told of each change; returns how to stop. */
+  /** Calls the listener at each change; returns a function that unsubscribes. */
   onChange(listener: TextChange): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** What the text box holds now, after the user typed. */
+  /** Sets the text of the text box after the user typed. */
   typed(text: string): void {
     this.text = text;
     this.place = edited(this.place);
@@ -90,7 +90,7 @@ export class DraftKeeper {
     this.#changed();
   }
 
-  /** Takes a draft of the host in, once for each id. */
+  /** Adds a draft of the host, once for each id. */
   take(draft: PanelState["draft"]): void {
     if (this.#taken === draft.id) return;
     if (this.#composing) {
@@ -102,7 +102,7 @@ export class DraftKeeper {
     if (joined !== this.text) this.put(joined);
   }
 
-  /** The words went out: nothing is left, and the host knows at once. */
+  /** The text was sent: clears it, and notifies the host at once. */
   sent(): void {
     this.place = {
       ...AT_DRAFT,
@@ -112,14 +112,14 @@ export class DraftKeeper {
     this.tell();
   }
 
-  /** Tells the host now what it does not know. */
+  /** Sends unsent changes to the host now. */
   readonly tell = (): void => {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.text === this.#told) return;
     this.#told = this.text;
     this.#at += 1;
-    // One that is too long for a message is kept here alone.
+    // A text that is too long for a message is kept only here.
     this.#kept.keepTyped({ text: this.text, at: this.#at });
     if (this.text.length <= MOST_WORDS)
       this.#post({ type: "typed", text: this.text, at: this.#at });

@@ -1,4 +1,4 @@
-/** Tokens of a text that nobody has counted yet. Pure. */
+/** Estimates the tokens of a text. Pure. */
 
 /** As the server estimates: 4 ASCII characters make 1, any other character makes 1.5. */
 export function estimatedTokens(text: string): number {

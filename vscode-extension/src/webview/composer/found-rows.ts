@@ -1,4 +1,4 @@
-/** Which rows a completion list shows, best first. Pure. */
+/** Chooses the rows of a completion list, best first. Pure. */
 
 import type { ModelRow } from "../../protocol.ts";
 import { COMMANDS } from "../../shared/commands.ts";
@@ -11,25 +11,25 @@ import { modelWords } from "./model-words.ts";
 /** Rows of one list; the host bounds its own. */
 export const MOST_ROWS = 50;
 
-/** A row with the places of its label that were typed. */
+/** A row with the matched places of its label. */
 export interface ShownRow {
   readonly row: FoundRow;
   readonly at: readonly number[];
 }
 
-/** What is offered behind a command. */
+/** The arguments offered for a command. */
 export interface Offered {
   readonly modes: readonly string[];
   readonly models: readonly ModelRow[];
   readonly efforts: readonly string[];
 }
 
-/** Rows of the host for `@`, in its order, as it knows more than letters; only marked here. */
+/** Rows of the host for `@`, in the host's order; only the matches are marked here. */
 export function mentionRows(found: readonly FoundRow[], query: string): readonly ShownRow[] {
   return found.slice(0, MOST_ROWS).map((row) => ({ row, at: fuzzy(query, row.label)?.at ?? [] }));
 }
 
-/** Commands, values behind `/mode `, `/model ` and `/effort `, and what the host adds (skills). */
+/** Commands, values for `/mode `, `/model ` and `/effort `, and skills from the host. */
 export function commandRows(
   query: string,
   offered: Offered,

@@ -1,4 +1,4 @@
-/** Letters in order, as a quick picker takes them. Pure. */
+/** Fuzzy matching as in a quick picker. Pure. */
 
 /** `score`: higher is better; `at`: the places of the letters that were found. */
 export interface FuzzyMatch {
@@ -7,7 +7,7 @@ export interface FuzzyMatch {
 }
 
 /**
- * Whether all letters of `query` stand in `label` in this order, case ignored. Whole runs win
+ * Matches if `label` contains all letters of `query` in order, ignoring case. Whole runs win
  * over scattered letters, beginnings of words over their middles.
  */
 export function fuzzy(query: string, label: string): FuzzyMatch | null {
@@ -32,7 +32,7 @@ export function fuzzy(query: string, label: string): FuzzyMatch | null {
   return { score: score - text.length / 1000, at };
 }
 
-/** Pieces of `label`, those that were found marked. */
+/** The pieces of `label`, with the matches marked. */
 export function marked(
   label: string,
   at: readonly number[],

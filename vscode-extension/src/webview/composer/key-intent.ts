@@ -1,4 +1,4 @@
-/** What a key means in the composer. Pure. */
+/** Maps keys to actions of the composer. Pure. */
 
 export interface KeyFacts {
   readonly key: string;
@@ -14,15 +14,15 @@ export interface Situation {
   readonly enterSends: boolean;
   readonly running: boolean;
   readonly listOpen: boolean;
-  /** Nothing is typed. */
+  /** The text box is empty. */
   readonly empty: boolean;
   readonly firstLine: boolean;
   readonly lastLine: boolean;
-  /** The caret stands before the first character and nothing is selected. */
+  /** The caret is before the first character, without a selection. */
   readonly atStart: boolean;
 }
 
-/** `default`: the text box does what it always does. */
+/** `default`: the text box handles the key. */
 export type KeyIntent =
   | "default"
   | "send"
@@ -37,7 +37,7 @@ export type KeyIntent =
   | "newer"
   | "lastChip";
 
-/** The meaning of one key. While an input method composes every key is its own. */
+/** The meaning of one key. While an input method composes, every key belongs to it. */
 export function keyIntent(key: KeyFacts, now: Situation): KeyIntent {
   if (key.composing || key.alt) return "default";
   if (now.listOpen) {

@@ -1,4 +1,4 @@
-/** What is known of a model, in one line. Pure. */
+/** Describes a model in one line. Pure. */
 import type { ModelRow } from "../../protocol.ts";
 import { tokenFigure } from "../../shared/figures.ts";
 import { priceWords } from "./price-words.ts";

@@ -1,4 +1,4 @@
-/** What becomes of a paste or a drop. Pure. */
+/** Decides how to handle a paste or a drop. Pure. */
 
 /** Media types of pictures that models take. */
 export const PICTURE_TYPES: readonly string[] = [
@@ -7,28 +7,28 @@ export const PICTURE_TYPES: readonly string[] = [
   "image/gif",
   "image/webp",
 ];
-/** Bytes of one picture; the server refuses larger ones. */
+/** The most bytes of one picture; the server refuses larger ones. */
 export const LARGEST_PICTURE = 5 * 1024 * 1024;
-/** Pictures of one prompt, as the server counts. */
+/** The most pictures of one prompt, as in the server. */
 export const MOST_PICTURES = 10;
-/** From here on a pasted text becomes a chip, so that the composer stays readable. */
+/** From this length on a pasted text becomes a chip, so that the composer stays readable. */
 export const LONG_CHARACTERS = 2_000;
 export const LONG_LINES = 40;
-/** Characters of an attached text that the server takes; longer ones stay in the composer. */
+/** The most characters of an attached text in the server; longer ones stay in the composer. */
 export const LARGEST_TEXT = 100_000;
 
-/** Whether a pasted text is shown as a chip instead. */
+/** Is a pasted text shown as a chip? */
 export function isLong(text: string): boolean {
   return text.length <= LARGEST_TEXT && (text.length > LONG_CHARACTERS || lines(text) > LONG_LINES);
 }
 
-/** The chip's words for a pasted text. */
+/** The chip's label for a pasted text. */
 export function textLabel(text: string): string {
   const count = lines(text);
   return count > 1 ? `Pasted text, ${count} lines` : `Pasted text, ${text.length} characters`;
 }
 
-/** Why a file cannot go along, in one sentence; empty if it can. `pictures`: those that are attached already. */
+/** Why a file cannot be attached, in one sentence; empty if it can. `pictures`: those already attached. */
 export function pictureProblem(
   file: { readonly name: string; readonly type: string; readonly size: number },
   pictures: number,
@@ -45,14 +45,14 @@ export function pictureProblem(
   return "";
 }
 
-/** Media types that carry addresses of files, the editor's own first. */
+/** Media types with addresses of files, the editor's own first. */
 export const URI_TYPES: readonly string[] = [
   "application/vnd.code.uri-list",
   "text/uri-list",
   "ResourceURLs",
 ];
 
-/** Addresses that a drop carries, in order, each once. `read` gives the data of a media type. */
+/** The addresses in a drop, in order, each once. `read` returns the data of a media type. */
 export function droppedUris(read: (type: string) => string): readonly string[] {
   for (const type of URI_TYPES) {
     const data = read(type).trim();

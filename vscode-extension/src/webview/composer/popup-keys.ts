@@ -1,4 +1,4 @@
-/** Where the focus goes in a popup. Pure. */
+/** Moves the focus in a popup. Pure. */
 
 export interface PopupKey {
   readonly key: string;
@@ -9,15 +9,15 @@ export interface PopupKey {
 export interface PopupStops {
   /** Arrows, Home, End and letters move; else only Tab does. */
   readonly menu: boolean;
-  /** The words of all that can have the focus, in order. */
+  /** The labels of all focusable elements, in order. */
   readonly labels: readonly string[];
-  /** What has it now; -1: none of them. */
+  /** The focused element; -1 for none. */
   readonly at: number;
-  /** Letters that were typed one soon after the other, with this one. */
+  /** Letters typed in quick succession, including this one. */
   readonly typed: string;
 }
 
-/** The index that gets the focus; null: the key does not move it. The ends meet. */
+/** The index that gets the focus; null if the key does not move it. Wraps around. */
 export function nextStop(key: PopupKey, stops: PopupStops): number | null {
   const n = stops.labels.length;
   if (n === 0 || key.modified) return null;
@@ -41,7 +41,7 @@ export function nextStop(key: PopupKey, stops: PopupStops): number | null {
   }
 }
 
-/** One letter goes to the next row that begins with it, a word to the first that holds it. */
+/** One letter goes to the next row that begins with it, a word to the first row that contains it. */
 function byWords({ labels, at, typed }: PopupStops): number | null {
   const names = labels.map((label) => label.trim().toLowerCase());
   const order = names.map((_, index) => (at + 1 + index) % names.length);

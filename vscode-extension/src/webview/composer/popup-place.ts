@@ -1,4 +1,4 @@
-/** Where a popup opens: above its button, inside the panel. Pure; all in CSS pixels. */
+/** Places a popup above its button, inside the panel. Pure; all in CSS pixels. */
 
 export interface Box {
   readonly left: number;
@@ -18,7 +18,7 @@ export interface PopupPlace {
 
 const EDGE = 12;
 const GAP = 4;
-/** Less room than this above, and more below: it opens downward. */
+/** With less room than this above, and more below, it opens downward. */
 const LEAST = 160;
 
 /** The place of a popup of `width` at `anchor` in a panel. `align`: which edges of both meet. */

@@ -1,4 +1,4 @@
-/** Prices in people's units. Pure. */
+/** Formats prices for people. Pure. */
 
 /** A price for a million tokens in US dollars: `$0.30`, `$15`, `$0.075`, `free`. */
 export function priceWords(dollars: number): string {

@@ -1,16 +1,16 @@
-/** Earlier prompts behind the up and down keys. Pure. */
+/** Earlier prompts for the up and down keys. Pure. */
 
-/** Where the user is: `at` -1 is what was not sent yet, which `unsent` keeps meanwhile. */
+/** The user's place: `at` -1 is the unsent text, which `unsent` stores in between. */
 export interface HistoryPlace {
   readonly at: number;
   readonly unsent: string;
-  /** Words that were never sent and stood aside for an earlier prompt that was then changed, newest first. */
+  /** Unsent texts that were replaced by an earlier prompt that was then edited, newest first. */
   readonly kept: readonly string[];
 }
 
 export const AT_DRAFT: HistoryPlace = { at: -1, unsent: "", kept: [] };
 
-/** A step and the text that stands in the composer after it. */
+/** A step, and the composer's text after it. */
 export interface HistoryStep {
   readonly place: HistoryPlace;
   readonly text: string;
@@ -33,7 +33,7 @@ export function older(
   return null;
 }
 
-/** One prompt forward, and at last the words that were not sent; null where those stand already. */
+/** One prompt forward, and at last the unsent text; null if that is already shown. */
 export function newer(
   place: HistoryPlace,
   prompts: readonly string[],
@@ -48,7 +48,7 @@ export function newer(
   return { place: { ...AT_DRAFT, kept: place.kept }, text: place.unsent };
 }
 
-/** The user changed what stands there: it is the draft now, and the one before can be reached by the up key. */
+/** The user changed the shown prompt: it is the draft now, and the up key reaches the previous draft. */
 export function edited(place: HistoryPlace): HistoryPlace {
   if (place.at === -1) return place;
   const kept = place.unsent.trim() === "" ? place.kept : [place.unsent, ...place.kept];

@@ -1,21 +1,21 @@
-/** How words go out, and whether they can. Pure. */
+/** Decides whether and how text is sent. Pure. */
 
 import { MOST_WORDS } from "../../shared/messages.ts";
 import { canSteer, isBusy } from "../../shared/selectors.ts";
 import type { PanelState } from "../../shared/state.ts";
 import { grouped } from "../../shared/words.ts";
 
-/** Why words cannot be given to the running turn, in one sentence; empty if they can. */
+/** Why the running turn cannot receive text, in one sentence; empty if it can. */
 export function steerProblem(state: PanelState): string {
   if (!canSteer(state)) return "The turn has not begun yet. Send next";
-  // What steers a turn carries nothing: the server attaches things to prompts only.
+  // Steering text has no attachments: only prompts can have them.
   if (state.attachments.some((one) => one.kind !== "context")) {
     return "Words for the running turn cannot have attachments. Remove the chips, or send next";
   }
   return "";
 }
 
-/** How a send goes out: while a turn runs the words steer it if they can, else they wait. */
+/** The way of sending: text steers the running turn if possible, else it waits. */
 export function sendHow(state: PanelState, wished: "send" | "sendNext"): "auto" | "steer" | "next" {
   if (!isBusy(state)) return "auto";
   return wished === "sendNext" || steerProblem(state) !== "" ? "next" : "steer";
@@ -27,7 +27,7 @@ export function lengthProblem(text: string): string {
   return `A prompt takes ${grouped(MOST_WORDS)} characters at most, and this one has ${grouped(text.length)}. Shorten it, or attach a file instead`;
 }
 
-/** Why nothing can be sent now, in one sentence; empty if it can. */
+/** Why no prompt can be sent now, in one sentence; empty if one can. */
 export function sendProblem(
   state: Pick<PanelState, "connection" | "status" | "attachments">,
   text: string,

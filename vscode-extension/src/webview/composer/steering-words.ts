@@ -1,4 +1,4 @@
-/** Words that steer the running turn and that it has not heard yet. Pure. */
+/** Steering text that the running turn has not received yet. Pure. */
 import { runningTurn } from "../../shared/selectors.ts";
 import type { PanelState } from "../../shared/state.ts";
 
@@ -8,7 +8,7 @@ export interface SteeringWords {
   readonly turn: number;
 }
 
-/** `before` with words that go out now; the same if no turn runs that could hear them. */
+/** `before` with text that is sent now; the same if no turn runs. */
 export function withSteering(
   before: readonly SteeringWords[],
   state: PanelState,
@@ -19,7 +19,7 @@ export function withSteering(
   return [...before, { words: words.trim(), session: turn.session, turn: turn.number }];
 }
 
-/** Those that still wait: the turn runs, no line of it holds them yet, and they did not come back to `typed`. */
+/** The texts that still wait: the turn runs, no line of it has them yet, and they did not return to `typed`. */
 export function unheard(
   sent: readonly SteeringWords[],
   state: PanelState,

@@ -1,9 +1,9 @@
 /** Changes a text box so that the user can undo them. */
 
-/** Longer insertions go in at once: typing them takes the browser too long. */
+/** Longer insertions replace the text at once: simulated typing is too slow. */
 const LONGEST_TYPED = 20_000;
 
-/** Replaces a range by `text` and puts the caret behind it. */
+/** Replaces a range by `text` and puts the caret after it. */
 export function replaceRange(
   box: HTMLTextAreaElement,
   start: number,

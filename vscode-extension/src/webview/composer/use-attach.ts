@@ -1,4 +1,4 @@
-/** Pictures, pasted texts and files on their way to the next prompt, and why one of them cannot go. */
+/** Attaches pictures, pasted texts and files to the next prompt, and reports why one cannot be attached. */
 import { useRef, useState } from "preact/hooks";
 import type { PanelState } from "../../shared/state.ts";
 import type { Post } from "../view-props.ts";
@@ -6,19 +6,19 @@ import { isLong, pictureProblem, textLabel } from "./paste.ts";
 import { readBase64 } from "./read-picture.ts";
 
 export interface Attach {
-  /** One sentence; empty if all went well. */
+  /** One sentence; empty if it succeeded. */
   readonly problem: string;
   readonly forget: () => void;
   readonly files: (files: readonly File[]) => void;
   readonly uris: (uris: readonly string[]) => void;
-  /** True if the paste was taken as something else than text. */
+  /** True if the paste was handled as an attachment. */
   readonly paste: (data: DataTransfer) => boolean;
 }
 
 export function useAttach(state: PanelState, post: Post): Attach {
   const [problem, setProblem] = useState("");
   const pictures = state.attachments.filter((one) => one.kind === "image").length;
-  // Of one paste or drop the earlier pictures are not in the state yet.
+  // The earlier pictures of the same paste or drop are not in the state yet.
   const coming = useRef(0);
   const one = async (file: File) => {
     const reason = pictureProblem(file, pictures + coming.current);
@@ -47,7 +47,7 @@ export function useAttach(state: PanelState, post: Post): Attach {
     uris: (uris) => post({ type: "attachUris", uris }),
     paste: (data) => {
       const text = data.getData("text/plain");
-      // A spreadsheet or a page puts a picture of its text beside the text: the text is meant.
+      // A spreadsheet or a web page copies a picture beside its text: only the text is wanted.
       if (text === "" && data.files.length > 0) {
         files([...data.files]);
         return true;

@@ -1,4 +1,4 @@
-/** Keeps the completion list of one composer: asks the host, ignores late answers, knows the chosen row. */
+/** Manages the completion list of one composer: asks the host, ignores late answers, tracks the chosen row. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { FoundRow } from "../../shared/messages.ts";
 import type { Channel } from "../channel.ts";
@@ -6,7 +6,7 @@ import type { Post } from "../view-props.ts";
 import { type CompletionToken, tokenAt } from "./completion-token.ts";
 import { commandRows, mentionRows, type Offered, type ShownRow } from "./found-rows.ts";
 
-/** Milliseconds between the last key and the question to the host. */
+/** Milliseconds between the last key and the request to the host. */
 const ASK_AFTER = 40;
 
 export interface Completion {
@@ -15,9 +15,9 @@ export interface Completion {
   readonly token: CompletionToken | null;
   readonly open: boolean;
   readonly look: (text: string, caret: number) => void;
-  /** The user does not want this list. */
+  /** The user closed this list. */
   readonly close: () => void;
-  /** A row was chosen, or the words went out. */
+  /** A row was chosen, or the text was sent. */
   readonly done: () => void;
   readonly move: (by: number) => void;
   readonly point: (index: number) => void;
@@ -34,7 +34,7 @@ export function useCompletion(channel: Channel, post: Post, offered: Offered): C
   const [token, setToken] = useState<CompletionToken | null>(null);
   const [found, setFound] = useState<Found>(NOTHING);
   const [at, setAt] = useState(0);
-  // Where a token begins that the user closed the list of; it stays closed while he types on in it.
+  // The start of the token whose list the user closed; it stays closed while the user types in that token.
   const closed = useRef<number | null>(null);
   const asked = useRef<{ id: number; what: "@" | "/" } | null>(null);
   const next = useRef(1);
@@ -56,7 +56,7 @@ export function useCompletion(channel: Channel, post: Post, offered: Offered): C
       asked.current = null;
       return;
     }
-    // From now on no answer to an earlier question counts.
+    // From now on answers to earlier requests are ignored.
     const id = next.current++;
     asked.current = { id, what };
     const timer = setTimeout(() => post({ type: "find", id, what, query }), ASK_AFTER);

@@ -10,7 +10,7 @@ export interface Draft {
   readonly text: string;
 }
 
-/** Renders again with each change; tells the host before the panel goes. */
+/** Renders again with each change; notifies the host before the panel closes. */
 export function useDraft(
   post: Post,
   channel: Channel,

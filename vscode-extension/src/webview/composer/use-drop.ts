@@ -1,4 +1,4 @@
-/** Files over the composer: shows where they go, and takes them. */
+/** Handles files dragged over the composer: shows the target, and accepts them. */
 import { useState } from "preact/hooks";
 import { droppedUris, URI_TYPES } from "./paste.ts";
 

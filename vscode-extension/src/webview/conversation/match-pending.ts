@@ -1,19 +1,19 @@
-/** Finds the pending changes in the diff of an edit, so that each verdict stands beside its lines. Pure. */
+/** Finds the pending changes in the diff of an edit, so that each verdict is shown beside its lines. Pure. */
 import type { ChangeRow } from "../../protocol.ts";
 import { type DiffGroup, type ReadDiff, readChange, readDiff } from "./unified-diff.ts";
 
-/** A diff to draw, and which pending change each of its groups is: index of the group → id. */
+/** A diff to draw, with the pending change of each group: index of the group → id. */
 export interface JudgedDiff {
   readonly diff: ReadDiff;
   readonly verdicts: ReadonlyMap<number, string>;
 }
 
-/** Changes of one card that have a verdict each; more are judged all at once, or in the review. */
+/** The most changes of one card with their own verdicts; more get one verdict together, or in the review. */
 const MOST_ROWS = 50;
 
 /**
- * The edit's own diff with a verdict at each change that waits; where later edits have moved things so that
- * not every change is found in it, the changes themselves, as they wait now.
+ * The edit's own diff with a verdict at each pending change; if later edits have moved lines so that
+ * not every change is found in it, the pending changes themselves.
  */
 export function matchPending(diff: string, rows: readonly ChangeRow[]): readonly JudgedDiff[] {
   const read = readDiff(diff);

@@ -1,4 +1,4 @@
-/** Which cards the user has opened or closed; rows come and go with the scroll, this stays. */
+/** Remembers the cards that the user opened or closed, because rows are removed while scrolling. */
 export class OpenCards {
   readonly #chosen = new Map<string, boolean>();
 

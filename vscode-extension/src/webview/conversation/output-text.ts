@@ -1,7 +1,7 @@
-/** Output of programs as plain text: without the colours of terminals, overwritten lines as they end. Pure. */
+/** Output of programs as plain text: without terminal colours, and with overwritten lines in their final form. Pure. */
 
 const ORDERS =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are removed
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 
 /** At most `most` characters from the end, and how many are left out before. */
@@ -15,7 +15,7 @@ export function readable(
   return { text: lines.join("\n").replace(/\n+$/, ""), cut };
 }
 
-/** A progress bar writes its line again and again: only what stands there at last is shown. */
+/** A progress bar writes its line again and again: only the last version is shown. */
 function overwritten(line: string): string {
   if (!line.includes("\r")) return line;
   return line.split("\r").findLast((piece) => piece !== "") ?? "";

@@ -1,4 +1,4 @@
-/** Where rows stand, by heights that were measured or are guessed. No DOM. Pixels all over. */
+/** Computes positions of rows from measured or estimated heights. No DOM. All in pixels. */
 import { estimate, type Row } from "./rows.ts";
 
 /** Rows `first` to `last`, end exclusive. */
@@ -18,7 +18,7 @@ export class RowLayout {
     return this.#rows.length;
   }
 
-  /** Take other rows; those before `from` are the same. */
+  /** Set new rows; those before `from` are unchanged. */
   setRows(rows: readonly Row[], from: number): void {
     this.#rows = rows;
     if (this.#tops.length < rows.length + 1) {
@@ -27,11 +27,11 @@ export class RowLayout {
       this.#tops = larger;
     }
     this.#sure = Math.min(this.#sure, from);
-    // Rows that are gone for good would stay here for ever.
+    // Removed rows would otherwise stay here for ever.
     if (this.#heights.size > 2 * rows.length + 1000) this.#forget();
   }
 
-  /** Keep a measured height; true if it is another one. `index` of the row in question. */
+  /** Store a measured height of the row `index`; true if it changed. */
   measure(index: number, height: number): boolean {
     const row = this.#rows[index];
     if (row === undefined || Math.abs((this.#heights.get(row.key) ?? -1) - height) < 0.1)
@@ -45,7 +45,7 @@ export class RowLayout {
     return this.#rows[index];
   }
 
-  /** Index of a row by its key, looked for around where it was. -1 if it is gone. */
+  /** Index of a row by its key, searched around its last place. -1 if it is gone. */
   indexOf(key: string, near: number): number {
     if (this.#rows[near]?.key === key) return near;
     return this.#rows.findIndex((row) => row.key === key);

@@ -1,4 +1,4 @@
-/** The conversation as a flat list of rows, so that only those in sight need be in the page. Pure. */
+/** The conversation as a flat list of rows, so that only visible ones are in the page. Pure. */
 import type { Part, Turn } from "../../shared/state.ts";
 
 /** One row. Its key stays the same as long as it means the same. */
@@ -44,7 +44,7 @@ export function isFolded(turn: Turn, folding: Folding): boolean {
   return turn.number < folding.before !== folding.toggled.has(turnKey(turn));
 }
 
-/** All rows, made anew only from the first turn on that is another one than before. */
+/** All rows, rebuilt only from the first changed turn on. */
 export class RowList {
   #turns: readonly Turn[] = [];
   #folding: Folding | null = null;
@@ -55,10 +55,10 @@ export class RowList {
     return this.#rows;
   }
 
-  /** Gives the index of the first row that may be another one than before. */
+  /** Returns the index of the first row that may have changed. */
   update(turns: readonly Turn[], folding: Folding): number {
     const same = folding === this.#folding ? firstDifference(this.#turns, turns) : 0;
-    // Turns that a rewind left behind stand in one row, which a new one beside them may join.
+    // Turns that a rewind discarded share one row, which an adjacent one may join.
     let from = same;
     while (from > 0 && turns[from - 1]?.left === true) from -= 1;
     const row = from < this.#starts.length ? (this.#starts[from] ?? 0) : this.#rows.length;
@@ -70,7 +70,7 @@ export class RowList {
     return row;
   }
 
-  /** Push the rows of a turn, or of a run of turns left behind; gives the index of the last of them. */
+  /** Push the rows of a turn, or of several discarded turns; returns the index of the last of them. */
   #push(turns: readonly Turn[], at: number, folding: Folding): number {
     const turn = turns[at];
     if (turn === undefined) return at;

@@ -1,19 +1,19 @@
 /**
- * Keeps what the user reads where it is, whatever grows, folds or comes in above and below; and follows the end
- * only while the user is there. Measures rows as they change. Owns scrolling; knows no Preact.
+ * Keeps the text that the user reads in place while rows above and below change; and follows the end
+ * only while the user is there. Measures rows as they change. Owns scrolling; independent of Preact.
  */
 import type { Range, RowLayout } from "./row-layout.ts";
 
-/** So near to the end counts as the end, in pixels. */
+/** A distance up to this counts as the end, in pixels. */
 const NEAR_END = 24;
-/** Rows this far outside are drawn too. */
+/** Rows up to this distance outside are drawn too. */
 const OVERSCAN = 600;
 /** Rows that are kept in the page for the selection or the focus, at most. */
 const MOST_KEPT = 400;
 
 export class ScrollKeeper {
   readonly layout: RowLayout;
-  /** Tells that other rows are in sight now, or the end was reached or left. */
+  /** Called when other rows become visible, or the end was reached or left. */
   readonly #changed: () => void;
   readonly #sizes = new ResizeObserver((entries) => this.#resized(entries));
   readonly #watched = new Set<Element>();
@@ -31,14 +31,14 @@ export class ScrollKeeper {
     this.#changed = changed;
   }
 
-  /** Begin with an element that scrolls; gives how to end. */
+  /** Attach to a scrolling element; returns a function that detaches. */
   attach(element: HTMLElement): () => void {
     this.#element = element;
     const scrolled = () => this.#scrolled();
     const wheel = (event: WheelEvent) => {
       if (event.deltaY < 0 && element.scrollTop > 0) this.#follow(false);
     };
-    // Asked of the document only when it changes: asking makes the browser lay the page out.
+    // Read from the document only when it changes, because reading forces a layout of the page.
     const selected = () => {
       this.#selecting = isSelecting(element);
       if (this.#selecting) this.#follow(false);
@@ -65,7 +65,7 @@ export class ScrollKeeper {
     return this.#keeping(wanted);
   }
 
-  /** After drawing: watch the rows that are there, and put the scroll where it belongs. */
+  /** After drawing: watch the drawn rows, and correct the scroll position. */
   drawn(shown: Range, above: HTMLElement, below: HTMLElement): void {
     this.#shown = shown;
     this.#above = above;
@@ -75,7 +75,7 @@ export class ScrollKeeper {
     this.#restore();
   }
 
-  /** Follow the end from now on; what was selected is let go, or it would hold the list. */
+  /** Follow the end from now on; clears the selection, which would keep the list in place. */
   toEnd(): void {
     if (this.#selecting) document.getSelection()?.removeAllRanges();
     this.#follow(true);
@@ -83,7 +83,7 @@ export class ScrollKeeper {
     this.#restore();
   }
 
-  /** Bring a row to the top of what is seen. */
+  /** Scroll a row to the top. */
   toRow(index: number): void {
     const row = this.layout.row(index);
     if (row === undefined) return;
@@ -93,7 +93,7 @@ export class ScrollKeeper {
     this.#restore();
   }
 
-  /** The row at the top of what is seen. */
+  /** The topmost visible row. */
   get topIndex(): number {
     return this.layout.at(this.#element?.scrollTop ?? 0);
   }
@@ -193,7 +193,7 @@ export class ScrollKeeper {
     this.#changed();
   }
 
-  /** The same rows and those between them and what is selected or has the focus. */
+  /** The same rows, extended to the selection and the focus. */
   #keeping(range: Range): Range {
     let { first, last } = range;
     for (const index of this.#held()) {

@@ -1,30 +1,30 @@
-/** Reads a unified diff as far as it is shown, and says in words what colours cannot show. Pure. */
+/** Parses the shown part of a unified diff, and describes changes that colours cannot show. Pure. */
 
 export interface DiffLine {
   readonly kind: "same" | "added" | "removed";
   readonly text: string;
 }
 
-/** A run of changed lines, or of lines around them. */
+/** A group of changed lines, or of context lines. */
 export interface DiffGroup {
   readonly changed: boolean;
   readonly lines: readonly DiffLine[];
   /** First line in the new file, from 1; 0 where unknown. */
   readonly line: number;
-  /** A gap stands before it. */
+  /** A gap comes before it. */
   readonly gap: boolean;
 }
 
 export interface ReadDiff {
   readonly groups: readonly DiffGroup[];
-  /** What is to be known about it, such as that only line ends change. */
+  /** A note about it, such as that only line ends change. */
   readonly notes: readonly string[];
   /** Lines and hunks beyond the bound. */
   readonly cutLines: number;
   readonly cutHunks: number;
 }
 
-/** Lines of a diff that are drawn; the rest is said in a number. */
+/** The most lines of a diff that are drawn; the rest is given as a number. */
 export const MOST_LINES = 300;
 /** Characters of one line that are drawn. */
 export const MOST_CHARACTERS = 500;
@@ -168,7 +168,7 @@ function otherEnds(pairs: readonly (readonly [string, string])[]): string | null
   return `Line ends change too: ${had ? "CRLF becomes LF" : "LF becomes CRLF"}.`;
 }
 
-/** A line of a diff without the return of its CRLF, which is the line's end and none of its text. */
+/** A line of a diff without the carriage return of its CRLF, which is not part of its text. */
 export function withoutReturn(text: string): string {
   return text.endsWith("\r") ? text.slice(0, -1) : text;
 }

@@ -1,6 +1,6 @@
 /**
- * Markdown that grows: cut into blocks, of which all but the last are done for good. Only what follows the
- * done ones is parsed again, so the work of an answer grows with its length and not with its square. Pure.
+ * Growing Markdown, cut into blocks, of which all but the last are final. Only the text after the
+ * final ones is parsed again, so the work grows linearly with the length of an answer. Pure.
  */
 import { type ParsedBlock, parseBlocks } from "./parser.ts";
 
@@ -32,7 +32,7 @@ export class BlockStream {
   }
 
   /**
-   * Take the whole text as it is now. True: it does not continue the text before, so nothing drawn counts.
+   * Set the whole current text. True if it does not continue the previous text, so that everything is redrawn.
    * `final`: no more will come, and the last block is done too.
    */
   update(source: string, final: boolean): boolean {

@@ -1,4 +1,4 @@
-/** Draws blocks into an element. What is done is drawn once and never touched again. */
+/** Draws blocks into an element. A final block is drawn once and never changed. */
 import type { Post } from "../view-props.ts";
 import type { BlockStream, StreamBlock } from "./block-stream.ts";
 import { CodeView } from "./code-view.ts";
@@ -24,7 +24,7 @@ export class BlocksView {
     this.#post = post;
   }
 
-  /** Bring what is drawn in step with the stream. `anew`: forget what was drawn. */
+  /** Update the drawn blocks from the stream. `anew`: draw everything again. */
   update(stream: BlockStream, anew: boolean): void {
     if (anew) this.#cut(0);
     const doneBefore = this.#doneCount();
@@ -67,7 +67,7 @@ export class BlocksView {
   }
 }
 
-/** Whether what is drawn could be made into what is wanted. */
+/** Can the drawn nodes be turned into the wanted ones? */
 function redraw(drawn: Drawn, { block, done }: StreamBlock): boolean {
   if (block.kind === "code") {
     if (drawn.code === null || drawn.block.kind !== "code" || drawn.block.info !== block.info)

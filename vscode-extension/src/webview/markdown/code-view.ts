@@ -57,7 +57,7 @@ export class CodeView {
     const words = this.#open ? "Show less" : `Show all ${lines.toLocaleString("en")} lines`;
     if (this.#more.textContent !== words) this.#more.textContent = words;
     this.#more.setAttribute("aria-expanded", String(this.#open));
-    // While it is written its end is what is looked at; the box itself stays as high as it is.
+    // While it is written, its end is shown; the height of the box stays the same.
     if (folds && !this.#open && !this.#done) this.#pre.scrollTop = this.#pre.scrollHeight;
   }
 
@@ -85,7 +85,7 @@ export class CodeView {
   }
 }
 
-/** The model has named the file: where the code goes stands on the button. */
+/** The model has named the file: the button shows it. */
 function applyWords(target: string | null): string {
   return target === null ? "Apply as an edit" : `Apply as an edit of ${visible(target)}`;
 }

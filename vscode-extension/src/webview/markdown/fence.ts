@@ -1,7 +1,7 @@
-/** What a model writes behind the opening fence of a code block. Pure. */
+/** Parses the text after the opening fence of a code block. Pure. */
 import { fileReference } from "./file-reference.ts";
 
-/** What stands behind the opening fence. */
+/** The parsed text after the opening fence. */
 export interface Fence {
   readonly language: string;
   /** The file that the code is meant for, if the model named one. */

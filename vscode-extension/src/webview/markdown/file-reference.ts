@@ -6,7 +6,7 @@ const SHAPE = new RegExp(
   `^(?<path>(?:\\./)?(?:${SEGMENT}/)*${SEGMENT})(?::(?<from>\\d{1,7})(?:[:-](?<to>\\d{1,7}))?|#L(?<first>\\d{1,7})(?:-L?(?<last>\\d{1,7}))?)?$`,
   "u",
 );
-/** Endings that a name without a folder or a line must have, or `self.total` would be a file. */
+/** Extensions that a name without a folder or a line must have; otherwise `self.total` would be a file. */
 const ENDINGS = new Set(
   (
     "c cc cfg cjs cpp cs css csv cts env go gradle h hpp html ini ipynb java js json jsonc jsx kt lock lua md mjs " +
@@ -16,7 +16,7 @@ const ENDINGS = new Set(
 const BARE = new Set(["Dockerfile", "Makefile", "LICENSE", "README", ".gitignore", ".env"]);
 const LONGEST = 400;
 
-/** What to open for it (`path`, `path:12` or `path:12-20`); null if the words are no file. */
+/** The file to open (`path`, `path:12` or `path:12-20`); null if the words do not name a file. */
 export function fileReference(words: string): string | null {
   if (words.length > LONGEST || hides(words)) return null;
   const groups = SHAPE.exec(words)?.groups;

@@ -1,4 +1,4 @@
-/** Colours code that is finished, when the browser has nothing better to do. */
+/** Colours finished code when the browser is idle. */
 import { runs } from "./invisible.ts";
 import { marked } from "./languages.ts";
 
@@ -19,7 +19,7 @@ export function highlightSoon(element: HTMLElement, code: string, language: stri
   });
 }
 
-/** Colouring makes new nodes, which would take a selection away. */
+/** Colouring creates new nodes, which would remove a selection. */
 function isSelected(element: HTMLElement): boolean {
   const selection = document.getSelection();
   return selection !== null && !selection.isCollapsed && selection.containsNode(element, true);
@@ -45,7 +45,7 @@ function elements(html: string): readonly Node[] {
   return [...top.childNodes];
 }
 
-/** Text of code with what hides in it shown. */
+/** Text of code with hidden characters made visible. */
 export function codeNodes(text: string): readonly Node[] {
   return runs(text, "name").map((run) => {
     if (!run.hidden) return document.createTextNode(run.text);

@@ -1,11 +1,11 @@
-/** Characters that hide or turn text, made visible as code points. Pure. */
+/** Makes characters that hide or reverse text visible as code points. Pure. */
 
-/** Those that reorder what is read around them, or draw nothing at all and join nothing. */
+/** Characters that reorder the text around them, or are invisible and join nothing. */
 const TURNING = "\\u202a-\\u202e\\u2066-\\u2069";
 const EMPTY =
   "\\u00ad\\u034f\\u180e\\u200b\\u2060-\\u2064\\u206a-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}";
 const CONTROL = "\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u2028\\u2029";
-/** Those that scripts and emoji need in prose, but no name, address or code. */
+/** Characters that scripts and emoji need in prose, but names, addresses and code do not. */
 const NEEDED = "\\u061c\\u115f\\u1160\\u200c-\\u200f\\u3164\\uffa0\\u2800";
 
 const IN_PROSE = new RegExp(`[${TURNING}${EMPTY}${CONTROL}]`, "gu");
@@ -14,7 +14,7 @@ const IN_NAMES = new RegExp(`[${TURNING}${EMPTY}${CONTROL}${NEEDED}]`, "gu");
 /** Prose keeps the marks that writing systems need; names (of files, links, code) show them all. */
 export type Strictness = "prose" | "name";
 
-/** A run of text: as it is, or the code point of one character that would not be seen. */
+/** A part of a text: unchanged, or the code point of one invisible character. */
 export interface Run {
   readonly text: string;
   readonly hidden: boolean;
@@ -35,7 +35,7 @@ export function runs(text: string, strictness: Strictness): readonly Run[] {
   return found;
 }
 
-/** Whether a name hides something. */
+/** Does a name contain hidden characters? */
 export function hides(text: string): boolean {
   return runs(text, "name").some((run) => run.hidden);
 }

@@ -1,4 +1,4 @@
-/** Where a link of the model's may lead: https, or a file of the workspace. All else is no link. Pure. */
+/** Checks a link of the model: https, or a file of the workspace. Any other target is not a link. Pure. */
 import { fileReference } from "./file-reference.ts";
 import { hides } from "./invisible.ts";
 

@@ -1,6 +1,6 @@
-/** Makes drawn nodes equal to new ones, touching only what differs: what the user has selected stays selected. */
+/** Makes drawn nodes equal to new ones, changing only differences, so that a selection stays. */
 
-/** Make the children of `drawn` those of `wanted`, which is used up. */
+/** Make the children of `drawn` equal to those of `wanted`, whose nodes are moved. */
 export function morphChildren(drawn: Node, wanted: Node): void {
   const old = [...drawn.childNodes];
   const fresh = [...wanted.childNodes];

@@ -15,9 +15,9 @@ const IN_LINK = "inLink";
 
 const md = new MarkdownIt({ html: false, linkify: true, typographer: false, breaks: false });
 md.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
-// A definition may come long after the block that uses it was drawn for good, so there are none.
+// Link definitions are off: a definition may come long after the block that uses it was drawn.
 md.disable("reference");
-// What is no link stays as it was typed, target and all.
+// A text that is not a link stays as typed, including its target.
 md.validateLink = (href) => linkTarget(href) !== null;
 
 /** Blocks of a text whose line breaks are all `\n`. */
@@ -51,7 +51,7 @@ function blockOf(head: Token, tokens: Token[]): ParsedBlock {
   return { kind: "prose", start, html: md.renderer.render(tokens, md.options, {}) };
 }
 
-/** Escaped, with what hides shown. */
+/** Escaped text, with hidden characters made visible. */
 function escaped(text: string, strictness: Strictness): string {
   return runs(text, strictness)
     .map((run) => {
@@ -91,7 +91,7 @@ const code: RendererRule = (tokens, at, _options, carried) => {
   return open === null ? inner : `${open}${inner}</a>`;
 };
 
-/** An image is never loaded: its words lead to it, if it is a place that may be opened. */
+/** An image is never loaded: its text links to it, if that target may be opened. */
 const image: RendererRule = (tokens, at, _options, carried) => {
   const token = tokens[at];
   const source = String(token?.attrGet("src") ?? "");

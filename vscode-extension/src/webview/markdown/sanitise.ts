@@ -1,5 +1,5 @@
 /**
- * The one door by which HTML text becomes elements. What comes here was made by our own renderer with HTML
+ * The only function that turns HTML text into elements. Its input comes from our own renderer with HTML
  * switched off; this is the second belt, and it is tight: a closed list of elements, classes and attributes.
  */
 import createDOMPurify from "dompurify";
@@ -54,7 +54,7 @@ function allowed(name: string, value: string): boolean {
   }
 }
 
-/** Elements of an HTML text; whatever is not on the list is gone, its text kept. */
+/** The elements of an HTML text; elements that are not on the list are replaced by their text. */
 export function sanitised(html: string): DocumentFragment {
   return purifier.sanitize(html, {
     ALLOWED_TAGS: TAGS,

@@ -7,7 +7,7 @@ export interface PendingFile {
   readonly ids: readonly string[];
   readonly added: number;
   readonly removed: number;
-  /** Such as `new`, `deleted`, or what an opaque change is; empty for ordinary ones. */
+  /** Such as `new`, `deleted`, or the description of an opaque change; empty for ordinary ones. */
   readonly note: string;
 }
 

@@ -1,8 +1,8 @@
-/** Whether drawing Markdown has left words of it out of sight: what is approved must have been seen. Pure. */
+/** Checks whether drawn Markdown hides words of its source: an approved plan must have been visible. Pure. */
 
 /**
  * True if not all letters of `source` stand in `drawn`, in their order: Markdown hides titles of links, words
- * behind a fence's language, cells beyond a table's last column, and what the next grammar brings.
+ * after a fence's language, cells beyond a table's last column, and possibly more.
  */
 export function hidesWords(source: string, drawn: string): boolean {
   const there = lettersOf(drawn);

@@ -1,9 +1,9 @@
-/** Which answers a question offers now, and why one is not to be had. Pure. */
+/** The answers that a question offers, and why one is blocked. Pure. */
 import type { PermissionParams } from "../../protocol.ts";
 
 export type Yes = "once" | "session" | "always";
 
-/** One answer: `blocked` says why it does nothing now; empty: it may be given. */
+/** One answer: `blocked` says why it cannot be given now; empty if it can. */
 export interface Offer {
   readonly answer: "no" | Yes;
   readonly label: string;
@@ -12,11 +12,11 @@ export interface Offer {
   readonly blocked: string;
 }
 
-/** What stands between a question and a yes. */
+/** The conditions for a yes. */
 export interface Readiness {
   /** The end of the text was on the screen. */
   readonly seen: boolean;
-  /** So was what stands below it: the folder, the sandbox, what goes beyond. */
+  /** The lines below it were on the screen, too: folder, sandbox, extra access. */
   readonly factsSeen: boolean;
   /** Names of the hunks that are ticked; null: the question has none. */
   readonly chosen: readonly string[] | null;

@@ -1,12 +1,12 @@
 /**
- * When a question may be answered: not in the moment in which it appears under the fingers of somebody who types.
- * Pure: times are milliseconds of one clock, and given.
+ * Delays answers to a question that appears while the user types.
+ * Pure: times are milliseconds of one clock, passed by the caller.
  */
 
 /** Milliseconds without a key, and since the question came, before an answer counts. */
 export const ARMING_MS = 500;
 
-/** What arming goes by. */
+/** The data for the delay. */
 export interface Arming {
   readonly shownAt: number;
   /** Of the last key pressed anywhere in the panel; 0 if none was. */
@@ -33,17 +33,17 @@ export function lettersIn(arming: Arming, focusAt: number, at: number): number {
   return Math.max(armsIn(arming, at), focusAt + ARMING_MS - at, 0);
 }
 
-/** What is said of an answer that came too early; `key` is empty for a click. */
+/** The message about an answer that came too early; `key` is empty for a click. */
 export function earlyWords(key: string): string {
   const what = key === "" ? "The click" : key;
   return `${what} came too early and answered nothing. ${key === "" ? "Click" : `Press ${key}`} again.`;
 }
 
-/** Keys that move or press, and so are no typing. */
+/** Keys that move or press, and so do not count as typing. */
 const MOVES =
   /^(?:Tab|Enter| |Escape|Arrow.+|Page.+|Home|End|Shift|Control|Alt|AltGraph|Meta|CapsLock)$/;
 
-/** Is a key, such as `x`, one that somebody types words with? */
+/** Is a key, such as `x`, one for typing text? */
 export function isTyping(key: string): boolean {
   return !MOVES.test(key);
 }
