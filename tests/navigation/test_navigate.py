@@ -96,6 +96,18 @@ async def test_several_definitions_of_a_name_are_a_list_to_choose_from(tmp_path:
     assert "several symbols fit: choose one by its path and line" in found.text
 
 
+async def test_a_parameter_or_local_variable_is_found_in_its_function(tmp_path: Path) -> None:
+    text = "def f(rate):\n    pass\n\n\ndef g(rate):\n    half = rate / 2\n    return half + rate\n"
+    rate, half = await asked(
+        tmp_path,
+        {"action": "definition", "path": "a.py", "line": 7, "symbol": "rate"},
+        {"action": "definition", "path": "a.py", "line": 7, "symbol": "half"},
+        files={"a.py": text},
+    )
+    assert text_of(rate).startswith("a.py\n5\tdef g(rate):")
+    assert text_of(half).startswith("a.py\n6\t    half = rate / 2")
+
+
 async def test_a_dotted_name_chooses_the_symbol_inside_the_other(tmp_path: Path) -> None:
     (found,) = await asked(tmp_path, {"action": "definition", "symbol": "Cart.total"})
     assert text_of(found).startswith("shop/cart.py\n2\t    def total(self):\n3\t")

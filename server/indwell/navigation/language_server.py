@@ -216,7 +216,7 @@ class LanguageServer:
         return await self._send(method, params, self._answer_s)
 
     async def settled(self, method: str, params: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
-        """Send a request about the whole workspace, and return its result.
+        """Send a request that concerns more than one file, and return its result.
 
         A server that has just started answers from the files that it has read so far, and few say
         when they have read all. So the request is repeated until two answers are equal.

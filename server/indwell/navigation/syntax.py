@@ -248,9 +248,26 @@ async def _by_name(question: CodeQuestion) -> tuple[CodePlace, ...]:
             found += (one for one in places if _is_wanted(one, question))
         if len(found) >= MOST_PLACES:
             break
+    if not found and question.path is not None and language_of(question.path):
+        found += await asyncio.to_thread(_local_place, question)
     if question.action == "symbols":  # exact names first
         found.sort(key=lambda one: one.name != question.symbol)
     return tuple(found[:MOST_PLACES])
+
+
+def _local_place(question: CodeQuestion) -> tuple[CodePlace, ...]:
+    """Return where a name is first used in the innermost function around the question; blocks.
+
+    That is where a parameter or a local variable begins, in most cases.
+    """
+    path, text, line = question.path, question.text, question.line + 1
+    assert path is not None
+    if question.action == "references" or len(text) > MOST_CHARACTERS:
+        return ()
+    around = [one for one in outline(path, text) if one.line <= line <= one.end_line]
+    first = max((one.line for one in around), default=1)
+    uses = (one for one in occurrences(path, text, question.symbol) if one.line >= first)
+    return tuple(islice(uses, 1))
 
 
 async def _text(question: CodeQuestion, path: Path, texts: Texts) -> str | None:

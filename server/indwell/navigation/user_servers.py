@@ -238,8 +238,8 @@ class UserServers:
             return CodeAnswer(server.name, problems=await server.problems(path))
         method = method_of(question)
         assert method is not None
-        is_wide = question.path is None or question.action in {"references", "rename"}
-        send = server.settled if is_wide else server.request
+        is_outline = question.action == "symbols" and question.path is not None
+        send = server.request if is_outline else server.settled
         try:
             result = await send(method, params_of(question, server.encoding))
         except RequestRefused as error:

@@ -18,9 +18,8 @@ ANSWER_S = 10.0  # a language server that has just started may need most of it
 SETTLE_S = 2.0  # for the checkers of a file
 MOST_REPEATS, PAUSE_S = 5, 0.5
 """A language server that has just started answers from the files that it has read so far. So the
-first question about a whole project is repeated until two answers are equal.
+first question that concerns several files is repeated until two answers are equal.
 """
-_WIDE = frozenset({"textDocument/references", "textDocument/rename", "workspace/symbol"})
 NAME = "the editor"
 
 
@@ -55,7 +54,7 @@ class EditorCode:
         )
         result = await self._answer(params)
         suffix = "" if question.path is None else question.path.suffix
-        if method in _WIDE and suffix not in self._warm:
+        if method != "textDocument/documentSymbol" and suffix not in self._warm:
             for _ in range(MOST_REPEATS):
                 await asyncio.sleep(PAUSE_S)
                 before, result = result, await self._answer(params)
