@@ -1,0 +1,112 @@
+"""Names, the bounded catalogue, the search, and what is checked of arguments."""
+
+from __future__ import annotations
+
+import re
+import time
+import warnings
+from typing import Any
+
+import pytest
+
+from indwell.agent.features.mcp.calling import check_arguments
+from indwell.agent.features.mcp.catalogue import ListedServer, catalogue, named_tools, search
+from indwell.context.injections import inject
+from indwell.errors import ToolError
+from indwell.mcp.offers import OfferedTool
+
+
+def a_tool(name: str, description: str = "", schema: Any = None) -> OfferedTool:
+    return OfferedTool(name, description, schema or {"type": "object"})
+
+
+def many(n: int, server: str = "s") -> list[OfferedTool]:
+    return [a_tool(f"create_pull_request_{server}_{i}", "Create a request. " * 9) for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    "servers",
+    [
+        [ListedServer("github", many(200))],
+        [ListedServer(f"server-{i}", many(20, str(i))) for i in range(10)],
+        [ListedServer(f"a-rather-long-name-{i}", many(4)) for i in range(50)],
+        [ListedServer(f"broken-{i}", (), "it ended with exit code 1 " * 20) for i in range(200)],
+    ],
+    ids=["one server", "ten servers", "fifty servers", "broken servers"],
+)
+def test_two_hundred_tools_take_400_tokens_at_most(servers: list[ListedServer]) -> None:
+    block = inject("server_tools", catalogue(servers), turn=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        bpe_openai = pytest.importorskip("bpe_openai", reason="issue 19: no wheel here")
+    assert len(bpe_openai.get_encoding("o200k_base").encode(block.text)) <= 400
+
+
+def test_few_tools_are_listed_with_their_first_lines() -> None:
+    tools = [a_tool("add", "Add two numbers.\nMore."), a_tool("sub")]
+    assert catalogue([ListedServer("paper", tools), ListedServer("gone", (), "no key")]).endswith(
+        "\npaper:\n- add: Add two numbers.\n- sub\ngone: no key"
+    )
+
+
+def test_names_fit_endpoints_and_never_meet() -> None:
+    odd = ["a.b", "a_b", "a b", "ä", "x" * 90, "x" * 91, "", "../bash", "a_b"]
+    named = named_tools([("one", [a_tool(name) for name in odd]), ("one-a", [a_tool("b")])])
+    names = [one.name for one in named]
+    assert len(set(names)) == len(names) == len(odd)
+    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in names)
+    assert "one__a_b" in names
+
+
+def test_no_name_of_a_server_is_one_of_ours() -> None:
+    ours = ["bash", "read_file", "edit_file"]
+    assert not {one.name for one in named_tools([("x", [a_tool(n) for n in ours])])} & set(ours)
+
+
+def test_a_search_finds_names_first_and_then_words() -> None:
+    tools = named_tools(
+        [
+            ("github", [a_tool("create_issue", "Open an issue."), a_tool("listPulls")]),
+            ("paper", [a_tool("add", "Add numbers; no issues.")]),
+        ]
+    )
+    assert [one.name for one in search(tools, "add")] == ["paper__add"]
+    assert search(tools, "open an issue")[0].name == "github__create_issue"
+    assert [one.name for one in search(tools, "pull requests")] == ["github__listPulls"]
+    assert [one.name for one in search(tools, "paper__add, github__listPulls")] == [
+        "github__listPulls",
+        "paper__add",
+    ]
+    assert search(tools, "weather") == ()
+
+
+def test_arguments_are_checked_against_the_schema() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"enum": ["x", "y"]}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
+    check_arguments(schema, {"a": 1, "b": "x"})
+    with pytest.raises(ToolError, match="'a' is a required property"):
+        check_arguments(schema, {})
+    with pytest.raises(ToolError, match="a: 'one' is not of type 'integer'"):
+        check_arguments(schema, {"a": "one"})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"a": {"pattern": "(a+)+$"}}},
+        {"$ref": "http://127.0.0.1:9/schema.json"},
+        {"properties": {"a": {"$ref": "#"}}},
+        {"$defs": {"x": {"allOf": [{"$ref": "#/$defs/x"}] * 9}}, "$ref": "#/$defs/x"},
+        {"type": 3},
+        {"properties": []},
+    ],
+    ids=["pattern", "remote", "endless", "doubling", "no type", "no properties"],
+)
+def test_a_hostile_schema_takes_no_time_and_no_connection(schema: dict[str, Any]) -> None:
+    began = time.process_time()
+    check_arguments(schema, {"a": "a" * 40 + "!"})
+    assert time.process_time() - began < 1.0

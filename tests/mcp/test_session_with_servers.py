@@ -1,0 +1,118 @@
+"""Sessions as a front door opens them, with servers of the user's settings, confined."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from indwell.messages import Request
+from support.bubblewrap import needs_bubblewrap
+from support.checked_project import a_project
+from support.session import asks, call, says
+
+SERVER = Path(__file__).parents[1] / "support" / "mcp_server.py"
+PAPER = {"command": sys.executable, "args": [str(SERVER)]}
+
+
+def results(project: Any) -> list[Any]:
+    return [
+        block
+        for message in project.session.conversation.messages
+        for block in message.blocks
+        if block.meta.source == "tool" and hasattr(block, "is_error")
+    ]
+
+
+def written(path: Path) -> list[Any]:
+    return [
+        asks(call("find_tools", query="paper__write")),
+        asks(call("paper__write", "c2", name=str(path), text="x")),
+        says(),
+    ]
+
+
+@needs_bubblewrap
+async def test_a_server_of_the_settings_writes_in_the_workspace_and_nowhere_else(
+    tmp_path: Path,
+) -> None:
+    inside = tmp_path.resolve() / "work" / "note.txt"
+    script = written(inside)
+    async with a_project(tmp_path, script, mcp={"paper": PAPER}, answers=["once"]) as project:
+        await project.turn()
+        assert results(project)[-1].text == "written"
+        assert inside.read_text("utf-8") == "x"
+    outside = tmp_path.resolve() / "outside.txt"
+    other = tmp_path / "other"
+    other.mkdir()
+    script = written(outside)
+    async with a_project(other, script, mcp={"paper": PAPER}, answers=["once"]) as project:
+        await project.turn()
+        assert not outside.exists()  # the sandbox has a /tmp of its own
+
+
+async def test_without_a_server_nothing_of_it_is_in_the_request_or_imported(tmp_path: Path) -> None:
+    requests: list[Request] = []
+
+    def script(request: Request) -> Any:
+        requests.append(request)
+        return says()
+
+    before = "indwell.mcp.connection" in sys.modules
+    async with a_project(tmp_path, script) as project:
+        await project.turn()
+    assert "find_tools" not in [spec.name for spec in requests[0].tools]
+    assert ("indwell.mcp.connection" in sys.modules) == before
+
+
+async def test_no_program_is_started_beside_a_folder_that_is_not_trusted(tmp_path: Path) -> None:
+    requests: list[Request] = []
+
+    def script(request: Request) -> Any:
+        requests.append(request)
+        return says()
+
+    async with a_project(tmp_path, script, mcp={"paper": PAPER}, is_trusted=False) as project:
+        await project.turn()
+    assert "find_tools" not in [spec.name for spec in requests[0].tools]
+
+
+async def test_the_mode_plan_asks_though_a_rule_allows_the_tool(tmp_path: Path) -> None:
+    open_paper = {**PAPER, "confined": False}
+    script = [
+        asks(call("find_tools", query="paper__add")),
+        asks(call("paper__add", "c2", a=1, b=2)),
+        says(),
+    ]
+    async with a_project(
+        tmp_path,
+        script,
+        mcp={"paper": open_paper},
+        mode="plan",
+        rules_allow=("tool: paper__*",),
+        answers=["once"],
+    ) as project:
+        await project.turn()
+        (question,) = project.approver.questions
+        assert question.reason.startswith("the mode is `plan`")
+        assert question.rule == ""
+        assert results(project)[-1].text == "3"
+
+
+@pytest.mark.parametrize("answer", ["session", "always"])
+async def test_a_yes_for_longer_covers_the_tool_with_any_arguments(
+    tmp_path: Path, answer: Any
+) -> None:
+    open_paper = {**PAPER, "confined": False}
+    script = [
+        asks(call("find_tools", query="paper__add")),
+        asks(call("paper__add", "c2", a=1, b=2)),
+        asks(call("paper__add", "c3", a=3, b=4)),
+        says(),
+    ]
+    async with a_project(tmp_path, script, mcp={"paper": open_paper}, answers=[answer]) as project:
+        await project.turn()
+        assert len(project.approver.questions) == 1
+        assert results(project)[-1].text == "7"
