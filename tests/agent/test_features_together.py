@@ -9,6 +9,7 @@ from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.session import Session
 from indwell.messages import ToolUse
 from indwell.tools.base import Outcome
+from indwell.workspace.base import AppliedChange
 from support.session import a_world, asks, call, says
 
 
@@ -36,3 +37,22 @@ async def test_words_of_two_features_join_the_result_of_one_call(tmp_path: Path)
     assert told.endswith("\nfirst was here\nsecond was here")
     assert sorted(heard[0]) == ["c1", "c2"]
     assert heard[0] == heard[1]
+
+
+async def test_a_feature_gets_the_changes_of_an_edit_and_hears_nothing_of_a_read(
+    tmp_path: Path,
+) -> None:
+    heard: list[str] = []
+
+    async def after_edit(_moment: Moment[Session], changes: Sequence[AppliedChange]) -> None:
+        heard.extend(change.path.name for change in changes)
+
+    feature: Feature[Session] = Feature(name="edits", after_edit=after_edit)
+    script = [
+        asks(call("read_file", "c1", path="a.py")),
+        asks(call("write_file", "c2", path="b.py", content="two\n")),
+        says(),
+    ]
+    async with a_world(tmp_path, script, files={"a.py": "one\n"}, features=[feature]) as world:
+        await world.turn()
+    assert heard == ["b.py"]

@@ -19,6 +19,7 @@ from indwell.agent.core.prompt import Prompt
 from indwell.messages import Message, Source, Text, ToolResult, ToolUse
 from indwell.sessions.records import Ending, Record
 from indwell.tools.base import Call, Outcome, Tool
+from indwell.workspace.base import AppliedChange
 
 SessionT = TypeVar("SessionT")  # Session holds its features, so this module cannot name it
 StateT = TypeVar("StateT")
@@ -125,6 +126,7 @@ class Feature(Generic[SessionT]):
         prompt_blocks: Blocks that are sent with the user's words.
         remind: Blocks for the next request, in requests and in previews of them.
         before_tool: Runs before the permission question; raises ``ToolError`` to stop the call.
+        after_edit: A call has changed these files; called before ``after_tool``.
         after_tool: A call that ran has ended; with the edits that it reported.
         after_reply: All calls of a reply have ended, with their outcomes by the ids of the calls;
             gives words to add to results, by id.
@@ -167,6 +169,7 @@ class Feature(Generic[SessionT]):
     check_steering: Callable[[Moment[SessionT]], Awaitable[None]] | None = None
     begin: Callable[[Moment[SessionT]], Awaitable[None]] | None = None
     before_tool: Callable[[Moment[SessionT], ToolUse, Call], Awaitable[None]] | None = None
+    after_edit: Callable[[Moment[SessionT], Sequence[AppliedChange]], Awaitable[None]] | None = None
     after_tool: (
         Callable[[Moment[SessionT], ToolUse, Call, Outcome, Sequence[EditApplied]], Awaitable[None]]
         | None

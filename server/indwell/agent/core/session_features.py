@@ -48,8 +48,9 @@ _log = logging.getLogger(__name__)
 class Features(Generic[SessionT]):
     """The features of one session.
 
-    Slots are called in the order of the features. ``remind``, ``after_tool``, ``on_stop``, ``end``
-    and ``close`` run backward: the first feature at a turn's beginning is the last at its end.
+    Slots are called in the order of the features. ``remind``, ``after_edit``, ``after_tool``,
+    ``on_stop``, ``end`` and ``close`` run backward: the first feature at a turn's beginning is the
+    last at its end.
 
     Attributes:
         muted: Names of features that failed, so that only their guards are called.
@@ -311,7 +312,9 @@ class Features(Generic[SessionT]):
         applied: Sequence[EditApplied],
     ) -> None:
         """A call that ran has ended."""
-        backward = reversed(self._heard)
+        backward = tuple(reversed(self._heard))
+        if outcome.changes:
+            await self._await_each(backward, lambda one: one.after_edit, moment, outcome.changes)
         await self._await_each(
             backward, lambda one: one.after_tool, moment, use, call, outcome, applied
         )

@@ -15,13 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from indwell.agent.core.events import EditApplied, HunksChanged, Notice
+from indwell.agent.core.events import HunksChanged, Notice
 from indwell.agent.core.feature import Feature, Moment, Reminder
 from indwell.agent.core.session import Session
 from indwell.context.injections import inject
 from indwell.errors import ToolError
 from indwell.files.listing import exists
-from indwell.messages import Text, ToolUse
+from indwell.messages import Text
 from indwell.prompt.reminders import (
     Became,
     aftermath_words,
@@ -31,7 +31,6 @@ from indwell.prompt.reminders import (
 )
 from indwell.review.hunk import Hunk, Verdict
 from indwell.review.records import digest as review_digest
-from indwell.tools.base import Call, Outcome
 from indwell.tools.known_texts import KnownTexts
 from indwell.workspace.base import AppliedChange, Snapshot, Workspace, digest
 from indwell.workspace.comparing.diff import compare, unified, unified_diff
@@ -368,7 +367,7 @@ class ReviewNews:
         return Feature(
             name="review_news",
             remind=self._remind,
-            after_tool=self._after_tool,
+            after_edit=self._after_edit,
             files_changed=self._awaiting.tell,
             answered=self._answered,
             for_child=lambda: ReviewNews(self._awaiting).feature(),
@@ -399,17 +398,9 @@ class ReviewNews:
 
         return Reminder((*rejected.blocks, *became.blocks), told)
 
-    async def _after_tool(
-        self,
-        moment: Moment[Session],
-        use: ToolUse,
-        call: Call,
-        outcome: Outcome,
-        applied: Sequence[EditApplied],
-    ) -> None:
+    async def _after_edit(self, _moment: Moment[Session], changes: Sequence[AppliedChange]) -> None:
         """Note the agent's changes."""
-        del moment, use, call, applied
-        for change in outcome.changes:
+        for change in changes:
             await self._aftermath.made(change)
 
     async def _answered(self, moment: Moment[Session]) -> None:

@@ -7,19 +7,17 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from indwell.agent.core.events import EditApplied
 from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.session import Session
 from indwell.errors import IndwellError
-from indwell.messages import ToolUse
 from indwell.navigation.navigator import Navigator
 from indwell.navigation.user_servers import UserServers
 from indwell.policy.rules import Widening
 from indwell.review.checkpoints.coverage import Coverage
 from indwell.settings.model import Settings
-from indwell.tools.base import Call, Outcome
 from indwell.tools.navigation.navigate import make_navigate
 from indwell.tools.web import Fetch, make_web_fetch
+from indwell.workspace.base import AppliedChange
 
 _log = logging.getLogger(__name__)
 
@@ -29,21 +27,14 @@ LATER_S = 0.3  # seconds; the first request, and an immediate command, should no
 def navigation_feature(navigator: Navigator, servers: UserServers) -> Feature[Session]:
     """The tool that asks questions about code; front doors find the navigator."""
 
-    async def note_edits(
-        _moment: Moment[Session],
-        _use: ToolUse,
-        _call: Call,
-        outcome: Outcome,
-        _edits: Sequence[EditApplied],
-    ) -> None:
-        if outcome.changes:
-            servers.note_changed([change.path for change in outcome.changes])
+    async def note_edits(_moment: Moment[Session], changes: Sequence[AppliedChange]) -> None:
+        servers.note_changed([change.path for change in changes])
 
     return Feature(
         name="navigation",
         tools=(make_navigate(navigator),),
         door=navigator,
-        after_tool=note_edits,
+        after_edit=note_edits,
         close=servers.close,
     )
 
