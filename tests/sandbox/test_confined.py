@@ -392,4 +392,4 @@ async def test_a_server_cannot_make_the_loader_load_or_write_outside_of_its_sand
         on_note=lambda _: None,
     )
     assert b"".join(said) == f"yes {tmp_path}/trace\n".encode()
-    assert os.listdir(tmp_path) == ["workspace"]
+    assert [one.name for one in tmp_path.iterdir()] == ["workspace"]
