@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.messages import status as told
 from indwell.mcp.server_book import LEAVE, START
+from support.chatting import chat, is_over, send, write
 from support.editing import USAGE, Editor, Home, editing
-from support.loopback_endpoint import LoopbackEndpoint, say
+from support.fake_editor.buffer import Buffer
+from support.loopback_endpoint import LoopbackEndpoint, Seen, say
 
 DEFINED = '{"mcpServers": {"a": {"command": "no-such-program", "args": ["x"]}}}'
 
@@ -124,3 +130,100 @@ async def test_a_plain_editor_decides_by_the_buttons_of_the_command(home):
         assert await standings(editor) == {"a": "usable"}
         (listed,) = [one for one in editor.messages if "MCP servers:\n" in one]
         assert "a: waits for your decision (.mcp.json): no-such-program x" in listed
+
+
+PAPER = Path(__file__).parents[1] / "support" / "mcp_server.py"
+
+
+@pytest.fixture
+def paper(tmp_path) -> Home:
+    """A project with the server of the SDK, which the user lets run outside of the sandbox."""
+    made = Home(tmp_path)
+    made.configure(
+        f"[mcp.paper]\ncommand = {json.dumps(sys.executable)}\nargs = [{json.dumps(str(PAPER))}]\n"
+        "confined = false\n"
+    )
+    return made
+
+
+def users(seen: Seen) -> str:
+    return "\n".join(one["content"] for one in seen.body["messages"] if one["role"] == "user")
+
+
+async def labels(editor: Editor, buffer: Buffer) -> list[str]:
+    """What the editor offers at the end of a chat."""
+    editor.desk.tell()
+    lines = buffer.text.split("\n")
+    params = types.CompletionParams(
+        text_document=types.TextDocumentIdentifier(uri=buffer.uri),
+        position=types.Position(line=len(lines) - 1, character=len(lines[-1])),
+    )
+    found = await editor.client.text_document_completion_async(params)
+    assert isinstance(found, types.CompletionList)
+    return [one.label for one in found.items]
+
+
+async def test_a_running_server_shows_its_state_and_what_it_offers(paper):
+    async with n_words(1) as endpoint, editing(paper, endpoint.base_url) as editor:
+        assert (await mcp(editor)).servers[0].state == "idle"
+        await editor.ask("hello /paper and @paper:note://today")
+        (row,) = (await mcp(editor)).servers
+        assert (row.name, row.state, row.problem) == ("paper", "ready", "")
+        assert row.tools is not None
+        assert row.tools > 5
+        assert [one.text for one in row.prompts] == ["/paper:letter"]
+        assert [one.text for one in row.resources] == ["@paper:note://today"]
+        assert '<server-resource server="paper" uri="note://today">\nbuy paper\n' in users(
+            endpoint.seen[0]
+        )
+        await mcp(editor, "restart", name="paper")
+
+
+async def test_a_prompt_of_a_server_is_called_with_its_arguments(paper):
+    async with n_words(1) as endpoint, editing(paper, endpoint.base_url) as editor:
+        await editor.ask("/paper:letter Ann and Bob")
+        assert '<skill name="paper:letter" from="mcp server">\nWrite a letter to Ann and Bob.' in (
+            users(endpoint.seen[0])
+        )
+
+
+async def test_the_user_is_asked_for_a_missing_argument(paper):
+    async with (
+        n_words(1) as endpoint,
+        editing(paper, endpoint.base_url, extensions=("events", "ask", "permission")) as editor,
+    ):
+        asked: list[str] = []
+
+        def answer(question):
+            asked.append(question)
+            return "Ann"
+
+        editor.answers.ask = answer
+        await editor.ask("/paper:letter")
+        assert ["The prompt /paper:letter of an MCP server needs 'to'" in one for one in asked] == [
+            True
+        ]
+        assert "Write a letter to Ann." in users(endpoint.seen[0])
+
+
+async def test_words_that_name_what_a_server_does_not_have_are_not_sent(paper):
+    async with n_words(2) as endpoint, editing(paper, endpoint.base_url) as editor:
+        for words in ("/paper:nothing", "see @paper:note://gone"):
+            result = await editor.ask(words)
+            assert result.ending != "completed"
+            assert "the MCP server 'paper'" in result.message
+        assert endpoint.seen == []
+
+
+async def test_a_chat_completes_prompts_and_resources_of_running_servers(paper):
+    async with n_words(1) as endpoint, editing(paper, endpoint.base_url) as editor:
+        buffer = await chat(editor)
+        write(editor, buffer, "hello @paper:note://today")
+        await send(editor, buffer)
+        await editor.wait_until(lambda: is_over(buffer, 1))
+        assert "buy paper" in users(endpoint.seen[0])
+        assert "is not attached" not in buffer.text
+        write(editor, buffer, "/paper:")
+        assert "/paper:letter" in await labels(editor, buffer)
+        write(editor, buffer, "see @paper:")
+        assert "@paper:note://today" in await labels(editor, buffer)

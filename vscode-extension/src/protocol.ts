@@ -634,6 +634,12 @@ export interface McpArguments {
   readonly wait?: boolean;
 }
 
+/** A prompt or a resource of a server: what the user writes, `/` or `@` included. */
+export interface McpOffer {
+  readonly text: string;
+  readonly description: string;
+}
+
 /** What to do with the MCP servers before they are listed. */
 export interface McpParams {
   /**
@@ -675,6 +681,10 @@ export interface McpRow {
   readonly runs: string;
   /** How many tools it offers; null if that is not known yet. */
   readonly tools: number | null;
+  /** Its prompts, such as `/server:prompt`; empty before it runs. */
+  readonly prompts: readonly McpOffer[];
+  /** Its resources, such as `@server:uri`. */
+  readonly resources: readonly McpOffer[];
 }
 
 /** The argument of `indwell.memory`; all fields are optional. */

@@ -28,6 +28,7 @@ TAGS = (
     "ide_selection",
     "ide_opened_file",
     "mentioned-file",
+    "server-resource",
     "attached-item",
     "ide_diagnostics",
     "changed-file",

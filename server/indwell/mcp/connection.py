@@ -84,6 +84,7 @@ class Connection:
     Attributes:
         on_change: Called when the state or the tools have changed.
         known_tools: The tools as they were listed last.
+        known_prompts: The prompts as they were listed last.
     """
 
     def __init__(self, definition: ServerDefinition, around: Surrounding) -> None:
@@ -102,6 +103,7 @@ class Connection:
         self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._failed_at = 0.0
+        self.known_prompts: tuple[OfferedPrompt, ...] = ()
         self._kept: dict[str, tuple[Any, ...]] = {}
         self._refreshing: set[asyncio.Task[None]] = set()
 
@@ -128,6 +130,12 @@ class Connection:
             await asyncio.wait({self._task})
         self._tell("closed")
         self._settled.set()
+
+    async def restart(self) -> None:
+        """End the server, and start it again; its open calls fail."""
+        await self.close()
+        self._closing, self._failed_at = asyncio.Event(), 0.0
+        self.start()
 
     def _tell(self, state: State, problem: str = "") -> None:
         self.state, self.problem = state, problem
@@ -337,7 +345,7 @@ class Connection:
             return ()
         if "prompts" not in self._kept:
             listed = self._listed(client, "prompts", offered_prompt)
-            self._kept["prompts"] = await self._limited(listed)
+            self.known_prompts = self._kept["prompts"] = await self._limited(listed)
         return self._kept["prompts"]
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> tuple[PromptMessage, ...]:

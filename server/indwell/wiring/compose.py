@@ -60,7 +60,7 @@ from indwell.wiring.conversation import (
     surroundings_of,
 )
 from indwell.wiring.features import FeatureInputs, boards_and_features, tools_of
-from indwell.wiring.mcp import mcp_inputs, user_asker
+from indwell.wiring.mcp import mcp_inputs
 from indwell.wiring.memory_and_questions import companion_of
 from indwell.wiring.model import Model, budgets_of
 from indwell.wiring.project_files import checks_of, hooks_of, shelf_beside, shelf_of
@@ -276,12 +276,9 @@ def make_session(
                 environment,
                 own=own,
                 quarantine=state / "quarantine",
-                ask_user=user_asker(
-                    companion.questions,
-                    companion.asker,
-                    place.id,
-                    lambda: settings().answer_timeout_s,
-                ),
+                board=companion.questions,
+                asker=companion.asker,
+                session=place.id,
             )
         ),
         bounds.close,

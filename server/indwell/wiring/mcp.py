@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
+from indwell.agent.core.feature import Moment
+from indwell.agent.core.session import Session
 from indwell.agent.features.mcp.asking import AskUser
-from indwell.agent.features.mcp.feature import McpInputs
+from indwell.agent.features.mcp.feature import AskLine, McpInputs
 from indwell.agent.features.questions import Answer, Asker, QuestionBoard, UserQuestion, put
 from indwell.bounds.command_bounds import confiner
 from indwell.bounds.folder_trust import FolderTrust
@@ -24,6 +27,8 @@ from indwell.service.stored_keys import key_store
 from indwell.settings.model import Settings
 from indwell.tools.base import ToolContext
 from indwell.workspace.base import Workspace
+
+_numbers = itertools.count(1)  # of questions at the beginning of turns
 
 
 @cache
@@ -47,7 +52,9 @@ def mcp_inputs(
     *,
     own: tuple[str, ...],
     quarantine: Path,
-    ask_user: AskUser,
+    board: QuestionBoard,
+    asker: Asker,
+    session: str,
 ) -> McpInputs:
     """Create the inputs of the feature for a session.
 
@@ -58,7 +65,9 @@ def mcp_inputs(
         environment: The variables of the process, for ``${NAME}`` in definitions.
         own: Indwell's own folders, which no server sees.
         quarantine: One of them, for files that a server created without permission.
-        ask_user: Asks the user.
+        board: Holds the session's pending question.
+        asker: Reaches the user.
+        session: The session's id.
     """
     book = ServerBook(lambda: workspace.roots, settings, trust, environment)
 
@@ -88,7 +97,9 @@ def mcp_inputs(
         )
         return running_servers().lease(definition, around, on_change)
 
-    return McpInputs(definitions, lease, workspace.roots[0].resolve().as_posix(), ask_user)
+    folder = workspace.roots[0].resolve().as_posix()
+    asking = (board, asker, session, lambda: settings().answer_timeout_s)
+    return McpInputs(definitions, lease, folder, user_asker(*asking), line_asker(*asking))
 
 
 def user_asker(
@@ -98,11 +109,34 @@ def user_asker(
 
     async def ask(words: str, options: Sequence[str], context: ToolContext) -> str | None:
         question = UserQuestion(context.call_id, words, tuple(options), session)
-        answer = await put(board, asker, question, context, timeout_s())
+        answer = await put(
+            board, asker, question, turn=context.turn, tell=context.tell, timeout_s=timeout_s()
+        )
         if not isinstance(answer, Answer) or answer.is_nobody:
             return None
         if answer.chosen is not None:
             return question.options[answer.chosen]
         return answer.words or None
+
+    return ask
+
+
+def line_asker(
+    board: QuestionBoard, asker: Asker, session: str, timeout_s: Callable[[], float]
+) -> AskLine:
+    """Return the function that asks the user for a line at the beginning of a turn.
+
+    Words that the user sends to the turn meanwhile, as in a chat, are the answer, too.
+    """
+
+    async def ask(words: str, moment: Moment[Session]) -> str | None:
+        number = next(_numbers)
+        question = UserQuestion(f"mcp-{moment.turn}-{number}", words, (), session)
+        answer = await put(
+            board, asker, question, turn=moment.turn, tell=moment.emit, timeout_s=timeout_s()
+        )
+        if answer == "said":
+            return board.said
+        return answer.words or None if isinstance(answer, Answer) else None
 
     return ask

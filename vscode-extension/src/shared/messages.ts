@@ -28,12 +28,13 @@ export interface FoundRow {
     | "symbol"
     | "problems"
     | "changes"
+    | "resource"
     | "command"
     | "skill"
     | "terminal";
   readonly label: string;
   readonly detail: string;
-  /** A mention to attach (`path`, `path#L1-20`, `folder/`), `problems:` + uri or nothing, `terminal`, `@changes` (stays in the words), or a `/command`. */
+  /** A mention to attach (`path`, `path#L1-20`, `folder/`), `problems:` + uri or nothing, `terminal`, `@changes` or `@server:uri` (stay in the words), or a `/command`. */
   readonly value: string;
 }
 

@@ -107,9 +107,14 @@ Silence: TypeAlias = Literal["late", "said"]
 
 
 class QuestionBoard:
-    """Holds the session's pending question, of which there is at most one."""
+    """Holds the session's pending question, of which there is at most one.
+
+    Attributes:
+        said: The words to the turn that answered the last question.
+    """
 
     def __init__(self) -> None:
+        self.said = ""
         self._heard: asyncio.Future[tuple[str, bool]] | None = None
         self._options: tuple[str, ...] = ()
         self._turn = 0
@@ -159,6 +164,7 @@ class QuestionBoard:
             await asyncio.wait({asking, heard}, return_when=asyncio.FIRST_COMPLETED)
             if heard.done():
                 words, numbered = heard.result()
+                self.said = words
                 said = answer_of(question.options, words, numbered=numbered)
                 return said if said.chosen is not None else "said"
             answer = asking.result()
@@ -231,7 +237,10 @@ def make_ask_user(
 
     async def run(arguments: QuestionArguments, context: ToolContext) -> Outcome:
         question, within_s = checked_question(arguments, context.call_id, session), timeout_s()
-        return _outcome(question, await put(board, asker, question, context, within_s), within_s)
+        answer = await put(
+            board, asker, question, turn=context.turn, tell=context.tell, timeout_s=within_s
+        )
+        return _outcome(question, answer, within_s)
 
     return Tool(
         name=NAME,
@@ -253,23 +262,24 @@ async def put(
     board: QuestionBoard,
     asker: Asker,
     question: UserQuestion,
-    context: ToolContext,
+    *,
+    turn: int,
+    tell: Callable[[Any], None],
     timeout_s: float,
 ) -> Answer | Silence:
-    """Ask a question during a call, and tell front doors of it.
+    """Ask a question during a turn, and tell front doors of it.
 
     Raises:
         ToolError: Nothing more may be asked in this turn.
     """
-    board.check(context.turn)
-    asked = QuestionAsked(context.turn, context.call_id, question.text, question.options)
-    context.tell(asked)
+    board.check(turn)
+    tell(QuestionAsked(turn, question.id, question.text, question.options))
     chosen = ""
     try:
         answer = await board.wait(asker, question, timeout_s)
         chosen = _chosen(question, answer)
     finally:  # if the turn is stopped, the question disappears, too
-        context.tell(QuestionAnswered(context.turn, context.call_id, chosen))
+        tell(QuestionAnswered(turn, question.id, chosen))
     return answer
 
 

@@ -101,7 +101,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
 )
 """All commands."""
 
-_COMMAND = lazy_pattern(r"^/[a-z0-9._ -]{0,64}$")
+_COMMAND = lazy_pattern(r"^/[a-z0-9._: -]{0,140}$")
 _FILE = lazy_pattern(r"(?:^|[\s(])@(?P<begun>\"[^\"\n]{0,200}|[^\s@\"#]{0,200})$")
 _RANGE = lazy_pattern(r"(?:^|[\s(])@(?:\"(?P<q>[^\"\n]+)\"|(?P<p>[^\s@\"#]+))#L?(?P<begun>[\d-]*)$")
 _SYMBOL = lazy_pattern(
@@ -138,6 +138,7 @@ def completed(
     names: Callable[[], NameIndex],
     lines_of: Callable[[str], Sequence[NamedLines]],
     skills: Sequence[tuple[str, str]] = (),
+    resources: Sequence[tuple[str, str]] = (),
 ) -> tuple[CompletionChoice, ...]:
     """The completions of a line.
 
@@ -146,7 +147,8 @@ def completed(
         is_draft_start: Whether the line begins the draft.
         names: The workspace's files.
         lines_of: Returns the named lines of a file.
-        skills: The skills that the user can call like commands.
+        skills: The skills and prompts that the user can call like commands.
+        resources: The resources of MCP servers, as ``server:uri``, with their descriptions.
     """
     if is_draft_start and _COMMAND.match(line):
         fits = (one for one in (*COMMANDS, *skills) if one[0].startswith(line.rstrip() or "/"))
@@ -165,7 +167,8 @@ def completed(
     if (found := _FILE.search(line)) is not None:
         begun = found["begun"]
         chosen = names().matching(begun.strip('"'))
-        state = (one for one in STATE_MENTIONS if one[0].startswith(begun))
+        offered = (*STATE_MENTIONS, *resources)
+        state = [one for one in offered if one[0].startswith(begun)][:SHOWN]
         n_before = len(begun) + 1
         return (
             *(

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from indwell.agent.features.mcp.feature import ServerTools
+from indwell.agent.features.mcp.named_offers import ServerOffers
 from indwell.agent.features.plan import board_of
 from indwell.agent.features.questions import question_of
 from indwell.context.untrusted_text import short_line
@@ -48,6 +50,15 @@ async def skill_rows(host: Host) -> SkillsResult:
     return SkillsResult(
         tuple(SkillRow(one.name, one.description, one.origin) for one in found.values())
     )
+
+
+async def mcp_offers(host: Host) -> Mapping[str, ServerOffers]:
+    """Return the prompts and resources of the MCP servers that run, by server."""
+    found: dict[str, ServerOffers] = {}
+    for session in host.sessions:
+        for name, one in (await session.parts.features.door(ServerTools).offers()).items():
+            found.setdefault(name, one)
+    return found
 
 
 LONG = 100_000  # characters of a chat; a shorter one takes a few milliseconds
@@ -133,7 +144,8 @@ class ChatViews:
             is_draft_start=draft is not None and draft.heading.end <= start <= draft.start,
             names=lambda: self._chats.names.known(self._roots()),
             lines_of=lambda _: lines,
-            skills=await self._skills() if line.startswith("/") else (),
+            skills=(*await self._skills(), *await self._prompts()) if line[:1] == "/" else (),
+            resources=await self._resources() if "@" in line and ":" in line else (),
         )
         end = {"line": position.line, "character": units_in_line(line, len(line), encoding)}
         begins: dict[int, dict[str, Any]] = {}  # few: mostly all items replace the same text
@@ -160,6 +172,22 @@ class ChatViews:
         """Return the skills that the user can call, with their descriptions."""
         found = await skills_of(self._host)
         return tuple((f"/{one.name}", short_line(one.description, 100)) for one in found.values())
+
+    async def _prompts(self) -> tuple[tuple[str, str], ...]:
+        """Return the prompts of the MCP servers that run, with their descriptions."""
+        return tuple(
+            (f"/{name}:{prompt.name}", short_line(prompt.description, 100))
+            for name, offers in (await mcp_offers(self._host)).items()
+            for prompt in offers.prompts
+        )
+
+    async def _resources(self) -> tuple[tuple[str, str], ...]:
+        """Return the resources of the MCP servers that run, with their descriptions."""
+        return tuple(
+            (f"{name}:{one.uri}", short_line(one.description or one.name, 100))
+            for name, offers in (await mcp_offers(self._host)).items()
+            for one in offers.resources
+        )
 
     def _state(self, document: Document) -> offers.ChatState:
         ledger, session = self._host.review.ledger, self._chats.session_of(document)

@@ -164,6 +164,13 @@ class McpParams(Value, frozen=True):
     url: str = ""
 
 
+class McpOffer(Value, frozen=True):
+    """A prompt or a resource of a server: what the user writes, ``/`` or ``@`` included."""
+
+    text: str
+    description: str
+
+
 class McpRow(Value, frozen=True):
     """One MCP server.
 
@@ -177,6 +184,8 @@ class McpRow(Value, frozen=True):
         own: Whether it is in the user's own settings, and can be removed here.
         runs: Its command line or address, as it is written.
         tools: How many tools it offers; null if that is not known yet.
+        prompts: Its prompts, such as ``/server:prompt``; empty before it runs.
+        resources: Its resources, such as ``@server:uri``.
     """
 
     name: str
@@ -187,6 +196,8 @@ class McpRow(Value, frozen=True):
     own: bool
     runs: str
     tools: int | None
+    prompts: tuple[McpOffer, ...]
+    resources: tuple[McpOffer, ...]
 
 
 class McpResult(Value, frozen=True):

@@ -12,6 +12,7 @@ import { exportSession } from "./editor/exporting.ts";
 import { linkHandlers } from "./editor/links.ts";
 import { verdictHandlers } from "./editor/verdicts.ts";
 import { findHandlers } from "./find/finding-handler.ts";
+import { McpOffers } from "./find/mcp-offers.ts";
 import { SkillList } from "./find/skill-list.ts";
 import { Keeping } from "./keeping.ts";
 import type { Ports } from "./ports.ts";
@@ -177,7 +178,7 @@ export class ChatCore {
       ...attachHandlers(room),
       ...planHandlers(room),
       ...commandHandlers(room),
-      ...findHandlers(room.ports.finding, new SkillList(room), (message) =>
+      ...findHandlers(room.ports.finding, new SkillList(room), new McpOffers(room), (message) =>
         this.outbox.send(message),
       ),
       ...sessions.handlers(),

@@ -10,6 +10,7 @@ const BACKGROUND: ReadonlySet<keyof ServerRequests> = new Set([
   "indwell/context",
   "indwell/detach",
   "indwell/events",
+  "indwell/mcp",
   "indwell/models",
   "indwell/queue",
   "indwell/session",

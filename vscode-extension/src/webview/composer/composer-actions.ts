@@ -75,7 +75,7 @@ function choose(parts: Parts, { row }: ShownRow, how: ChooseHow): void {
   if (token === null || box.current === null) return;
   if (row.kind === "command" || row.kind === "skill") {
     chooseCommand(parts, box.current, token.end, row.value, how);
-  } else if (row.kind === "changes") {
+  } else if (row.kind === "changes" || row.kind === "resource") {
     replaceRange(box.current, token.start, token.end, `${row.value} `);
     completion.done();
   } else if (how === "descend" && row.kind === "folder") {

@@ -88,6 +88,8 @@ export function rowIcon(kind: FoundRow["kind"]): string {
       return "warning";
     case "changes":
       return "source-control";
+    case "resource":
+      return "database";
     case "terminal":
       return "terminal";
     case "command":

@@ -7,14 +7,15 @@ the model its schema at the end of the conversation, so the prompt cache survive
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
 from indwell.agent.core.events import Notice
 from indwell.agent.core.feature import DurableState, Feature, Moment, Reminder
+from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session, save_state, saved_state
 from indwell.agent.features.mcp.asking import AskUser, ToolCaller
 from indwell.agent.features.mcp.calling import foreign_tool
@@ -25,13 +26,20 @@ from indwell.agent.features.mcp.catalogue import (
     named_tools,
     search,
 )
+from indwell.agent.features.mcp.named_offers import (
+    ServerOffers,
+    labels_in,
+    offer_blocks,
+    offers_of,
+)
 from indwell.agent.features.mcp.sampling import Samples
 from indwell.context.injections import inject
 from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError, UserError
 from indwell.mcp.definition import ServerDefinition
-from indwell.mcp.offers import CallResult, McpError, OfferedTool
+from indwell.mcp.offers import CallResult, McpError, OfferedTool, ServerConnection
 from indwell.mcp.servers import Lease
+from indwell.messages import Text
 from indwell.policy.call_facts import ForeignTool
 from indwell.tools.arguments import Given
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
@@ -71,6 +79,15 @@ class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     query: Annotated[str, Meta(description="words, or exact names of tools")]
 
 
+AskLine: TypeAlias = Callable[[str, Moment[Session]], Awaitable[str | None]]
+"""Asks the user for a line at the beginning of a turn; None for no answer."""
+
+
+async def nobody_answers(_words: str, _moment: Moment[Session]) -> str | None:
+    """Return that there is nobody to ask."""
+    return None
+
+
 class McpInputs(NamedTuple):
     """What the feature needs of the workspace and the session.
 
@@ -79,12 +96,14 @@ class McpInputs(NamedTuple):
         lease: Takes hold of a server; the function is called when the server has changed.
         folder: The workspace folder.
         ask_user: Asks the user on behalf of a server.
+        ask_line: Asks the user for an argument of a prompt.
     """
 
     definitions: Callable[[], Awaitable[Sequence[ServerDefinition]]]
     lease: Callable[[ServerDefinition, Callable[[], None]], Lease]
     folder: str
     ask_user: AskUser
+    ask_line: AskLine = nobody_answers
 
 
 class ServerTools:
@@ -112,7 +131,10 @@ class ServerTools:
             name="mcp",
             door=self,
             late_tools=self.late_tools,
+            commands=self._prompts_known,
+            labels=self._labels,
             begin=self._begin,
+            prompt_blocks=self._named_in,
             remind=self._remind,
             tell=self._tell,
             compacted=self._forget_told,
@@ -130,6 +152,36 @@ class ServerTools:
     def leases(self) -> tuple[Lease, ...]:
         """The servers of the session, for front doors: resources and prompts."""
         return tuple(self._leases.values())
+
+    async def offers(self) -> Mapping[str, ServerOffers]:
+        """Return the prompts and resources of the servers that run, by server; soon."""
+        return await offers_of(self.leases)
+
+    def _prompts_known(self) -> tuple[str, ...]:
+        connections = filter(None, (one.connection for one in self.leases))
+        return tuple(
+            f"{one.definition.name}:{prompt.name}"
+            for one in connections
+            for prompt in one.known_prompts
+        )
+
+    def _labels(self, words: str) -> tuple[str, ...]:
+        return labels_in(words, tuple(self._leases))
+
+    async def _named_in(self, moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
+        """Attach the resources and the prompt that the user's words name.
+
+        Raises:
+            UserError: One of them cannot be had.
+        """
+
+        async def opened(name: str) -> ServerConnection:
+            return await self._leases[name].opened()
+
+        async def ask(words: str) -> str | None:
+            return await self._inputs.ask_line(words, moment)
+
+        return await offer_blocks(moment, prompt.words, tuple(self._leases), opened, ask)
 
     def late_tools(self) -> tuple[Tool[Any], ...]:
         """Return the tools of the moment; the same objects as long as nothing changes."""

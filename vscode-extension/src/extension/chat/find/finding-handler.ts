@@ -2,6 +2,7 @@
 import type { ToPanel } from "../../../shared/messages.ts";
 import type { Finding } from "../ports.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
+import type { McpOffers } from "./mcp-offers.ts";
 import type { SkillList } from "./skill-list.ts";
 
 /** The maximum number of rows in an answer. */
@@ -11,6 +12,7 @@ const MOST_ROWS = 50;
 export function findHandlers(
   finding: Finding,
   skills: Pick<SkillList, "rows">,
+  offers: Pick<McpOffers, "prompts" | "resources">,
   send: (message: ToPanel) => void,
 ): HandlersOf<"find"> {
   let running = new AbortController();
@@ -20,7 +22,11 @@ export function findHandlers(
       const own = new AbortController();
       running = own;
       // The panel itself knows the `/` commands, and finds the matching skills.
-      const rows = what === "/" ? await skills.rows() : await finding.find(query, own.signal);
+      const [more, known] =
+        what === "/"
+          ? await Promise.all([offers.prompts(), skills.rows()])
+          : await Promise.all([offers.resources(query), finding.find(query, own.signal)]);
+      const rows = what === "/" ? [...known, ...more] : [...more, ...known];
       if (!own.signal.aborted) send({ type: "found", id, rows: rows.slice(0, MOST_ROWS) });
     },
   };

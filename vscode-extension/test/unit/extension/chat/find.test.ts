@@ -4,12 +4,15 @@ import { test } from "node:test";
 import { findHandlers } from "../../../../src/extension/chat/find/finding-handler.ts";
 import { foldersOf } from "../../../../src/extension/chat/find/folders-of.ts";
 import { leftOut } from "../../../../src/extension/chat/find/left-out.ts";
+import { McpOffers } from "../../../../src/extension/chat/find/mcp-offers.ts";
 import { ranked } from "../../../../src/extension/chat/find/rank.ts";
 import { SkillList } from "../../../../src/extension/chat/find/skill-list.ts";
+import type { McpRow } from "../../../../src/protocol.ts";
 import type { FoundRow, ToPanel } from "../../../../src/shared/messages.ts";
 import { fakePorts, fakeRoom } from "./fake-room.ts";
 
 const NO_SKILLS = { rows: async () => [] };
+const NO_OFFERS = { prompts: async () => [], resources: async () => [] };
 
 function file(path: string): FoundRow {
   const cut = path.lastIndexOf("/") + 1;
@@ -41,7 +44,12 @@ test("an older question is broken off and never answered", async () => {
     find: (_: string, signal: AbortSignal) =>
       new Promise<readonly FoundRow[]>((resolve) => waiting.push({ signal, resolve })),
   };
-  const { find } = findHandlers(finding, NO_SKILLS, (message) => void answers.push(message));
+  const { find } = findHandlers(
+    finding,
+    NO_SKILLS,
+    NO_OFFERS,
+    (message) => void answers.push(message),
+  );
   const first = find({ type: "find", id: 1, what: "@", query: "a" });
   const second = find({ type: "find", id: 2, what: "@", query: "ab" });
   assert.equal(waiting[0]?.signal.aborted, true);
@@ -75,6 +83,7 @@ test("behind a slash skills are found, asked for once while somebody types", asy
   const { find } = findHandlers(
     room.ports.finding,
     new SkillList(room),
+    new McpOffers(room),
     (message) => void answers.push(message),
   );
   await find({ type: "find", id: 1, what: "/", query: "w" });
@@ -90,6 +99,39 @@ test("behind a slash skills are found, asked for once while somebody types", asy
   room.clock.advance(5000);
   await find({ type: "find", id: 3, what: "/", query: "" });
   assert.equal(room.backend.calls("indwell/skills").length, 2);
+});
+
+test("prompts and resources of MCP servers join the lists, and neither is needed", async () => {
+  const room = fakeRoom();
+  const offers = new McpOffers(room);
+  assert.deepEqual([await offers.prompts(), await offers.resources("")], [[], []]);
+  const servers: readonly McpRow[] = [
+    {
+      name: "docs",
+      standing: "usable",
+      state: "ready",
+      problem: "",
+      source: "your settings",
+      own: true,
+      runs: "uvx docs",
+      tools: 2,
+      prompts: [{ text: "/docs:sum", description: "Sum up" }],
+      resources: [
+        { text: "@docs:x://one", description: "One" },
+        { text: "@docs:y://two", description: "Two" },
+      ],
+    },
+  ];
+  room.backend.answer("indwell/mcp", () => ({ servers, problems: [] }));
+  room.clock.advance(5000);
+  assert.deepEqual(await offers.prompts(), [
+    { kind: "skill", label: "/docs:sum", detail: "Sum up", value: "/docs:sum" },
+  ]);
+  assert.deepEqual(
+    (await offers.resources("y://")).map((one) => one.value),
+    ["@docs:y://two"],
+  );
+  assert.equal(room.backend.calls("indwell/mcp").length, 2);
 });
 
 test("a list of skills that failed is asked for again", async () => {

@@ -16,6 +16,8 @@ const FILES: McpRow = {
   own: true,
   runs: "npx  -y\nfiles",
   tools: null,
+  prompts: [],
+  resources: [],
 };
 
 test("a row says whether a server is used, where it is defined, and what it runs", () => {

@@ -1,0 +1,65 @@
+/** What MCP servers add to `/` and `@`: their prompts and resources, as the server knows them. */
+import type { FoundRow } from "../../../shared/messages.ts";
+import type { Room } from "../room.ts";
+import { ranked } from "./rank.ts";
+
+/** Milliseconds that a list is taken for true: somebody types. */
+const FRESH_MS = 4000;
+const MOST_RESOURCES = 20;
+
+interface Offers {
+  readonly prompts: readonly FoundRow[];
+  readonly resources: readonly FoundRow[];
+}
+
+const NONE: Offers = { prompts: [], resources: [] };
+
+export class McpOffers {
+  readonly #room: Pick<Room, "backend" | "clock">;
+  #listed: { readonly at: number; readonly offers: Promise<Offers> } | undefined;
+
+  constructor(room: Pick<Room, "backend" | "clock">) {
+    this.#room = room;
+  }
+
+  /** The prompts of the servers that run. */
+  async prompts(): Promise<readonly FoundRow[]> {
+    return (await this.#known()).prompts;
+  }
+
+  /** The resources that fit what was typed; they stay in the words. */
+  async resources(query: string): Promise<readonly FoundRow[]> {
+    return ranked((await this.#known()).resources, query, MOST_RESOURCES);
+  }
+
+  #known(): Promise<Offers> {
+    const now = this.#room.clock.now();
+    if (this.#listed === undefined || now - this.#listed.at > FRESH_MS)
+      this.#listed = { at: now, offers: this.#ask() };
+    return this.#listed.offers;
+  }
+
+  /** None where no server of Indwell runs: the lists of files and skills matter more. */
+  async #ask(): Promise<Offers> {
+    try {
+      const { servers } = await this.#room.backend.request("indwell/mcp", {
+        action: "list",
+        name: "",
+        command: [],
+        url: "",
+      });
+      const row = (kind: "skill" | "resource") => (one: { text: string; description: string }) => ({
+        kind,
+        label: one.text,
+        detail: one.description,
+        value: one.text,
+      });
+      return {
+        prompts: servers.flatMap((one) => one.prompts.map(row("skill"))),
+        resources: servers.flatMap((one) => one.resources.map(row("resource"))),
+      };
+    } catch {
+      return NONE;
+    }
+  }
+}
