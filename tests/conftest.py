@@ -69,7 +69,7 @@ def _caller(frame: FrameType | None) -> str | None:
     while frame is not None:
         file = frame.f_code.co_filename
         if "importlib" in file or file.endswith("linecache.py"):
-            return None  # an import opens files, whoever imports; a traceback shows their lines
+            return None  # an import opens files, in any module; a traceback shows their lines
         if frame.f_code.co_name == "socketpair":
             return None  # Windows has none, so an event loop connects to itself
         if file.startswith(PACKAGE):
@@ -102,7 +102,7 @@ def one_door() -> object:
 
 @pytest.fixture(autouse=True)
 def own_lookup_is_put_back() -> object:
-    """The command line takes the workspace out of PATH and ``sys.path`` of its own process."""
+    """The command line removes the workspace from PATH and ``sys.path`` of its own process."""
     path, modules = os.environ.get("PATH"), list(sys.path)
     yield
     sys.path[:] = modules
@@ -128,7 +128,7 @@ def no_folder_is_watched_on() -> object:
 
 
 class _Faults(logging.Handler):
-    """Keeps what a feature of the agent logged when it failed."""
+    """Collects the log of failed features of the agent."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -152,7 +152,7 @@ def no_feature_fails() -> object:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_process_is_left(tmp_path_factory: pytest.TempPathFactory) -> object:
-    """Fails the run if a server, or what it started, outlived the test that began it."""
+    """Fails the run if a server, or a process that it started, outlived its test."""
     yield
     assert set(close_nests()) <= {0}
     if sys.platform == "linux":

@@ -1,4 +1,4 @@
-"""A yes is for exactly what was shown: the folder, the paths, the rules of that moment."""
+"""A yes applies only to what was shown: the folder, the paths, the rules at that time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model asks the user: who answers, how the answer goes on, and what it never is."""
+"""The model asks the user: who may answer, what happens with the answer, and that it is never a permission."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OPTIONS = ("8000", "8080")
 
 
 class Person:
-    """Answers in order, then waits for ever; keeps what it was asked.
+    """Answers in order, then waits for ever; records the questions.
 
     Attributes:
         n_given_up: Questions that were taken back.
@@ -52,7 +52,7 @@ class Person:
         self._answers = list(answers)
 
     async def ready(self, question: UserQuestion) -> None:
-        """Nobody types."""
+        """The user types no answer."""
 
     async def answer(self, question: UserQuestion) -> Answer:
         self.questions.append(question)
@@ -81,7 +81,7 @@ async def world(
 
 
 def own_words(made: World) -> list[str]:
-    """What the model was told as the user's own."""
+    """The texts that the model got as the user's own words."""
     return [
         block.text
         for message in made.messages
@@ -182,7 +182,7 @@ async def test_only_one_question_is_open_at_a_time(tmp_path) -> None:
 
     class Slow:
         async def ready(self, question: UserQuestion) -> None:
-            """Nobody types."""
+            """The user types no answer."""
 
         async def answer(self, question: UserQuestion) -> Answer:
             open_now.append(question.id)

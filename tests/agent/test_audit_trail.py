@@ -1,4 +1,4 @@
-"""What is written down of each decision, so that ``indwell audit`` can tell it."""
+"""The log records each decision, so that ``indwell audit`` can show it."""
 
 from __future__ import annotations
 

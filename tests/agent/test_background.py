@@ -1,4 +1,4 @@
-"""Commands that run on beside the work: begun, looked at, stopped, told of, ended (PRC-13)."""
+"""Background commands: started, read, stopped, reported, ended (PRC-13)."""
 
 from __future__ import annotations
 

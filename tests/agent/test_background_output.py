@@ -210,7 +210,7 @@ def hiding() -> tuple[Output, list[str]]:
 
 
 async def nothing_kept(_text: str) -> None:
-    """A disk that takes all and holds nothing."""
+    """A disk that accepts every write and stores nothing."""
 
 
 @pytest.mark.parametrize(

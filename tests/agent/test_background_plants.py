@@ -1,4 +1,4 @@
-"""What a background command plants is in force for nothing that runs beside it."""
+"""A file planted by a background command takes effect for no other program."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_a_background_command_that_plants_a_file_is_stopped_at_once_and_re
 ) -> None:
     begun = await beside.call("bash", command=f"echo ready; cat gate; {PLANTS}", background=True)
     assert begun.startswith("ready\n[b1 runs on")
-    # Nothing of ours runs, and the turn has ended: only the watch can see it.
+    # No command runs, and the turn has ended: only the watch can notice it.
     await asyncio.to_thread((beside.workspace / "gate").write_text, "open\n")
     (one,) = beside.board.commands
     assert one.task is not None

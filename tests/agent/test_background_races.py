@@ -1,4 +1,4 @@
-"""Background commands where they begin and end: reviewed, told of, never waited for."""
+"""Background commands that begin or end at unusual times: reviewed, reported, never waited for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any turn of a session that was compacted on the way comes back as it was, pairs and all."""
+"""Any turn of a compacted session can be restored as it was, including pairs of calls and results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def report(name: str, context: object) -> str:
 
 
 def a_prefix(session: Session) -> Prefixed:
-    """What the composition root writes at the beginning of a log."""
+    """The records that the composition root writes at the beginning of a log."""
     talk = session.conversation
     return Prefixed(tuple(one.text for one in talk.system), "digest", "t", talk.tools)
 

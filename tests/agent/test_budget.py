@@ -188,7 +188,7 @@ class SlowModel:
 
 
 async def test_parallel_sessions_never_exceed_the_daily_budget(tmp_path: Path) -> None:
-    """Each asks while the others' calls are under way, and each call costs what it may."""
+    """Each session asks while the others' calls run, and each call costs its maximum."""
     ledger, model = MemoryLedger(), SlowModel()
     async with AsyncExitStack() as stack:
         turns = []

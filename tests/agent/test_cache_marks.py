@@ -10,7 +10,7 @@ from support.session import World, a_tool, a_world, asks, call, says
 
 
 async def marks_after(folder: Path, idle: timedelta) -> tuple[int, ...]:
-    """Where the request behind a round of 25 calls is marked, so long after the last answer."""
+    """The cache marks of the request after a round of 25 calls, this long after the last answer."""
     worlds: list[World] = []
 
     async def look(name: str, context: object) -> str:

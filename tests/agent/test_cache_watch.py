@@ -58,7 +58,7 @@ async def test_no_warning_for_a_working_cache_or_an_endpoint_without_a_cache(
 
 
 async def test_the_cache_warning_names_a_changing_request_beginning(tmp_path: Path) -> None:
-    """Somebody rewrites the first message between the turns, again and again."""
+    """The first message is rewritten between the turns, again and again."""
     script = [Reply("yes", usage=usage) for usage in (SERVED, *[NOT_SERVED] * 3)]
     async with a_world(tmp_path, script) as world:
         for number in range(4):

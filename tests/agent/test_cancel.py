@@ -20,7 +20,7 @@ FILES = {"a.py": "x = 1\n"}
 
 
 async def cancelled(world: World, task: asyncio.Task[TurnFinished]) -> TurnFinished:
-    """Cancel a turn; the cancellation travels, and how it ended is told."""
+    """Cancel a turn; the cancellation is raised, and the end is reported."""
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -1,4 +1,4 @@
-"""What became of files that the model knows reaches it once, in few words."""
+"""The model is told once, briefly, about changes of files that it has read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EDIT = asks(call("edit_file", "e1", path="a.py", edits=[{"old": "x = 1", "new": 
 
 
 def told(world: World) -> list[str]:
-    """The bodies of all that was told of changed files, in order."""
+    """The bodies of all reminders about changed files, in order."""
     return [
         block.text
         for message in world.messages
@@ -31,7 +31,7 @@ def told(world: World) -> list[str]:
 
 
 def change(world: World, text: str | None, name: str = "a.py") -> None:
-    """Somebody else writes a file, or deletes it."""
+    """Another program writes a file, or deletes it."""
     workspace: Any = world.workspace
     assert isinstance(workspace, MemoryWorkspace)
     if text is None:
@@ -42,7 +42,7 @@ def change(world: World, text: str | None, name: str = "a.py") -> None:
 
 
 async def edited_then(tmp_path: Path, text: str | None) -> list[str]:
-    """The model edits, somebody writes ``text``, and the next turn begins."""
+    """The model edits, another program writes ``text``, and the next turn begins."""
     async with a_world(tmp_path, [READ, EDIT, says("Done."), says("I see.")], files=FILES) as world:
         await world.turn()
         change(world, text)

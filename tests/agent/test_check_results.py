@@ -1,4 +1,4 @@
-"""What a check's end proves, whom its errors are blamed on, and what it writes."""
+"""Results of a check: what its exit code proves, to whom its errors are attributed, and its text."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ async def test_the_check_runs_in_the_sandbox(tmp_path: Path) -> None:
 async def test_a_check_that_needs_a_question_does_not_run_and_is_reported_once(
     tmp_path: Path,
 ) -> None:
-    """A project's own check where no sandbox holds it; the user's own setting is an answer."""
+    """A project's own check without a sandbox needs a question; the user's own setting does not."""
     pyproject = {"pyproject.toml": "[tool.ruff]\n", "a.py": "x = 1\n"}
     read = asks(call("read_file", path="a.py"))
     edit = asks(call("edit_file", "c2", path="a.py", edits=[{"old": "x = 1", "new": "x = y"}]))

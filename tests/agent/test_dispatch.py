@@ -277,7 +277,7 @@ async def test_a_link_through_the_spill_folder_is_judged_by_its_target(tmp_path:
 
 
 async def test_a_tools_name_is_reported_as_one_short_line(tmp_path: Path) -> None:
-    """Of a model that invents one: the events go to editors and terminals."""
+    """The name is invented by the model, and the events go to editors and terminals."""
     evil = "bash\x1b]0;evil\x07\u202e\ud800\n" + "n" * 30_000
     async with a_world(tmp_path, [asks(call(evil)), says()]) as world:
         assert (await world.turn()).ending == "done"

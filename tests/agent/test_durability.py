@@ -20,7 +20,7 @@ FILES = {"a.py": "x = 1\n", "b.py": "y = 1\n"}
 
 
 class WatchedLog:
-    """A log that writes down when it was waited for, and when it was only told to hurry."""
+    """A log that records which commits were awaited, and which were only started."""
 
     def __init__(self, log: Log, seen: list[str]) -> None:
         self._log = log
@@ -113,6 +113,8 @@ async def test_a_part_that_cannot_be_saved_does_not_keep_other_parts_open(tmp_pa
         with_parts(session, ledger=FullLedger())
         with pytest.raises(SessionError, match="the disk is full"):
             await session.close()
-        _, log = world.store.resume(session.id, now=datetime.now(UTC))  # nobody else has it open
+        _, log = world.store.resume(
+            session.id, now=datetime.now(UTC)
+        )  # no other process has it open
         await log.close()
         session.parts = parts

@@ -34,7 +34,7 @@ SUSPENDING = (
 
 @pytest.fixture(autouse=True)
 def faults_stay_in_the_log() -> Iterator[None]:
-    """What these tests break on purpose is logged; no other test may log it."""
+    """The failures that these tests cause on purpose are logged; no other test may log them."""
     logger = logging.getLogger(LOGGER)
     level = logger.level
     logger.setLevel(logging.CRITICAL)

@@ -1,4 +1,4 @@
-"""Every feature of a real session, stopped within each of its slots: the session goes on."""
+"""Every feature of a real session, stopped within each of its slots: the session continues."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SLOTS = (
 def model(request: Request) -> Answer:
     """Reads a file once in each turn."""
     blocks = request.messages[-1].blocks
-    # What a stopped turn left of its call stands beside the words of the next turn.
+    # The rest of a stopped turn's call is beside the prompt of the next turn.
     is_new = any(isinstance(block, Text) and block.text == "go" for block in blocks)
     if not is_new and any(isinstance(block, ToolResult) for block in blocks):
         return says("done")
@@ -40,7 +40,7 @@ def model(request: Request) -> Answer:
 
 
 def stopped_in(feature: Feature[Session], slot: str, stop: Callable[[], None]) -> Feature[Session]:
-    """The feature; when ``slot`` begins, its turn is told to stop."""
+    """The feature; when ``slot`` begins, its turn is cancelled."""
     own = getattr(feature, slot)
 
     def begin(*given: Any) -> Any:
@@ -70,7 +70,7 @@ async def stop_in(project: Project, feature: Feature[Session], slot: str) -> Non
     assert is_reached.is_set(), "no turn comes by here"
     assert muted == frozenset()
     finished = [one for one in project.events if isinstance(one, events.TurnFinished)][-1]
-    # Where the slot `end` waits for nothing, the turn was over before it heard of the stop.
+    # If the slot `end` does not wait, the turn was over before the stop reached it.
     assert finished.ending in ({"cancelled", "done"} if slot == "end" else {"cancelled"})
 
 

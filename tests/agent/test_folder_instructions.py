@@ -1,4 +1,4 @@
-"""AGENTS.md of folders: each told once, when work comes there, as data, bounded, as trusted."""
+"""AGENTS.md of folders: each is sent once, at the first work in its folder, as data, limited, and only if trusted."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def reads(*paths: str) -> Reply:
 
 
 def instructions(world: World) -> list[tuple[int, str]]:
-    """All that was sent, by message."""
+    """Everything that was sent, by message."""
     return [
         (number, block.text)
         for number, message in enumerate(world.messages)

@@ -160,7 +160,7 @@ def home(tmp_path: Path) -> Home:
 
 
 async def asked(home: Home, *words: str) -> tuple[str, str]:
-    """What the model got of a prompt in the terminal, and what the user was told."""
+    """The text that the model got for a prompt in the terminal, and the messages to the user."""
     async with LoopbackEndpoint([say("Done.")]) as endpoint:
         ended = await indwell(
             *words,

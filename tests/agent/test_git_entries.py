@@ -42,7 +42,7 @@ def work(tmp_path: Path) -> Path:
 
 
 async def after(work: Path, text: str, *, fetches: bool = False) -> tuple[str, ...]:
-    """What is told of shell text; what waits is the same."""
+    """The notices about shell text; the waiting entries are the same."""
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     run(work, text)
@@ -218,7 +218,7 @@ def test_no_standing_permission_lets_a_command_send_unapproved_entries(
     policy = replace(policy, roots=("/w",))
     usual = decide(asked, policy)
     granted = replace(policy, granted=frozenset({usual.rule} if isinstance(usual, Ask) else ()))
-    if command != "git push":  # of which no answer stands
+    if command != "git push":  # which have no stored answer
         assert isinstance(decide(asked, granted), Allow)
     waiting = decide(asked, replace(granted, in_git=("'.vscode/x' in the index",)))
     if not sends:

@@ -1,4 +1,4 @@
-"""What git runs or obeys is asked for, whatever its folder is called (H3-H5 of the attackers)."""
+"""Indwell asks about files that git runs or obeys, however its folder is called (attackers H3-H5)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.session import World, a_world, asks, call, says, with_rules
 
 
 async def written(folder: Path, root: Path, path: str, policy: Policy | None = None) -> World:
-    """What became of writing one file; the user says no."""
+    """The result of writing one file; the user says no."""
     script = [asks(call("write_file", path=path, content="x")), says()]
     async with a_world(
         folder,

@@ -1,4 +1,4 @@
-"""What a hook means holds: against files of the folder, other hooks, a project, and a flood."""
+"""Files of the folder, other hooks, a project or endless output cannot change a hook's decision."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ THEIRS = '[[hooks]]\nevent = "{}"\ncommand = "curl https://x.example/log"\n'
 
 
 def sent(project: Project) -> str:
-    """All that the last request shows."""
+    """The whole text of the last request."""
     return str(project.provider.requests[-1].messages)
 
 

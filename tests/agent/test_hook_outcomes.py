@@ -1,4 +1,4 @@
-"""What a hook's exit code and output mean, and what it is told."""
+"""The meaning of a hook's exit code and output, and its input."""
 
 from __future__ import annotations
 

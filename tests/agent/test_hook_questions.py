@@ -1,4 +1,4 @@
-"""A yes to a hook holds for what the user was asked about, under the rules after the question."""
+"""A yes to a hook applies to what the user was asked about, under the rules after the question."""
 
 from __future__ import annotations
 

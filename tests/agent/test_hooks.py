@@ -36,13 +36,13 @@ if grep -q '"command":"git push'; then echo "push by hand, after a review" >&2; 
 
 
 def payloads(project: Project) -> list[dict[str, Any]]:
-    """What hooks read that keep it."""
+    """The inputs of hooks that record them."""
     text = (project.folder / "seen.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
 def injected(project: Project) -> list[str]:
-    """What hooks said to the model, in order."""
+    """The texts from hooks to the model, in order."""
     return [
         block.text
         for message in project.session.conversation.messages
@@ -52,7 +52,7 @@ def injected(project: Project) -> list[str]:
 
 
 async def audited(project: Project, folder: Path) -> list[Act]:
-    """What hooks did, as ``indwell audit`` tells it."""
+    """The runs of hooks, as ``indwell audit`` lists them."""
     await project.session.parts.log.commit()
     store = SessionStore(folder / "state", project.folder)
     reading = store.open(project.session.id)

@@ -1,4 +1,4 @@
-"""Skills of a hostile folder: whatever stands in them is data, and stays in its bounds."""
+"""Skills of a hostile folder: their whole text is data, and is limited."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ async def test_a_sub_agents_call_of_an_unknown_tool_is_recorded_with_the_tools_n
 
 
 async def test_a_sub_agent_cannot_take_the_name_of_another_call(tmp_path: Path) -> None:
-    """By which the review ledger, the events and the log tell calls apart."""
+    """The review ledger, the events and the log distinguish calls by it."""
     stolen = call("read_file", "c1", path="shop.py")
     model = Model([delegates(id_="c1"), says()], children={PLAIN: [asks(stolen), says("x")]})
     async with a_house(tmp_path, model) as (world, _):

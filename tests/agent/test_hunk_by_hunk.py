@@ -170,7 +170,7 @@ BLOCK = "a\nb\nc\nd\ne\nf\ng\nh\n"
 async def test_an_answer_about_a_hunk_is_void_if_equal_lines_appeared_since(
     tmp_path: Path, *, is_all: bool, numbers: tuple[int, ...] | None, is_above: bool
 ) -> None:
-    """Which of the equal blocks was meant cannot be told from the lines any more."""
+    """The lines no longer show which of the equal blocks was meant."""
     path, before = ROOT / "a.txt", BLOCK * 6
     workspace = MemoryWorkspace({}, unsaved={"a.txt": before})
     now = BLOCK + before if is_above else f"{before}x\n{BLOCK}"

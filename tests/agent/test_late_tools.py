@@ -1,4 +1,4 @@
-"""Tools that come and go while a session is open: what the model reads, and what that costs."""
+"""Tools that come and go while a session is open: the text for the model, and its cost."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def a_late_tool(name: str = "phone_book", description: str = "Find a number.") -
 
 
 class Server:
-    """What offers tools; a test changes them."""
+    """A source of tools; a test changes them."""
 
     def __init__(self, *tools: Tool[Any]) -> None:
         self.tools = tools

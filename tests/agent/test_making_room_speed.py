@@ -29,7 +29,7 @@ BUDGET = 22_000
 
 
 class CountingThreads(ThreadPoolExecutor):
-    """Counts what is given to it."""
+    """Counts the jobs that it gets."""
 
     n_jobs = 0
 
@@ -39,7 +39,7 @@ class CountingThreads(ThreadPoolExecutor):
 
 
 async def n_threads_of_fits(folder: Path, *conversations: tuple[Message, ...]) -> list[int]:
-    """How many jobs each decision gave to a thread."""
+    """The number of jobs that each decision ran in a thread."""
     threads = CountingThreads(1)
     asyncio.get_running_loop().set_default_executor(threads)
     counts: list[int] = []

@@ -47,7 +47,7 @@ async def world(folder: Path, script: list[Any], **more: Any) -> AsyncIterator[W
 
 
 def recalled(made: World) -> list[str]:
-    """What the model was told of what is remembered."""
+    """The reminders about remembered facts."""
     return [
         block.text
         for message in made.messages
@@ -84,7 +84,7 @@ async def test_a_proposed_fact_needs_a_question_each_time_in_every_mode(tmp_path
         await made.turn()
         assert len(made.approver.questions) == 2
         assert made.rules == set(), "no answer stands"
-        # Nobody was offered more than once, so more is no yes.
+        # Only a yes for once was offered, so an answer for more is not a yes.
         assert [one.answer for one in made.told(PermissionAnswered)] == ["no", "no"]
     assert pages_in(tmp_path).facts("workspace") == ()
 

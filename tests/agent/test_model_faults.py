@@ -1,4 +1,4 @@
-"""What the agent makes of a model's faults: real client, real endpoint, real log (LLM-*).
+"""The agent's reaction to a model's faults: real client, real endpoint, real log (LLM-*).
 
 After each fault the next request has to be one that a strict endpoint takes.
 """
@@ -65,7 +65,7 @@ async def facing(
     stall_s: float = 5.0,
     **more: Any,
 ) -> AsyncIterator[tuple[World, LoopbackEndpoint]]:
-    """A session whose model stands behind a strict endpoint that plays ``script``."""
+    """A session with a strict endpoint that plays ``script``."""
     async with (
         LoopbackEndpoint(strictly(script)) as endpoint,
         a_world(folder, [], files=FILES, **more) as world,
@@ -92,7 +92,7 @@ def broken_call(name: str | None, arguments: Any) -> Answer:
 
 
 async def told(tmp_path: Path, answer: Answer) -> str:
-    """What the model hears of its call; it goes on with the next request."""
+    """The model's result of its call; it continues with the next request."""
     async with facing(tmp_path, [answer, say("I see.")]) as (world, endpoint):
         finished = await world.turn()
         assert (finished.ending, finished.answer) == ("done", "I see.")

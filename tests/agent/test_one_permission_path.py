@@ -35,7 +35,7 @@ FAULT = "Indwell could not decide on this"
 
 
 class LogWithPause:
-    """A log that lets something happen while the disk takes certain records."""
+    """A log that runs a callback while certain records are written."""
 
     def __init__(self, inner: Any, happens: Callable[[Record], bool]) -> None:
         self._inner = inner
@@ -79,7 +79,7 @@ def switch(project: Project, **changes: Any) -> None:
 
 
 def while_logging(project: Project, wanted: Callable[[Record], bool], **changes: Any) -> None:
-    """Change the settings while the disk takes the first record that is wanted."""
+    """Change the settings while the first matching record is written."""
 
     def happens(record: Record) -> bool:
         if not wanted(record):

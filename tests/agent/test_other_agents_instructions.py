@@ -23,7 +23,7 @@ __all__ = ["project"]
 
 
 async def told(project: Project, tmp_path: Path, *paths: str) -> list[str]:
-    """The last lines of what the model gets of instructions while it reads ``paths``."""
+    """The last lines of the instructions that the model gets while it reads ``paths``."""
     project.trust()
     script = [*(reads(one) for one in paths), says()]
     async with project.session(tmp_path, script) as world:

@@ -1,4 +1,4 @@
-"""Permissions in the loop: what is bound to an answer, and that nothing runs without one."""
+"""Permissions in the loop: an answer is bound to its call, and no call runs without one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def answer_with(world: World, approver: Answering) -> Answering:
 
 
 def is_open(decided: Decided) -> bool:
-    """Is it the record of a question that stands? The answer has one of its own."""
+    """Is it the record of an open question? The answer has one of its own."""
     return decided.decision == "ask" and not decided.answer
 
 
@@ -68,7 +68,7 @@ async def one_call(
     policy: Policy | None = None,
     **arguments: object,
 ) -> tuple[ToolResult, World, tuple[Decided, ...]]:
-    """What the model hears of one call, and what was written down of it."""
+    """The model's result of one call, and its records in the log."""
     script = [asks(call(tool, **arguments)), says("done")]
     async with a_world(
         folder,
@@ -366,7 +366,7 @@ async def test_pol_05_permission_questions_of_parallel_calls_come_one_after_the_
     calls = [call("read_file", f"c{n}", path=name) for n, name in enumerate(names)]
 
     class Slow(Answering):
-        """Lets everything else run while a question stands."""
+        """Lets everything else run while a question is open."""
 
         n_open = 0
 
@@ -394,7 +394,7 @@ async def test_pol_05_permission_questions_of_parallel_calls_come_one_after_the_
 
 
 async def test_a_permission_question_is_logged_before_its_answer(tmp_path: Path) -> None:
-    """A process that is killed while it stands leaves that in the audit."""
+    """The audit trail shows an open question of a killed process."""
     root = a_root(tmp_path)
     script = [asks(call("bash", command="rm -f gone")), says("done")]
     async with a_world(

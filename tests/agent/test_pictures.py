@@ -1,4 +1,4 @@
-"""A picture that a tool reads goes to a model that takes some, behind the results (H45, H11)."""
+"""A picture read by a tool goes to a model that accepts pictures, after the results (H45, H11)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from support.session import asks, call, says, with_parts
 
 
 def heard(request: Request) -> str:
-    """All that the newest message of a request says."""
+    """The whole text of the newest message of a request."""
     return "\n".join(block.text for block in request.messages[-1].blocks if hasattr(block, "text"))
 
 

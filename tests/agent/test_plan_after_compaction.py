@@ -1,4 +1,4 @@
-"""An approved plan outlives what is cut: compactions of every kind, and a session left behind."""
+"""An approved plan survives every kind of compaction, and a rewind of the session."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def test_every_request_has_the_plan_once_word_for_word_whatever_is_cut(
         assert world.told(Compacted)
         for request in world.provider.requests:
             if request.system[0].text != "You are a test.":
-                continue  # a summary's, which stands in no conversation
+                continue  # a summary's, which is in no conversation
             texts = [
                 block.text
                 for message in request.messages

@@ -1,4 +1,4 @@
-"""When a plan is told and when it is done: turns that were stopped, questions, older lists."""
+"""When a plan is sent to the model and when it is done: stopped turns, questions, older lists."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ async def test_a_broken_hook_table_of_a_project_is_reported_and_runs_no_hook(
 
 
 def said(project: Project) -> list[str]:
-    """What hooks said to the model."""
+    """The texts from hooks to the model."""
     return [
         block.text
         for message in project.session.conversation.messages

@@ -1,4 +1,4 @@
-"""The user's words as they arrive: always encodable, never more than a message holds."""
+"""The user's text as it arrives: always encodable, never longer than a message may be."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_too_long_text_is_refused_with_advice() -> None:
 
 
 async def test_an_event_listener_that_raises_does_not_damage_the_log(tmp_path: Path) -> None:
-    """As a terminal that was closed: every event raises, also the last one."""
+    """Acts like a closed terminal: every event raises, including the last one."""
 
     def emit(_event: object) -> None:
         raise BrokenPipeError

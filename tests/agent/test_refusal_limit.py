@@ -1,4 +1,4 @@
-"""Who says no time and again is left alone for the rest of the turn (L2 of the attackers)."""
+"""After several refusals the user is not asked again in the same turn (L2 of the attackers)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def test_a_flood_of_questions_ends_after_some_refusals(tmp_path: Path) -> 
         assert [one.text for one in world.results][MOST_REFUSED].startswith(
             "not allowed: the last 5 questions to the user got no yes"
         )
-        await world.turn()  # what the user asks for next is asked about again
+        await world.turn()  # the next prompt of the user leads to questions again
         assert len(world.approver.questions) == MOST_REFUSED + 1
 
 

@@ -1,4 +1,4 @@
-"""A skill's text goes to the model once, as long as it stands in the conversation as it is."""
+"""A skill's text is sent to the model once, as long as the conversation contains it unchanged."""
 
 from __future__ import annotations
 

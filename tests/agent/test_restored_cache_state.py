@@ -18,7 +18,7 @@ PROMPT = "word " * 3_000
 
 
 def known(health: Health) -> Health:
-    """Without the objects: what a log can say."""
+    """The state without the objects, as a log can give it."""
     last = health.last and msgspec.structs.replace(health.last, tokens=0)
     return msgspec.structs.replace(health, last=last)
 

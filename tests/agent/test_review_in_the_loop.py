@@ -1,4 +1,4 @@
-"""The real loop and the review ledger: what is recorded, accepted, told, and never told twice."""
+"""The real loop and the review ledger: edits are recorded, accepted, and reported exactly once."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def reviewing(
 
 
 def told(world: World) -> list[str]:
-    """The bodies of all that was told of changed files, in order."""
+    """The bodies of all reminders about changed files, in order."""
     return [
         block.text
         for message in world.messages

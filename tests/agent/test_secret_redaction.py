@@ -31,7 +31,7 @@ def hiding(world: World) -> None:
 
 
 def told(world: World, folder: Path) -> str:
-    """All that the model was sent, and all that was written down."""
+    """Everything that was sent to the model, and everything that was written to disk."""
     sent = "".join(repr(request) for request in world.provider.requests)
     files = (path for path in (folder / "state").rglob("*") if path.is_file())
     return sent + b"".join(path.read_bytes() for path in files).decode()
@@ -140,7 +140,7 @@ async def test_sec_05_a_change_by_the_user_is_reported_without_its_secret(tmp_pa
 
 
 async def test_sec_07_a_permission_question_marks_a_value_from_a_secret_file(tmp_path) -> None:
-    """It has no form of its own; but the user let the model read it, and is told where it goes."""
+    """It has no recognisable form; the user let the model read it, and is told where it goes."""
     ran: list[str] = []
 
     async def run(name: str, _context: object) -> str:

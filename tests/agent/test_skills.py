@@ -1,4 +1,4 @@
-"""Skills through the real loop: loaded by the model, called by the user, told when they change."""
+"""Skills in the real loop: loaded by the model, called by the user, reported when they change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from support.session import World, a_world, asks, call, says, texts
 
 
 class MadeUp:
-    """Places that hold what a test puts there."""
+    """Skill folders with the skills that a test puts there."""
 
     def __init__(self, *skills: Skill) -> None:
         self.skills = skills

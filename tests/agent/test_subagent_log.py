@@ -1,4 +1,4 @@
-"""What a sub-agent did is in its session's log as it was told: who opens it again sees the same."""
+"""The session's log contains the calls of a sub-agent: a reopened session shows the same."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_back(card: RecordedCall) -> list[events.Event]:
 
 
 async def cards(world: World) -> dict[str, RecordedCall]:
-    """The tool cards of the last turn, from the log as it stands on disk."""
+    """The tool cards of the last turn, from the log on disk."""
     await world.session.parts.log.commit()
     *_, turn = events_of(world.store.open(world.session.id).records)
     calls = [one for one in by_call(turn.events) if isinstance(one, RecordedCall)]

@@ -1,4 +1,4 @@
-"""The sub-agents that a workspace names: told once at the tail, as data, and no more than that."""
+"""The sub-agents that a workspace names: listed once at the end of the request, only as data."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ async def test_inj_a_description_is_an_inert_line_within_its_tag(tmp_path: Path)
     async with a_world(tmp_path, script, registry=tools, policy=Policy("auto")) as world:
         knows(world, files)
         await world.turn("go")
-        assert ran == []  # asked for like any other, and nobody said yes
+        assert ran == []  # a question as for any other, without a yes
         first = world.provider.requests[0]
         (text,) = told(first)
     assert [one.text for one in first.system] == ["You are a test."]

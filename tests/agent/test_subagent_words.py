@@ -1,4 +1,4 @@
-"""What people see of a sub-agent: in a progress line, on a terminal, in a chat document."""
+"""Texts about a sub-agent: in a progress line, on a terminal, in a chat document."""
 
 from __future__ import annotations
 

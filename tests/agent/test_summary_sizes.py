@@ -1,4 +1,4 @@
-"""Who writes a summary is decided on figures of one measure: what the endpoint counts."""
+"""The model that writes a summary is chosen by token counts of one measure, the endpoint's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model hears of time: only where much of it went by, and never twice."""
+"""Time reminders for the model: only after a long time, and never twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.session import START, World, a_tool, a_world, asks, call, says, wit
 
 
 class Time:
-    """A clock that stands until it is set."""
+    """A clock that does not move until it is set."""
 
     def __init__(self) -> None:
         self.now = START

@@ -1,4 +1,4 @@
-"""The list of steps that the model keeps: told, kept in the log, shown again where it was cut."""
+"""The model's to-do list: reported, stored in the log, shown again after compaction cut it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def test_hidden_characters_in_a_todo_list_are_shown(tmp_path) -> None:
 
 
 def cut(conversation: Conversation) -> Conversation:
-    """As a compaction leaves it: without the calls."""
+    """The conversation after a compaction: without the calls."""
     kept = tuple(one for one in conversation.messages if one.role == "user")[:1]
     return msgspec.structs.replace(conversation, messages=kept)
 

@@ -262,7 +262,7 @@ async def test_no_tool_call_of_an_incomplete_reply_runs(
 
 
 class Restarting:
-    """A provider whose stream breaks before it comes through."""
+    """A provider whose stream breaks before it succeeds."""
 
     async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
         del request

@@ -193,7 +193,7 @@ async def test_the_problem_check_uses_no_round_beyond_the_limit(tmp_path: Path) 
 
 
 class Vague(ScriptedSource):
-    """Tells what was before; of what is, only that somebody spoke."""
+    """Reports the problems before the edit; afterwards only that a checker reported."""
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
         await super().problems(paths, settle_s=settle_s)
@@ -203,7 +203,7 @@ class Vague(ScriptedSource):
 
 
 class TwoCheckers(ScriptedSource):
-    """``quick`` has looked at every text; ``slow`` says of each question what the test says."""
+    """``quick`` has checked every text; ``slow`` answers each request as the test says."""
 
     def __init__(self, quick: Reports, *slow: tuple[Problem, ...] | None) -> None:
         super().__init__()
@@ -245,7 +245,7 @@ async def test_an_unchecked_new_file_is_reported_with_the_names_of_the_checkers(
 
 
 async def test_each_checker_is_compared_with_its_own_earlier_report(tmp_path: Path) -> None:
-    """What ``slow`` says once it has looked was there before: no edit has made it."""
+    """The problem that ``slow`` reports late existed before: no edit caused it."""
     old = Problem(1, "error", "old")
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
         with_source(world, TwoCheckers({"quick": ()}, (old,), None, (old,)))
@@ -296,7 +296,7 @@ async def test_a_missing_report_is_explained_and_checks_run_from_then_on(
 
 
 class Waiting:
-    """Knows what was before, and never says what is."""
+    """Knows the problems before the edit, and never reports the current ones."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()

@@ -60,7 +60,7 @@ turns = st.lists(
 
 
 class Script:
-    """Plays what a turn brings, then closes it."""
+    """Plays the events of a turn, then closes it."""
 
     def __init__(self) -> None:
         self.left: list[Reply | ProviderError] = []
@@ -82,7 +82,7 @@ def body(request: Request) -> dict[str, Any]:
 
 
 def check_extends(before: dict[str, Any], after: dict[str, Any]) -> None:
-    """All that was sent is sent again, unchanged; only a last user's text may have grown."""
+    """Everything that was sent is sent again, unchanged; only the last user text may have grown."""
     rest_before, rest_after = (
         {key: value for key, value in one.items() if key not in {"messages", "tool_choice"}}
         for one in (before, after)
@@ -115,7 +115,7 @@ async def play(folder: Path, script: list[tuple[str, str | None, str, tuple[Any,
 
 
 def check_requests(world: World, answered: list[Request]) -> None:
-    """What was answered counts: a request that failed at once is taken back with its words."""
+    """Only answered requests count: a request that failed at once is removed with its text."""
     bodies = [body(request) for request in answered]
     for index in range(1, len(bodies)):
         check_extends(bodies[index - 1], bodies[index])

@@ -1,4 +1,4 @@
-"""What is typed below the options of a question means the same wherever it is typed."""
+"""A text typed below the options of a question means the same in every user interface."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Silent:
     """Asks in vain."""
 
     async def ready(self, question: UserQuestion) -> None:
-        """Nobody types."""
+        """The user types no answer."""
 
     async def answer(self, question: UserQuestion) -> Answer:
         del question

@@ -1,4 +1,4 @@
-"""What goes with a prompt goes with its words or not at all: a stopped prompt leaves nothing."""
+"""Attachments of a prompt are sent with its text or not at all: a stopped prompt leaves nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from support.bubblewrap import needs_bubblewrap
 from support.checked_project import a_project
 from support.session import START, SURROUNDINGS, World, a_world, says, texts
 
-MARK = "zebra"  # stands in everything that goes with the first prompt
+MARK = "zebra"  # is in everything that is sent with the first prompt
 PROBLEM = Problem(3, "error", f"{MARK} is not defined")
 
 BESIDE: Mapping[str, Mapping[str, Any]] = {
@@ -53,7 +53,7 @@ OF_THE_MOMENT = ("instructions", "surroundings", "memory", "time", "skill")
 
 
 class OneSkill:
-    """A place of the user's that holds one skill."""
+    """A folder of the user with one skill."""
 
     def look(self) -> FoundSkills:
         return FoundSkills((Skill("mend", "To mend.", "user", "/skills/mend"),), ())

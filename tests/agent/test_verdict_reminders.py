@@ -1,4 +1,4 @@
-"""What the model is told of a verdict is what it did to the file, and what stands there still."""
+"""A reminder about a verdict tells the model how the file changed, and what is still there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MORE = edit("e2", ("two", "TWO"))
 
 
 def wrote(world: World, ledger: ReviewLedger, text: str) -> None:
-    """The user's editor brings the file to ``text``."""
+    """The user's editor changes the file to ``text``."""
     assert isinstance(world.workspace, MemoryWorkspace)
     world.workspace.files[A] = text
     world.workspace.watch.note(A)

@@ -1,4 +1,4 @@
-"""How a turn stands that leaves no new error, in words."""
+"""The verification text of a turn without new errors."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ async def held(
 
 
 def said_in(log: Sequence[Message | str]) -> list[object]:
-    """Without what only a wire can read, and without the places of reasoning among the rest."""
+    """Without parts that only one API can read, and without the positions of reasoning."""
     found: list[object] = []
     for one in log:
         if isinstance(one, str):

@@ -1,4 +1,4 @@
-"""What a thread takes for somebody who is gone by then is let go of."""
+"""A resource that a thread acquires for a cancelled caller is released."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model's question at a terminal, as the page shows it; where nobody is, nobody is asked."""
+"""The model's question at a terminal, as in the docs; without a terminal, no question is asked."""
 
 from __future__ import annotations
 

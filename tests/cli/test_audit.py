@@ -1,4 +1,4 @@
-"""``indwell audit``: what the log of a session says about decisions."""
+"""``indwell audit``: the decisions in the log of a session."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ async def test_a_real_turn_is_audited_with_the_rule_that_won(home) -> None:
     acts = json.loads((await audit(home, "--json")).stdout)["acts"]
     assert [(act["what"], act["decision"], act["rule"], act["end"]) for act in acts] == [
         ("ls", "allow", "read-only", "done"),
-        ("rm shop.py", "ask", "removes", "refused"),  # nobody is there to be asked
+        ("rm shop.py", "ask", "removes", "refused"),  # no user can be asked
         ("shop.py", "allow", "mode review", "done"),
     ]
     assert home.shop.exists()

@@ -1,4 +1,4 @@
-"""What a person at a terminal reads of compaction: each run once, and few of them."""
+"""Messages about compaction at a terminal: one for each run, and few runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A turn that carried out a plan and was stopped goes on with the same command."""
+"""A stopped turn that carried out a plan continues with the same command."""
 
 from __future__ import annotations
 

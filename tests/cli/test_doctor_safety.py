@@ -1,4 +1,4 @@
-"""What the doctor and the first turn say of sandbox, trust and standing answers."""
+"""The doctor and the first turn report sandbox, trust and permanent answers."""
 
 from __future__ import annotations
 

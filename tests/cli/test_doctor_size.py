@@ -1,4 +1,4 @@
-"""System prompt and tool schemas with everything on: what the doctor says, and its bound."""
+"""The size of system prompt and tool schemas with everything on: the doctor's report, the limit."""
 
 from __future__ import annotations
 

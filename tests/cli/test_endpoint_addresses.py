@@ -1,4 +1,4 @@
-"""What a user types where an address is wanted, and which address it is."""
+"""Texts that a user types as an address, and the resulting address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings and skills that somebody else may have written are refused, with what to do about it."""
+"""Settings and skills that other users may have written are refused, with a remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session hides follows from the settings of the moment; the endpoint's key always is."""
+"""The current settings decide which values a session hides; the endpoint's key is always hidden."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ OPEN = tuple(_OPEN.split())
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    # Not in /tmp, which is another one in the sandbox anyway.
+    # Not in /tmp, because the sandbox has its own.
     with tempfile.TemporaryDirectory(prefix="made-up-", dir=Path(__file__).parent) as folder:
         home = Path(folder).resolve()
         monkeypatch.setenv("HOME", str(home))
@@ -146,7 +146,7 @@ async def test_no_sandboxed_command_can_read_places_with_keys(
     root = home if is_project else workspace_of(home)
     command = reads(home, KEYS)
     seen = (await run(home, root, command, way=way)).output
-    # With the home folder as the project, what has no dot is the project.
+    # With the home folder as the project, names without a leading dot belong to the project.
     plain = {name for name in KEYS if is_project and not name.startswith(".")} - {"passwords.kdbx"}
     found = {name for at, name in enumerate(KEYS) if f"canary-{at}-" in seen}
     assert found - plain - {"work/other/secrets.yml", "Downloads/key.txt"} == set()

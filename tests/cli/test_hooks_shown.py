@@ -1,4 +1,4 @@
-"""The terminal with hooks: what the doctor counts, what a run prints, what the audit lists."""
+"""Hooks at the terminal: the doctor's count, the output of a run, the list of the audit."""
 
 from __future__ import annotations
 

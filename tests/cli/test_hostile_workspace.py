@@ -1,4 +1,4 @@
-"""What a hostile workspace or command does to slip by the guards, with real commands."""
+"""Attempts of a hostile workspace or command to bypass the protection, with real commands."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def git(cwd: Path, *words: str) -> None:
 
 
 def beside(workspace: Path) -> Quarantine:
-    """For what is moved away."""
+    """The folder for files that are moved away."""
     return Quarantine(workspace.parent / "quarantine", (workspace,))
 
 

@@ -1,4 +1,4 @@
-"""Indwell that is installed in the workspace it works in: nothing a model writes becomes it."""
+"""Indwell installed in its own workspace: no file from a model becomes part of it."""
 
 from __future__ import annotations
 

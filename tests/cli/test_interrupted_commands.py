@@ -1,4 +1,4 @@
-"""How a command ends that is interrupted, or whose reader has had enough."""
+"""The end of a command that is interrupted, or whose reader closed the pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An edit in place that a kill cut off is undone by whoever reads the file next."""
+"""An in-place edit that a kill interrupted is undone at the next read of the file."""
 
 from __future__ import annotations
 

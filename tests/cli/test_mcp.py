@@ -1,4 +1,4 @@
-"""``indwell mcp``: what it prints, what it keeps, and its exit codes."""
+"""``indwell mcp``: its output, the stored settings, and its exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``indwell memory`` at a terminal: the page's example as it stands, and what is refused."""
+"""``indwell memory`` at a terminal: the example of the docs, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models at several endpoints: what each is sent, and what a person sees of them."""
+"""Models at several endpoints: the requests to each, and their names for people."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_a_request_to_a_named_endpoint_uses_that_endpoints_key_and_headers
     body = seen.body
     assert body["model"] == "prod-a"
     assert (body["service_tier"], body["top_p"], body["temperature"]) == ("flex", 0.9, 0.2)
-    assert '"cost":0.' in ended.stdout.replace(" ", "")  # gpt-4o's, though nobody lists prod-a
+    assert '"cost":0.' in ended.stdout.replace(" ", "")  # gpt-4o's, though no list has prod-a
     everything = ended.stdout + ended.stderr + str(home.logs())
     assert "key-of-work" not in everything
 

@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """What a command prints; it has to end with 0."""
+    """The output of a command, which must end with 0."""
     assert run_command(["permissions", *words]) == 0
     return capsys.readouterr().out
 

@@ -1,4 +1,4 @@
-"""Plans in the terminal: the example of the page, run as it stands there."""
+"""Plans in the terminal: the example of the docs, run unchanged."""
 
 from __future__ import annotations
 

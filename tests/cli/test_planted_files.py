@@ -1,4 +1,4 @@
-"""What a command plants is in force for nobody while it runs: it is stopped, and the plant goes."""
+"""A planted file takes effect for no program: its command is stopped, and the file is moved away."""
 
 from __future__ import annotations
 

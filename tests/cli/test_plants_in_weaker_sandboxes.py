@@ -1,4 +1,4 @@
-"""The watch needs no mount: what a weaker sandbox cannot hold is moved away while it runs, too."""
+"""The watch needs no mount: it also moves away files that a weaker sandbox cannot block."""
 
 from __future__ import annotations
 

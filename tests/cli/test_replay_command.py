@@ -1,4 +1,4 @@
-"""``indwell replay`` as a process: what it reads, prints, draws, and how it ends."""
+"""``indwell replay`` as a process: its input, output, plots and exit codes."""
 
 from __future__ import annotations
 
@@ -385,7 +385,7 @@ def at_terminal(home: Home, *arguments: str, base_url: str = "") -> Terminal:
 
 
 def untimed(ended: Ended) -> dict[str, Any]:
-    """The totals, without the seconds that they took."""
+    """The totals, without the time."""
     assert ended.code == 0, ended
     total = ended.events[-1]
     for figures in total["presets"].values():

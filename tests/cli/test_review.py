@@ -58,7 +58,7 @@ class Agent:
             await ledger.finish(pending, after, accepted=False)
 
     def pending(self) -> dict[str, list[str]]:
-        """The new lines of what is pending, by file."""
+        """The new lines of pending changes, by file."""
 
         async def look() -> dict[str, list[str]]:
             ledger = await open_ledger(self.home.environment(), [self.home.workspace])

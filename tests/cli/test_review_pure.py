@@ -1,4 +1,4 @@
-"""What ``indwell review`` decides and shows, without a ledger and without a terminal."""
+"""The decisions and texts of ``indwell review``, without a ledger and a terminal."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ PENDING = (hunk("1"), hunk("2", line=5, old=("e\n",), new=("E\n",)))
         ("a\nb\nc\nd\ne\nf\n", True),  # saved before the turn
         ("a\nB\nc\nd\ne\nf\n", True),  # saved in the middle of it
         ("a\nb\nc\nd\nE\nf\nmore\n", True),
-        ("a\nmine\nc\nd\nE\nf\n", False),  # rewritten by somebody
+        ("a\nmine\nc\nd\nE\nf\n", False),  # rewritten by the user
         (KNOWN + "more\n", False),
         (None, False),
     ],

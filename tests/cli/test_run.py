@@ -40,7 +40,7 @@ async def run(home: Home, *arguments: str, base_url: str = "", **variables: str)
 async def test_with_json_each_line_is_an_event_and_the_last_is_the_end(home) -> None:
     ended = await run(home, "What can you do?", "--scripted", "--json")
     assert (ended.code, ended.stderr) == (0, "")
-    # Where there is no sandbox a notice says so, at the latest in the second turn.
+    # Without a sandbox a notice says so, at the latest in the second turn.
     told = [one for one in ended.events if one["type"] == "notice"]
     assert [one["message"] for one in told if not one["message"].startswith("sandbox: ")] == []
     kinds = [one["type"] for one in ended.events if one["type"] not in {"text", "notice"}]
@@ -180,7 +180,7 @@ async def test_commands_run_unasked_only_with_the_allow_commands_flag(home) -> N
 
 
 async def test_the_allow_commands_flag_allows_only_commands(home) -> None:
-    """Not AGENTS.md, not `.env`, not hooks, nor what the user's own rules ask about (U4)."""
+    """Not AGENTS.md, `.env`, hooks, or commands that the user's own rules ask about (U4)."""
     home.configure('[rules]\nask = ["git push"]\n')
     home.write(".env", "PASSWORD=hunter2\n")
     home.write(".git/hooks/README", "x\n")

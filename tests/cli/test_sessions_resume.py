@@ -1,4 +1,4 @@
-"""A session goes on from the command line: the same bytes, its own model, clear sentences."""
+"""A session is resumed from the command line: the same bytes, its own model, clear messages."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def only_log(home: Home) -> Path:
 
 
 def kill_at(home: Home, kind: str) -> None:
-    """Leave of the only session what a kill right after its first record of a kind would leave."""
+    """Cut the only session's log as a kill right after its first record of a kind would."""
     log = only_log(home)
     lines = log.read_bytes().splitlines(keepends=True)
     at = next(at for at, line in enumerate(lines) if line.startswith(f'{{"type":"{kind}"'.encode()))
@@ -65,7 +65,7 @@ async def test_a_resumed_session_sends_the_same_prefix_byte_for_byte(home) -> No
     script = [say("I look.", calls=[READ], usage=USAGE), say("first", usage=USAGE)]
     async with LoopbackEndpoint(strictly([*script, say("second", usage=USAGE)])) as endpoint:
         first = await run(home, "run", "What is it?", base_url=endpoint.base_url)
-        # Other instructions and a newer clock change nothing of what was said.
+        # Other instructions and a later time do not change earlier messages.
         home.configure('instructions = "Be brief."\n')
         second = await run(
             home, "run", "--continue", "And now?", "--json", base_url=endpoint.base_url

@@ -1,4 +1,4 @@
-"""`indwell setup`: what it prints is what the pages show, and what it writes loses nothing."""
+"""`indwell setup` prints what the docs show, and its files keep every setting."""
 
 from __future__ import annotations
 

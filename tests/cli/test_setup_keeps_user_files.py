@@ -1,4 +1,4 @@
-"""`indwell setup` beside what is the user's: nothing of it is lost, and all comes back exactly."""
+"""`indwell setup` keeps the user's files, and an undo restores them exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks at all of a workspace shares the lists of its folders."""
+"""All scans of a whole workspace share the lists of its folders."""
 
 from __future__ import annotations
 

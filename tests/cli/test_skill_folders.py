@@ -262,7 +262,7 @@ def test_a_user_skill_may_be_a_link_but_not_to_the_whole_home_folder(home, tmp_p
 @posix_only("symlinks")
 @pytest.mark.parametrize("linked", ["skill", "all of them"])
 def test_skills_that_the_agent_can_write_are_not_user_skills(home, root, linked):
-    """What it edits in the workspace must not come back as the user's own words."""
+    """Its edits in the workspace must not be loaded as the user's own text."""
     put(root / "lib" / "mine")
     place = own(home, "mine")
     if linked == "skill":

@@ -1,4 +1,4 @@
-"""Skills at a terminal: the page's example as it stands, the doctor, unknown names."""
+"""Skills at a terminal: the example of the docs, the doctor, unknown names."""
 
 from __future__ import annotations
 

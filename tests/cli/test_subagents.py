@@ -1,4 +1,4 @@
-"""Named sub-agents from files: the example of the page, and files that nobody should trust."""
+"""Named sub-agents from files: the example of the docs, and untrusted files."""
 
 from __future__ import annotations
 

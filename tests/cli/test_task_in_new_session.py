@@ -1,4 +1,4 @@
-"""What does not fit goes on in a new session with the same task; commands, and taking back."""
+"""A task that does not fit continues in a new session; commands, and rewinding."""
 
 from __future__ import annotations
 

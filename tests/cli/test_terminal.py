@@ -21,7 +21,7 @@ from indwell.policy.rules import Widening
 
 @contextmanager
 def closed_stdin() -> Iterator[None]:
-    """Nobody at the keyboard."""
+    """A terminal without a user."""
     before, sys.stdin = sys.stdin, io.StringIO()
     try:
         yield
@@ -126,7 +126,7 @@ async def test_a_command_in_a_terminal_question_is_shown_without_markup_or_contr
 
 
 async def asked(question: Question) -> str:
-    """What a question looks like in a terminal with colours, where nobody answers."""
+    """A question in a terminal with colours, without an answer."""
     written = io.StringIO()
     console = Console(file=written, force_terminal=True, color_system="standard", width=200)
     with closed_stdin():
@@ -135,7 +135,7 @@ async def asked(question: Question) -> str:
 
 
 async def test_a_request_to_leave_the_sandbox_is_highlighted() -> None:
-    """Whoever it is that wants it; and it is not said to be in the sandbox (U7)."""
+    """The question names the requester, and does not claim to be in the sandbox (U7)."""
     asked_for = CallFacts("bash", "run", command="docker ps", cwd="/w")
     ask = Ask("it needs more", rule="", widening=Widening(unconfined=True))
     question = question_for("1", asked_for, ask, "", "sandboxed (bubblewrap), no network")

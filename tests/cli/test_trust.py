@@ -1,4 +1,4 @@
-"""Trust from a terminal, and which answer a folder stands by."""
+"""Trust from a terminal, and the answer that applies to a folder."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_inj_08_without_a_terminal_a_folder_stays_restricted(home) -> None
     (told,) = [one["message"] for one in ended.events if "is restricted" in one.get("message", "")]
     assert "1 instruction file ignored (untrusted)" in told
     assert "run `indwell trust` in it" in told
-    assert not (home.state / "trust").exists()  # nobody has answered
+    assert not (home.state / "trust").exists()  # the user has not answered
 
 
 async def test_trust_from_the_command_line_applies_to_one_run(home) -> None:
@@ -168,7 +168,7 @@ def test_a_folder_named_in_the_settings_is_trusted_with_any_content(home) -> Non
     settings = Settings(trusted=(str(home.folder),))
     trust.look((home.workspace,), settings)
     assert trust.obeys(home.workspace, "AGENTS.md", b"anything")
-    assert not trust.obeys(home.folder, "AGENTS.md", b"anything")  # nobody has looked
+    assert not trust.obeys(home.folder, "AGENTS.md", b"anything")  # the user has not looked
     trust.hold_back("the editor")
     trust.look((home.workspace,), settings)
     assert trust.now((home.workspace,)).restricted == (str(home.workspace),)
@@ -271,7 +271,7 @@ def test_l3_a_restricted_folder_stays_restricted_inside_a_trusted_folder(home) -
     assert trust.now((home.workspace,)).trusted == (home.workspace,)
     assert trust.now((home.workspace,)).restricted == (str(inner),)
     trust.look((home.workspace,), Settings(trusted=(str(home.workspace),)))
-    assert trust.now((home.workspace,)).restricted == ()  # trusted whatever it holds
+    assert trust.now((home.workspace,)).restricted == ()  # trusted with any contents
 
 
 @pytest.mark.parametrize("data", [b"gitdir: a\0b\n", b"gitdir: \xff\xfe", b"gitdir:", b""])

@@ -1,4 +1,4 @@
-"""The loss audit (H27): what later rounds can need comes back with its original line."""
+"""The loss audit (H27): lines that later rounds may need can be restored."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def test_a_call_that_could_not_hit_is_not_a_miss(why: str) -> None:
 
 
 def test_the_block_that_changed_is_named_with_its_source_and_before_and_after() -> None:
-    """The date in front of everything: nobody's cache can serve what follows it."""
+    """The date at the very beginning: no cache can serve the text after it."""
     requests = [
         a_request(*request.messages, system=(system_block(f"You are a test. It is 9:0{number}."),))
         for number, request in enumerate(growing(5))

@@ -74,7 +74,7 @@ def test_an_estimated_usage_does_not_change_the_calibration(usage: Usage) -> Non
         (40_000, 3_000, 23_808, False),
         (17_000, 3_000, 200_000, True),
         (17_001, 3_000, 200_000, False),
-        (24_000, 20_000, 23_808, False),  # the endpoint took it, so it fits
+        (24_000, 20_000, 23_808, False),  # the endpoint accepted it, so it fits
         (24_000, 24_000, 23_808, True),
         (10**400, 3_000, 23_808, False),
     ],

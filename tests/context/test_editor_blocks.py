@@ -57,7 +57,7 @@ def test_an_opened_file_has_no_field_that_could_hold_its_contents() -> None:
 
 
 def check_bounded(text: str, *, first_line: int, last_line: int) -> None:
-    """Head, hint and tail; the lines that the hint names hold what was left out, and no more."""
+    """Head, hint and tail; the hint names exactly the lines that were left out."""
     selection = Selection("big.py", first_line, last_line, text)
     bounded = bounded_text(selection)
     head, _, rest = bounded.partition("\n[… ")

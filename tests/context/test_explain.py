@@ -1,4 +1,4 @@
-"""What the next request holds, and why."""
+"""The contents of the next request, with reasons."""
 
 from __future__ import annotations
 

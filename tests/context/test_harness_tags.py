@@ -34,7 +34,7 @@ ACCENTED = {"s": "ś", "e": "é", "i": "í", "k": "ķ", "t": "ț", "c": "ç", "p
 
 
 def plain(character: str) -> str:
-    """What a liberal reader sees of a character: made from Unicode's names, not from ours."""
+    """The character that a tolerant reader sees: from Unicode's names, not from our table."""
     if character in BRACKETS:
         return "<"
     if character.isspace():
@@ -58,7 +58,7 @@ IMITATION = re.compile(rf"<[\s/\\|!?'\"`.<]*(?:{NAMES})(?![_-]*[^\W_])")
 
 
 def imitations(text: str) -> list[str]:
-    """Every place that somebody could take for one of our tags."""
+    """Every place that could be taken for one of our tags."""
     return IMITATION.findall("".join(map(plain, text)))
 
 
@@ -70,7 +70,7 @@ def test_the_detector_of_this_test_finds_each_tag_of_indwell() -> None:
 
 @st.composite
 def spoofs(draw: st.DrawFn) -> str:
-    """One of our tags, written by somebody who wants it to pass."""
+    """One of our tags, forged by an attacker."""
     name = draw(st.sampled_from(TAGS))
     letters = []
     for letter in name:

@@ -1,4 +1,4 @@
-"""The INJ cases of `safety.json`, through a whole turn: what a request holds of hostile data."""
+"""The INJ cases of `safety.json`, through a whole turn: hostile data in a request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def requests(world: World) -> list[Request]:
 
 
 def bodies(message: Message) -> list[str]:
-    """What stands inside the tags of the harness, and all other text."""
+    """The text inside the tags of the harness, and all other text."""
     inside = []
     for text in texts(message):
         if OPENING.match(text):
@@ -48,7 +48,7 @@ def bodies(message: Message) -> list[str]:
 
 
 def check_data(world: World) -> None:
-    """Nothing in a request could pass for a tag of ours, and nothing got into the system role."""
+    """No data in a request looks like one of our tags, and none is in the system role."""
     for request in requests(world):
         assert [block.text for block in request.system] == [SYSTEM]
         for message in request.messages:
@@ -57,7 +57,7 @@ def check_data(world: World) -> None:
 
 
 async def sent(folder: Path, **prompt: object) -> str:
-    """All that the model gets for a prompt, checked."""
+    """Everything that the model gets for a prompt, checked."""
     async with a_world(folder, [says()]) as world:
         await world.turn("look", **prompt)
         check_data(world)
@@ -186,7 +186,7 @@ async def test_inj_14_the_answer_of_a_tool_that_is_an_agent_is_data(tmp_path: Pa
         await world.turn("go")
         check_data(world)
         assert [block.meta.tier for block in world.results] == [3, 3]
-        assert ran == []  # asked for like any other, and nobody said yes
+        assert ran == []  # a question as for any other, without a yes
         assert len(world.approver.questions) == 1
 
 

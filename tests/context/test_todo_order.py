@@ -1,4 +1,4 @@
-"""Steps with an order: which lists can be kept, and what a step waits for."""
+"""Steps with an order: valid lists, and the steps that a step waits for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new turn costs does not depend on how long the conversation is: in calls and in bytes."""
+"""The work of a new turn, in calls and in bytes, does not depend on the conversation's length."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def exchange(number: int) -> tuple[Message, Message]:
 
 
 def long_conversation(n_exchanges: int, share: float) -> Conversation:
-    """One that fills this share of its budget, and was counted up to its newest exchange."""
+    """A conversation that fills this share of its budget, counted up to the newest exchange."""
     said = [user("begin"), *(one for number in range(n_exchanges) for one in exchange(number))]
     draft = counted(Conversation(Config("small", 1 << 60, 0), (), messages=tuple(said)))
     window = int(draft.tally.tokens / share)
@@ -36,7 +36,7 @@ def long_conversation(n_exchanges: int, share: float) -> Conversation:
 
 
 def n_calls(work: Callable[[], Any]) -> int:
-    """How many functions run, those of C included."""
+    """The number of functions that run, including those of C."""
     count = 0
 
     def hear(frame: object, event: str, argument: object) -> None:
@@ -53,7 +53,7 @@ def n_calls(work: Callable[[], Any]) -> int:
 
 
 def of_a_turn(n_exchanges: int, share: float) -> int:
-    """Of fitting, assembling and encoding the next request."""
+    """The calls of fitting, assembling and encoding the next request."""
     conversation = long_conversation(n_exchanges, share)
     encoder = RequestEncoder()
     encoder.body(assemble(conversation_of_before(conversation)), MARKS)
@@ -66,7 +66,7 @@ def of_a_turn(n_exchanges: int, share: float) -> int:
 
 
 def conversation_of_before(conversation: Conversation) -> Conversation:
-    """As it was sent by the last request."""
+    """The conversation as in the last request."""
     return Conversation(
         conversation.config, (), messages=conversation.messages[:-1], tally=conversation.tally
     )

@@ -1,4 +1,4 @@
-"""The demo's LSP client: what it does with edits, and with a server that ends."""
+"""The demo's LSP client: its reaction to edits, and to a server that ends."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def function_of(project: Project) -> str:
 
 
 def kinds() -> dict[tuple[str, str], Project]:
-    """One project of each kind (subject and fault) that the seeds bring, whatever its names."""
+    """One project of each kind (subject and fault) that the seeds give, with any names."""
     found: dict[tuple[str, str], Project] = {}
     for seed in SEEDS:
         project = make_project(seed)

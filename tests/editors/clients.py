@@ -37,7 +37,7 @@ class Client:
 
 
 def play(client: Client, run_name: str, folder: Path, endpoint: LoopbackEndpoint) -> dict[str, Any]:
-    """Put the project into ``folder`` and play; gives what the editor's script reported."""
+    """Put the project into ``folder`` and play; return the report of the editor's script."""
     folder.mkdir()
     root = put_files(FILES, folder)
     place = {

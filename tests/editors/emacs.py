@@ -42,7 +42,7 @@ def _has(program: str, feature: str) -> bool:
 def play(
     scenario: str, project: Project, folder: Path, *, pace_s: float = 0.0, setup: str | None = None
 ) -> Played:
-    """Put ``project`` into ``folder``, play the scenario there, give what was seen."""
+    """Put ``project`` into ``folder``, play the scenario there, return the observations."""
     program = emacs()
     root = put(project, folder)
     text = elisp() if setup is None else setup

@@ -46,7 +46,7 @@ def play(
     newline: str = "\n",
     **wishes: str | bool,
 ) -> Played:
-    """Put ``project`` into ``folder``, play the scenario there, give what was seen."""
+    """Put ``project`` into ``folder``, play the scenario there, return the observations."""
     program = neovim()
     root = put(project, folder, newline)
     place = {

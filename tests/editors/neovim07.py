@@ -28,7 +28,7 @@ def neovim07() -> str:
 
 
 def play(scenario: str, project: Project, folder: Path, *, pace_s: float = 0.0) -> Played:
-    """Put ``project`` into ``folder``, play the scenario there, give what was seen."""
+    """Put ``project`` into ``folder``, play the scenario there, return the observations."""
     program = neovim07()
     root = put(project, folder)
     blocks = re.findall(r"^```lua\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)

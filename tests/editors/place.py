@@ -1,4 +1,4 @@
-"""What every real editor of the tests gets: a project, folders of its own, and our server."""
+"""The setup for every real editor of the tests: a project, its own folders, and our server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TIMEOUT_S = 200.0  # of a whole run; each wait in it has a limit of a minute
 
 
 class Played(NamedTuple):
-    """What the editor reported, and what it and the server left behind."""
+    """The editor's report, and the files that it and the server left."""
 
     report: dict[str, Any]
     log: str

@@ -1,4 +1,4 @@
-"""What every real editor does: the same list for each, against a model that is a loopback server.
+"""Scenarios for every real editor: the same list for each, with a loopback server as the model.
 
 One run of an editor plays several scenarios, for starting it takes the longest part of it. The
 editor's script reports what it saw under common names; here stands what must be there.
@@ -71,7 +71,7 @@ STUCK = Answer(
 
 
 class Model:
-    """Gives one reply after the other, and keeps what it was asked.
+    """Gives one reply after the other, and records the requests.
 
     Attributes:
         bodies: Of the requests for a completion, oldest first.
@@ -89,7 +89,7 @@ class Model:
         return self._replies.pop(0) if self._replies else refuse(400, "nothing more to say")
 
     def results(self) -> list[str]:
-        """What the tools answered, oldest first, each once."""
+        """The results of the tools, oldest first, each once."""
         last = self.bodies[-1]["messages"] if self.bodies else []
         return [_text(one["content"]) for one in last if one["role"] == "tool"]
 
@@ -164,7 +164,7 @@ def _unsaved(seen: Mapping[str, Any], model: Model) -> None:
 
 
 def _kept(seen: Mapping[str, Any], model: Model) -> None:
-    """In every editor: what the user typed is read, and neither lost nor overwritten."""
+    """In every editor: text typed by the user is read, and neither lost nor overwritten."""
     assert seen["buffer"] == TEXT.replace(OLD[0], f"{OLD[0]}{MINE}")
     assert f"{OLD[0]}{MINE}" in model.results()[2]
 

@@ -1,4 +1,4 @@
-"""A program in a terminal of its own: keys go in as a user types them, and the screen comes out."""
+"""A program in its own terminal: the test sends keys as a user types them, and reads the screen."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Terminal:
 
     @property
     def shown(self) -> str:
-        """All that was written to the screen so far, without what moves the cursor."""
+        """Everything written to the screen, without cursor movements."""
         return _CONTROL.sub("", self._shown.decode(errors="replace"))
 
     def press(self, keys: str) -> None:
@@ -76,7 +76,7 @@ class Terminal:
             time.sleep(pause_s())
 
     def wait_for(self, what: str, holds: Callable[[], bool]) -> None:
-        """Return as soon as something holds."""
+        """Return as soon as a condition is true."""
         until = time.monotonic() + PATIENCE_S
         while not holds():
             assert time.monotonic() < until, f"waited in vain for {what}: {self.shown[-3_000:]}"

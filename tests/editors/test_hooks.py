@@ -1,4 +1,4 @@
-"""Hooks in a real Neovim: what they find on disk, what they stop, and what the user reads."""
+"""Hooks in a real Neovim: the files they see, the calls they stop, and the messages to the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model's questions and what is remembered, in the real Neovim: keys, a box, a page."""
+"""The model's questions and remembered facts in the real Neovim: keys, an input box, a page."""
 
 from __future__ import annotations
 

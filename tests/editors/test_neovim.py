@@ -143,7 +143,7 @@ def test_fix_this_is_one_edit_reverted_by_one_undo(
     assert kinds == ["begin", *["report"] * (len(kinds) - 2), "end"]
     told = [step["message"] for step in seen["progress"]]
     steps = [f"running {CHECK}", f"changed {project.path} +1 −1"]
-    # What happened before Neovim had taken the token is not reported.
+    # Progress before Neovim had accepted the token is not reported.
     assert [step for step in told if step in steps][-2:] == [steps[1], steps[0]]
     assert played.log == ""
 

@@ -1,4 +1,4 @@
-"""Every editor plays the same scenarios; what one cannot do stands in the table, with a reason."""
+"""Every editor plays the same scenarios; the table gives the reason for each one it cannot do."""
 
 from __future__ import annotations
 

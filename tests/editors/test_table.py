@@ -1,4 +1,4 @@
-"""The table of the editors: every no has its reason, and so has what was not declared."""
+"""The table of the editors: every "no" and every undeclared feature has its reason."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ REFUSED = "did not allow"
 
 @dataclass(frozen=True)
 class Editor:
-    """How a user has an editor, types in it, and answers a question.
+    """How a user starts an editor, types in it, and answers a question.
 
     Attributes:
         setup: Whose configuration.
@@ -112,7 +112,7 @@ def variables(folder: Path, endpoint: LoopbackEndpoint) -> Mapping[str, str]:
 
 
 def play(editor: Editor, folder: Path, seed: int) -> list[Any]:
-    """Type while the question arrives; gives what the model was told before the user answered."""
+    """Type while the question arrives; return the texts for the model before the user answered."""
     chance = random.Random(seed)
     folder.mkdir()
     root = put_files(FILES, folder)
@@ -126,7 +126,7 @@ def play(editor: Editor, folder: Path, seed: int) -> list[Any]:
         terminal.wait_for("the turn", lambda: len(endpoint.seen) > 0)
         terminal.press(editor.insert)
         lines = [chance.choice(LINES) for _ in range(10)]
-        stop = chance.randrange(3, 8)  # here the user thinks for a while, and goes on
+        stop = chance.randrange(3, 8)  # here the user thinks for a while, and continues
         thinks_s = chance.uniform(2.0, 4.0)
         for number, line in enumerate(lines):
             if number == stop:

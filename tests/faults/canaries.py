@@ -131,7 +131,7 @@ def answer(params: Any) -> dict[str, str]:
 
 
 async def run(folder: Path) -> tuple[Canaries, list[str]]:
-    """Let the model look; gives the canaries with where they turned up, and what it was told."""
+    """Let the model search; return the canaries with their places, and the model's texts."""
     canaries = Canaries(folder)
     home = canaries.home
     model = HostileModel(canaries.variables["OPENAI_API_KEY"])

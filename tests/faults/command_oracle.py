@@ -1,7 +1,7 @@
 """What runs without a question is run by real bash, with stub programs: only what was read may run.
 
 The stubs write down their words; every one of them must be among the commands that the judge saw.
-What they print would run more if bash looked at it again. Run it for the long form:
+Their output would run more if bash evaluated it again. Run it for the long form:
 
     python tests/faults/command_oracle.py 10000
 """
@@ -251,7 +251,7 @@ def escapes(allowed: list[str], folder: Path) -> tuple[int, list[str]]:
         )  # fmt: skip
         try:
             process.wait(20)
-        except subprocess.TimeoutExpired:  # a loop without end; what it ran until then counts
+        except subprocess.TimeoutExpired:  # an endless loop; the programs that it ran before count
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         for number, command in enumerate(batch, start=1):
@@ -267,7 +267,7 @@ def escapes(allowed: list[str], folder: Path) -> tuple[int, list[str]]:
 
 
 def unread(command: str, ran: list[str]) -> list[str]:
-    """Of what ran, what the judge had not seen."""
+    """The programs that ran although the analysis had not found them."""
     simple = [item for item in ShellReading(command).items if isinstance(item, Simple)]
     seen = [re.compile(_pattern(item.words[at:]), re.DOTALL) for item in simple
             for at in range(min(3, len(item.words)))]  # fmt: skip

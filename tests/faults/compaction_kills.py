@@ -62,12 +62,12 @@ _SPILL = re.compile(r"-([a-z2-7]{16})\.txt\Z")
 
 
 class Child:
-    """What runs in the process that is killed.
+    """The work of the process that is killed.
 
     Args:
         folder: Of state and workspace.
-        seed: Of what it does.
-        pipe: Where it says what is acknowledged.
+        seed: The seed of its random work.
+        pipe: The pipe on which it reports acknowledged records.
     """
 
     def __init__(self, folder: Path, seed: int, pipe: int) -> None:
@@ -119,7 +119,7 @@ class Child:
 
 
 class Told:
-    """A session's log that says what is on disk.
+    """A session's log that reports the records on disk.
 
     Args:
         log: Itself.
@@ -183,7 +183,7 @@ def kill_one(folder: Path, session: str, seed: int, lasts_s: float) -> list[list
 
 
 class World:
-    """One session, and what must be in it.
+    """One session, and its required contents.
 
     Args:
         folder: Empty.
@@ -206,7 +206,7 @@ class World:
         self.durations_s = [FIRST_GUESS_S]
 
     def kill(self, seed: int) -> None:
-        """One child, killed; then everything is looked at."""
+        """Runs and kills one child, then checks everything."""
         before = self.log.read_bytes()
         where = f"(seed {seed})"
         heard = kill_one(self.folder, self.session, seed, median(self.durations_s[-9:]))
@@ -264,7 +264,7 @@ class World:
     def _check_files(
         self, records: Sequence[Record], messages: Sequence[Message], where: str
     ) -> None:
-        """What a taken step or a marker names is there, and all of it."""
+        """Everything that a step or a marker names exists completely."""
         wanted = {
             name for one in records if isinstance(one, CompactionRecord) for name in one.spills
         }
@@ -317,7 +317,7 @@ def kills(number: int, seed: int) -> Counter[str]:
 
 
 def main() -> None:
-    """Kill, and say what was found."""
+    """Kill, and report the findings."""
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)
     figures = ", ".join(f"{count:,} {what}" for what, count in kills(number, seed).items())

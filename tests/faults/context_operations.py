@@ -32,7 +32,7 @@ OPERATIONS = frozenset(
 
 
 def run_session(number: int) -> tuple[Counter[str], str]:
-    """Run one session; gives what was done, and what went wrong with where (empty: nothing)."""
+    """Run one session; return the operations, and the failure with its place (empty if none)."""
     dice = Random(number)
     names = sorted(PRESETS)
     preset = names[number % len(names)] if number % 2 else "default"
@@ -50,7 +50,7 @@ def run_session(number: int) -> tuple[Counter[str], str]:
 
 
 def n_operations(tally: Counter[str]) -> int:
-    """How many operations that was."""
+    """The number of operations."""
     return sum(times for what, times in tally.items() if what in OPERATIONS or ": " in what)
 
 

@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def damaged(n_variants: int, seed: int) -> Counter[str]:
-    """Try so many variants, half of them foreign and half of our own; what was seen.
+    """Try so many variants, half of them foreign and half of our own; return the findings.
 
     Raises:
         AssertionError: One was not readable, not sendable, or repaired without a word.
@@ -157,7 +157,7 @@ def calls_are_whole(entries: Entries) -> bool:
 
 
 def sendable(messages: tuple[Message, ...], calls: Sequence[Any]) -> tuple[Message, ...]:
-    """With what a resume answers to the calls at the end."""
+    """The session with the answers that a resume adds to the last calls."""
     answers = outcomes(calls, {})
     return (*messages, Message("user", answers, messages[-1].turn)) if answers else messages
 

@@ -73,7 +73,7 @@ def run(base: Path, call: str, error: str, cycles: int, every: int = 0) -> Count
 
 
 def _made_while_starting(root: Path, call: str) -> int:
-    """How often Python makes a call before the first edit: what it imports must not fail."""
+    """How often Python makes a call before the first edit: imports must not fail."""
     log = root / "calls"
     done = _traced(root, 0, "-o", str(log), "-e", f"trace={call}")
     assert done.returncode == 0, (call, done.stdout, done.stderr)

@@ -1,4 +1,4 @@
-"""Kill -9 at a random moment of an edit, again and again, and look at what stands on the disk.
+"""Kill -9 at a random moment of an edit, again and again, and check the files on disk.
 
     python tests/faults/edit_kills.py 200 --seed 7
 
@@ -77,7 +77,7 @@ def child(kind: str, root: Path) -> None:
 
 
 def kill_once(kind: str, base: Path, after_s: float) -> str:
-    """One child, killed ``after_s`` seconds after its first word; says how the file stood.
+    """Kills one child ``after_s`` seconds after its first output; returns the file's state.
 
     Raises:
         AssertionError: Something is lost, mixed or left.
@@ -135,7 +135,7 @@ def _litter(root: Path) -> list[str]:
 
 
 def run(base: Path, n_kills: int, seed: int) -> Counter[str]:
-    """As many kills, over all kinds of edit; how they ended."""
+    """Runs so many kills, over all kinds of edit; returns the outcomes."""
     dice = random.Random(seed)
     ends: Counter[str] = Counter()
     for number in range(n_kills):

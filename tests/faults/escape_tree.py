@@ -3,9 +3,9 @@
     python tests/faults/escape_tree.py 200
 
 Each round starts the tree, waits until all of it runs, and cancels it (PRC-02), or lets its time be
-over (PRC-01), or starts two at once, of which one is cancelled and the other goes on. Nobody may be
-left when we are told that it has ended. Also within a sandbox, by what this machine has for it,
-and by Landlock alone. The tests run it in short.
+over (PRC-01), or starts two at once, of which one is cancelled and the other goes on. No process
+may be left when the end is reported. Also within a sandbox, by what this machine has for it, and by
+Landlock alone. The tests run it in short.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WAYS = (
 
 
 class Round(NamedTuple):
-    """How one round went: seconds until we were told it had ended, and who was still there."""
+    """The result of one round: seconds until the reported end, and the remaining processes."""
 
     seconds: float
     survivors: int
@@ -53,7 +53,7 @@ def tree(number: int) -> str:
 
 
 def asleep(number: int) -> list[int]:
-    """Who sleeps for ``number`` seconds; zombies have no arguments."""
+    """The processes that sleep for ``number`` seconds; zombies have no arguments."""
     found = []
     for one in Path("/proc").iterdir():
         if one.name.isdecimal():
@@ -107,7 +107,7 @@ async def timed_out(folder: Path, number: int) -> Round:
 
 
 async def beside_another(folder: Path, number: int) -> Round:
-    """A tree that is cancelled while another goes on, untouched; then that one."""
+    """Cancels one tree while another continues unaffected; then cancels the other."""
     other = number + 1_000_000
     first = asyncio.create_task(spawn(tree(number), cwd=folder, timeout_s=60))
     second = asyncio.create_task(spawn(tree(other), cwd=folder, timeout_s=60))

@@ -36,7 +36,7 @@ LEAVES_US_OUT = {"exit", "shutdown", "initialize", "indwell/prompt"}
 
 
 class Tally(NamedTuple):
-    """What came of it; ``slowest_s`` is processor time, which no busy neighbour makes longer."""
+    """The results; ``slowest_s`` is processor time, which does not depend on other load."""
 
     n_frames: int
     kinds: Counter[str]

@@ -153,7 +153,7 @@ def _searches() -> Iterator[Attempt]:
 
 
 def _claims() -> Iterator[Attempt]:
-    """What a model says of itself never counts: flags, roles, made-up tools and arguments."""
+    """A model's claims about itself never count: flags, roles, invented tools and arguments."""
     evil = "touch %T%"
     claims: tuple[dict[str, object], ...] = (
         {"unsandboxed": True, "why": "the user allowed it"},

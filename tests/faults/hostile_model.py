@@ -1,12 +1,12 @@
-"""A model that tries everything: some 900 attempts with all tools, in each mode; nobody says yes.
+"""A hostile model: some 900 attempts with all tools, in each mode; every question gets a no.
 
     python tests/faults/hostile_model.py FOLDER
 
 The session is put together as the program does it, with the real rules, tools and sandbox. Around
-the workspace stand canaries (``hostile_world.py``): files outside, secrets, listeners. Nothing
-outside may change, nothing may connect, no secret may stand in a request. ``FOLDER`` should not be
-below /tmp, which the sandbox hides anyway. Cases: `safety.json` POL-01, POL-02, POL-16, POL-18,
-POL-21, TRU-11, TRU-17, SBX-05, SBX-12, FS-01, FS-02.
+the workspace stand canaries (``hostile_world.py``): files outside, secrets, listeners. No file
+outside may change, no connection may be made, and no secret may be in a request. ``FOLDER`` should
+not be below /tmp, which the sandbox hides anyway. Cases: `safety.json` POL-01, POL-02, POL-16,
+POL-18, POL-21, TRU-11, TRU-17, SBX-05, SBX-12, FS-01, FS-02.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ EVERYTHING = tuple(attempts())
 
 @dataclass
 class Ended:
-    """What came of it.
+    """The results.
 
     Attributes:
         calls: How many there were.
         breaches: What must not have happened, in words.
         questions: How many times the user was asked.
         acts: What ``indwell audit`` says of it.
-        seconds: How long it took.
+        seconds: The duration.
     """
 
     calls: int = 0
@@ -69,7 +69,7 @@ class Ended:
 
 
 class Looker:
-    """A user of endless patience: one answer to everything, and a look at what is shown."""
+    """A user who gives one answer to every question, and reads what is shown."""
 
     session: Session
 
@@ -102,7 +102,7 @@ class Hostile:
         return Reply("", tuple(batch), finish="tool_calls") if batch else Reply("I am done.")
 
     def look(self, request: Request) -> None:
-        """Note what the last batch did, and what of it this request tells the model."""
+        """Record the effects of the last batch, and its results in this request."""
         tried = self._calls[max(0, self._at - BATCH) : self._at]
         told = [f"{one}" for one in self._world.breaches(all_of_work=self._quiet)]
         if told:

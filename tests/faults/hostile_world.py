@@ -1,4 +1,4 @@
-"""A folder full of canaries around a workspace: what stands outside, secrets, listeners.
+"""A folder full of canaries around a workspace: files outside, secrets, listeners.
 
 ``breaches`` says what became of them since the last look.
 """
@@ -81,11 +81,11 @@ class World:
         return template
 
     def look(self, *, all_of_work: bool) -> None:
-        """Take down how everything stands that must not change."""
+        """Record the state of everything that must not change."""
         self._seen = dict(self._state(all_of_work=all_of_work))
 
     def breaches(self, *, all_of_work: bool) -> list[str]:
-        """What changed, or was reached, since the last look; each is told once."""
+        """Changes and accesses since the last check; each is reported once."""
         now = dict(self._state(all_of_work=all_of_work))
         names = sorted(self._seen.keys() | now.keys())
         told = [

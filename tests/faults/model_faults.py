@@ -159,7 +159,7 @@ FAULTS: Mapping[str, Callable[[Dice], Script]] = {
 
 
 def check(reply: Reply) -> None:
-    """What is true of every reply.
+    """Checks that hold for every reply.
 
     Raises:
         AssertionError: It is not.
@@ -173,7 +173,7 @@ def check(reply: Reply) -> None:
 
 
 def check_sentence(said: str) -> None:
-    """What is true of every error's words.
+    """Checks that hold for every error message.
 
     Raises:
         AssertionError: It is not.
@@ -183,7 +183,7 @@ def check_sentence(said: str) -> None:
 
 
 async def play(name: str, dice: Dice) -> str:
-    """One round; how it ended."""
+    """Runs one round; returns its outcome."""
     tasks = asyncio.all_tasks()
     script = FAULTS[name](dice)
     began = time.monotonic()

@@ -129,7 +129,7 @@ def racing(base: Path) -> Iterator[Path]:
 
 
 def tries(one: Try, root: Path, n_tries: int) -> Counter[str]:
-    """How ``n_tries`` ended; what was put outside counts as a leak too."""
+    """The outcomes of ``n_tries``; a file written outside counts as a leak, too."""
     ends: Counter[str] = Counter()
     for number in range(1, n_tries + 1):
         try:

@@ -103,14 +103,14 @@ class World:
         return found
 
     def closed(self) -> list[str]:
-        """Folders that nobody can look into; those in them are not known."""
+        """Unreadable folders; folders inside them are unknown."""
         found: list[str] = []
         for _ in os.walk(self.root, onerror=lambda error: found.append(error.filename)):
             pass
         return found
 
     def command(self) -> list[str]:
-        """Plant as one command could; gives what is wrong afterwards."""
+        """Plant files as one command could; return the faults afterwards."""
         before = self.paths()
         kept = {path: (self.root / path).read_bytes() for path in ("AGENTS.md", "src/a.py")}
         self.tokens = []
@@ -132,7 +132,7 @@ class World:
         return wrong
 
     def wrong(self, before: set[str]) -> Iterator[str]:
-        """Protected names that are there and that nobody has been told of, and what is lost."""
+        """Protected names that exist without a report, and lost files."""
         named = {one.at for one in asyncio.run(remaining_plants((self.root,)))}
         if named and not self.is_blocked:
             yield f"in the way: {sorted(named)}"
@@ -239,7 +239,7 @@ class World:
     )
 
     def repository(self, place: Path) -> None:
-        """One that runs something, for whoever stands in it or beneath."""
+        """A file that runs a program in its folder or beneath."""
         place.mkdir(parents=True, exist_ok=True)
         kind = self.dice.choice(("git", "bare", "file", "hg", "hook", "commondir"))
         git = place / ".git"
@@ -277,7 +277,7 @@ def is_forbidden(root: Path, path: str) -> bool:
 
 
 def texts(folder: Path) -> Iterator[str]:
-    """What the files beneath a folder hold."""
+    """The contents of the files beneath a folder."""
     for at, names, files in os.walk(folder):
         Path(at).chmod(0o700)
         for name in names:
@@ -291,7 +291,7 @@ def texts(folder: Path) -> Iterator[str]:
 
 
 def run(n_plants: int, seed: int) -> list[str]:
-    """Plant so often; gives what was wrong, with how to do it again."""
+    """Plant so many times; return the faults, with a way to reproduce them."""
     logging.disable(logging.WARNING)
     wrong: list[str] = []
     done = n_worlds = 0

@@ -1,4 +1,4 @@
-"""The user's words, the task and what is finished, in recorded sessions under every ladder.
+"""The user's words, the task and finished requests, in recorded sessions under every ladder.
 
     python tests/faults/recorded_words.py [EVERY [FIRST [WINDOW...]]]
 

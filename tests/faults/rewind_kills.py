@@ -31,11 +31,11 @@ def before(number: int) -> str:
 
 
 def after(number: int) -> str:
-    """As the command left it."""
+    """The state after the command."""
     return f"a\nnew {number}\nc\n"
 
 
-MINE = "mine\n"  # what the user added since
+MINE = "mine\n"  # lines that the user added since
 
 
 async def make(folder: Path) -> None:
@@ -61,7 +61,7 @@ async def rewind(folder: Path) -> VerdictOutcome:
 
 
 def texts(folder: Path) -> list[str]:
-    """What stands there."""
+    """The current contents."""
     return [(folder / "work" / f"{number}.txt").read_text() for number in range(N_FILES)]
 
 

@@ -49,7 +49,7 @@ HARMLESS = (
 
 
 class World(msgspec.Struct, frozen=True):
-    """What there is, and what must be as it was."""
+    """The files, and those that must stay unchanged."""
 
     folder: Path
     given: Mapping[str, object]
@@ -57,7 +57,7 @@ class World(msgspec.Struct, frozen=True):
 
     @property
     def changed(self) -> list[str]:
-        """What is not as it was outside the workspace, and of its protected files."""
+        """Changes outside the workspace, and of its protected files."""
         out = self.folder / "out"
         changed = [path for path, text in self.kept.items() if _text(Path(path)) != text]
         changed += [str(one) for one in out.iterdir() if one.name != "file"]
@@ -170,7 +170,7 @@ async def tried(folder: Path, *, is_free: bool = False) -> Mapping[str, str]:
 
 
 def _heard(listening: list[socket.socket]) -> list[str]:
-    """Listeners that somebody came to."""
+    """Listeners that got a connection."""
     heard = []
     for one in listening:
         one.settimeout(0)

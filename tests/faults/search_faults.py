@@ -57,7 +57,7 @@ def become_nobody() -> None:
 
 
 async def search(folder: Path) -> dict[str, object]:
-    """What the searches say, how long they took, and how fast one of them can be cancelled."""
+    """The results of the searches, their durations, and the time to cancel one."""
     tools = standard_tools(Shell(folder))
 
     async def nowhere(_label: str, _text: str) -> Path:
@@ -97,7 +97,7 @@ async def search(folder: Path) -> dict[str, object]:
 
 
 def main() -> None:
-    """Make the tree, search it as somebody who may not read everything, and check."""
+    """Create the tree, search it as a user who may not read everything, and check."""
     n_files = int(sys.argv[1]) if len(sys.argv) > 1 else FILES
     folder = Path(tempfile.mkdtemp(prefix="indwell-search-")).resolve()
     try:
@@ -115,7 +115,7 @@ def main() -> None:
 def as_nobody(folder: Path, n_files: int) -> NoReturn:
     """Search and end this process."""
     try:
-        asyncio.run(search(folder / "loop"))  # imports what comes late; nobody may not read it
+        asyncio.run(search(folder / "loop"))  # the user nobody cannot import later
         become_nobody()
         said = asyncio.run(search(folder))
         print(json.dumps({name: said[name] for name in said if name != "listed"}, indent=1))

@@ -34,7 +34,7 @@ SECTOR_B = 512
 
 
 async def work(folder: Path) -> None:
-    """What is recorded: two sessions, one of them resumed, drafts, and a deletion."""
+    """The recorded work: two sessions, one of them resumed, drafts, and a deletion."""
     store = SessionStore(folder / "state", folder)
     now = datetime.now(UTC)
 
@@ -92,7 +92,7 @@ class State:
     said: list[list[str]] = field(default_factory=list)
 
     def take(self, op: Op) -> None:
-        """One call that was done."""
+        """One recorded call."""
         match op.kind:
             case "say":
                 self.said += [line.split() for line in op.data.decode().splitlines()]
@@ -157,7 +157,7 @@ def _apply(
 def crash_states(
     ops: list[Op], number: int, seed: int
 ) -> Iterator[tuple[dict[str, bytes | None], list[list[str]]]]:
-    """States that the power's going may leave, with what had been said by then."""
+    """States that a loss of power may leave, with the acknowledgements before it."""
     draw = random.Random(seed)
     for at in range(number):
         stop = at % (len(ops) + 1) if at <= len(ops) else draw.randrange(len(ops) + 1)

@@ -65,7 +65,9 @@ async def work(folder: Path) -> None:
 
 
 def fails(folder: Path, call: str, error: str, at: int, *, lasts: bool) -> bool:
-    """One child whose ``at``-th call of a kind fails; False if it made fewer. Checks what is left.
+    """One child whose ``at``-th call of a kind fails; False if it made fewer.
+
+    Checks the remaining files.
 
     Args:
         folder: Empty.
@@ -103,7 +105,7 @@ def fails(folder: Path, call: str, error: str, at: int, *, lasts: bool) -> bool:
     assert all("Traceback" not in one and ";" in one for one in said), f"{where}: {said}"
     if error in HARMLESS:
         assert (n_safe, said) == (N_RECORDS, []), f"{where}: {said}"
-    elif call == "fdatasync":  # what was flushed may be gone: it is never acknowledged afterwards
+    elif call == "fdatasync":  # flushed data may be lost: it is never acknowledged afterwards
         assert n_safe == at - 1, f"{where}: {n_safe} were acknowledged after it"
         assert all(one.startswith("the disk failed while") for one in said), said
     else:  # the first try of a write is quiet, for the commit tries again
@@ -112,7 +114,7 @@ def fails(folder: Path, call: str, error: str, at: int, *, lasts: bool) -> bool:
 
 
 def _check(store: SessionStore, log: Path, n_safe: int, where: str) -> None:
-    """As the next process finds it; and then a session can be begun, or gone on with."""
+    """Checks the state for the next process; then a session can be begun, or resumed."""
     if log.exists():
         found = [
             one.turn for one in store.open(SESSION).records if isinstance(one, TurnStartRecord)

@@ -40,8 +40,8 @@ class Child:
 
     Args:
         folder: Of state and workspace.
-        seed: Of what it does.
-        pipe: Where it says what is done.
+        seed: The seed of its random work.
+        pipe: The pipe on which it reports its work.
     """
 
     def __init__(self, folder: Path, seed: int, pipe: int) -> None:
@@ -104,7 +104,7 @@ class Child:
         self.say("spent")
 
     async def do_session(self) -> None:
-        """A session begins, is told of, and is deleted whole."""
+        """A session is created, reported, and deleted completely."""
         identifier, log = self.store.create(model="m", now=datetime.now(UTC))
         for turn in range(5):
             log.append(TurnStartRecord(turn=turn, words="w", at="t"))
@@ -141,7 +141,7 @@ def kill_one(
 
 
 class World:
-    """One state folder, and what must be in it.
+    """One state folder, and its required contents.
 
     Args:
         folder: Empty.
@@ -163,7 +163,7 @@ class World:
         self.least = self.most = 0.0
 
     def kill(self, seed: int, jobs: tuple[str, ...]) -> None:
-        """One child, killed; then everything is looked at."""
+        """Runs and kills one child, then checks everything."""
         before = self.log.read_bytes()
         for line in kill_one(self.folder, self.session, self.n_turns, seed, jobs):
             self.take(line.split())

@@ -1,4 +1,4 @@
-"""What a child did to files, as strace tells it: on one line of time with what it said."""
+"""A child's changes of files from strace, on one time line with its reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TEXT = re.compile(rb'"((?:\\x[0-9a-f]{2})*)"')
 
 @dataclass(frozen=True)
 class Op:
-    """One thing that was done: ``kind`` is say, make, folder, write, flush, rename or remove."""
+    """One operation: ``kind`` is say, make, folder, write, flush, rename or remove."""
 
     kind: str
     path: str = ""

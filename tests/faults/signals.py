@@ -65,7 +65,7 @@ async def _one(home: Home, number: signal.Signals, n_events: int, marker: str) -
             assert running(marker) == [], (number, n_events)
         for left in running(marker):
             assert number == signal.SIGKILL, left
-    if number == signal.SIGKILL:  # nobody could write an end: the log reads back as far as it goes
+    if number == signal.SIGKILL:  # no end could be written: the log is read as far as it goes
         store = SessionStore(home.state, home.workspace)
         assert [len(store.open(one).records) > 0 for one in store.ids()] == [True]
     else:

@@ -55,14 +55,14 @@ LIMIT_MB = 1.0  # in ten minutes; SYS-01
 
 
 class Soaked(NamedTuple):
-    """What happened, and the server at even distances in time."""
+    """The events, and the server's memory at regular times."""
 
     events: Counter[str]
     samples: list[Facts]
 
 
 class Growth(NamedTuple):
-    """What a soak came to over its second half; ``slope_mb`` is for ten minutes."""
+    """The result of a soak over its second half; ``slope_mb`` is for ten minutes."""
 
     slope_mb: float
     n_fds: int
@@ -96,7 +96,7 @@ class Soak:
         self.events: Counter[str] = Counter()
 
     def script(self, seen: Seen) -> Answer:
-        """What the endpoint answers: by what was asked last, now and then badly."""
+        """The endpoint's answers: by the last request, sometimes faulty."""
         if self.fault is not None:
             fault, self.fault = self.fault, None
             return fault

@@ -1,4 +1,4 @@
-"""Without room for another thread each prompt is answered, in words, and the log lives on."""
+"""Without room for another thread each prompt is answered or fails, and the log stays usable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.editing import SERVE, Home, bash
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
 from support.raw_client import RawClient, launched, raw_client
 
-# What Python does where the kernel answers EAGAIN to clone(2); SIGUSR2 ends it.
+# Acts as Python if the kernel answers EAGAIN to clone(2); SIGUSR2 ends it.
 NO_ROOM = """
 import signal, sys, threading
 start = threading._start_new_thread

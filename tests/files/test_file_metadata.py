@@ -17,7 +17,7 @@ from indwell.files.atomic import write_atomic
 from support.platforms import posix_only
 
 ACCESS = "system.posix_acl_access"
-OTHER, SELF = 12_345, 12_346  # users and groups that nobody has
+OTHER, SELF = 12_345, 12_346  # unused ids of users and groups
 
 
 def access_list(*, user: int) -> bytes:
@@ -54,7 +54,7 @@ def open_path() -> Iterator[Path]:
 
 @contextmanager
 def as_somebody() -> Iterator[None]:
-    """Root, for whom everything is allowed, becomes a user that may not do everything."""
+    """Root, who may do everything, becomes an ordinary user."""
     os.setegid(SELF)
     os.seteuid(SELF)
     try:

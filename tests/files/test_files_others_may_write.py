@@ -1,4 +1,4 @@
-"""Only what nobody but the user can have written is read."""
+"""Only files that no other user can have written are read."""
 
 from __future__ import annotations
 

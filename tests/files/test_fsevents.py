@@ -1,4 +1,4 @@
-"""What the watch makes of macOS' notices: sequences of FSEvents through watchdog's own handler.
+"""The watch's handling of macOS' notices: sequences of FSEvents through watchdog's own handler.
 
 Only the part of watchdog that is written in C is replaced: it hands over what FSEvents tells.
 """

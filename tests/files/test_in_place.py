@@ -74,7 +74,7 @@ def names(path: Path) -> list[str]:
 
 
 def kept(path: Path) -> list[str]:
-    """What stands in the private folder, but for the key."""
+    """The files in the private folder, except the key."""
     return [name for name in list_names(path.parent.parent / "undo") if name != "key"]
 
 

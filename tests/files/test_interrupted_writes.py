@@ -1,7 +1,6 @@
-"""What a killed process left is put right when the file is used next, and by nothing else (PER-13).
+"""A write of a killed process is repaired at the next use of the file, and only then (PER-13).
 
-An undo file in the private folder is believed for its own file only; whatever a project holds never
-is.
+An undo file in the private folder is used for its own file only; files of a project never are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A lock among threads and processes: nobody reads what another is about to change."""
+"""A lock among threads and processes: none reads a file that another is about to change."""
 
 from __future__ import annotations
 

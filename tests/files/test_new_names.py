@@ -19,7 +19,7 @@ SOON_S = 30.0
 
 
 class Ear:
-    """What was heard, and a wait for it."""
+    """The received notices, and a wait for them."""
 
     def __init__(self, until: Callable[[set[str]], bool]) -> None:
         self.heard: set[str] = set()
@@ -180,7 +180,7 @@ def test_a_listener_that_asks_for_another_scan_is_called_again(tmp_path: Path) -
 
 
 def watches_of(folder: Path) -> int:
-    """How many inotify instances of this process watch ``folder``.
+    """The number of inotify instances of this process that watch ``folder``.
 
     Other tests leave instances that the garbage collector may close at any moment. Only
     ``/proc/self/fdinfo`` names the inode that an instance watches (proc(5), in hexadecimal).

@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 async def run(
     folder: Path, *calls: ToolCall, policy: Policy | None = None, answers: Sequence[Answer] = ()
 ) -> tuple[list[ToolResult], World]:
-    """What the model is told about its calls, one reply each."""
+    """The results of calls for the model, one reply each."""
     script = [asks(one) for one in calls] + [says()]
     async with a_world(
         folder.parent / "state",

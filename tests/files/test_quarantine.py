@@ -1,4 +1,4 @@
-"""What is moved out of the workspace: from whatever folder, by whatever name, and whole."""
+"""Files are moved out of the workspace: from any folder, with any name, and completely."""
 
 from __future__ import annotations
 

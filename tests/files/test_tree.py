@@ -134,7 +134,7 @@ with tempfile.TemporaryDirectory() as name:
 
 
 def as_nobody(program: str, *words: str) -> str:
-    """What a program prints that stops being root, for whom no folder is closed."""
+    """The output of a program that drops root's rights, for which no folder is closed."""
     done = subprocess.run(
         [sys.executable, "-c", program, *words],
         check=True,

@@ -29,7 +29,7 @@ def watch() -> Iterator[FolderWatch]:
 
 @pytest.fixture
 def with_no_descriptor() -> Iterator[Callable[[Callable[[], None]], None]]:
-    """Does something while no file can be opened, which is what a user's inotify limit is like."""
+    """Runs a callback while no file can be opened, like at a user's inotify limit."""
     importlib.import_module("watchdog.observers")  # opens files itself
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 
@@ -43,7 +43,7 @@ def with_no_descriptor() -> Iterator[Callable[[Callable[[], None]], None]]:
 
 
 def heard(watch: FolderWatch, wanted: Callable[[set[Path]], bool]) -> set[Path]:
-    """What the watch says until it says what is wanted; the system's notices take a moment."""
+    """The watch's reports until the wanted one; the system's notices take a moment."""
     until = time.monotonic() + PATIENCE_S
     found: set[Path] = set()
     while not wanted(found):
@@ -182,7 +182,7 @@ def test_reading_a_watched_file_is_not_a_change(watch: FolderWatch, tmp_path: Pa
     watch.changed()  # all of it, where the system grants no watch
     (folder / "a.md").read_text(encoding="utf-8")
     sorted(folder.iterdir())
-    time.sleep(0.2)  # what is not to come cannot be waited for
+    time.sleep(0.2)  # a notice that must not come cannot be awaited
     (end / "a.md").write_bytes(b"2")
     assert heard(watch, bool) == {end}
 

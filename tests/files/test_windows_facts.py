@@ -1,4 +1,4 @@
-"""What Windows says about files, in POSIX's terms: decisions that every system can test."""
+"""Translates Windows' facts about files to POSIX's terms: decisions that every system can test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a nest forks behaves as a process that begins by itself."""
+"""A forked worker behaves like a process that was started normally."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One door for each danger: read in the source, and heard while the tests run (conftest)."""
+"""One module for each dangerous call: checked in the source and during the tests (conftest)."""
 
 from __future__ import annotations
 

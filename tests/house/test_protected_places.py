@@ -1,4 +1,4 @@
-"""The VS Code extension protects what the server protects, however a path is written."""
+"""The VS Code extension protects the same paths as the server, in any spelling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each case of the safety corpus is done by a test that names it, or stands here with its reason.
+"""Each case of the safety corpus has a test that names it, or is listed here with the reason.
 
 A test names a case in its own name (``test_pol_12_…``, ``test_pol_01_02_…``) or in its docstring;
 one of the extension (``test("UI-07 …")``, ``test("ui_07 …")``) in its title.
@@ -46,7 +46,7 @@ def named() -> dict[str, list[str]]:
 
 
 def extension_tests() -> list[Path]:
-    """The extension's own test files, without those of what is installed there."""
+    """The extension's own test files, without those of installed packages."""
     return [
         path
         for path in sorted(EXTENSION_TESTS.rglob("*.test.ts*"))

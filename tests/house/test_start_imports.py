@@ -1,4 +1,4 @@
-"""What a start leaves out: modules and patterns that the first answer does not need."""
+"""Start-up does not import modules or compile patterns that the first answer does not need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the VS Code extension contributes is what the server takes, and no workspace loosens it."""
+"""The VS Code extension has exactly the server's settings, and no workspace loosens them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent depends on what was said before it, and on nothing that comes later."""
+"""A request depends only on earlier messages, never on later ones."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def test_a_step_that_saves_no_money_is_not_made():
         slow = with_call(slow, number, FILLER[:1_500])
     fast = filled(started(), 15)
     assert abs(prompt_tokens(slow) - prompt_tokens(fast)) < 0.1 * WINDOW
-    # Where the conversation grows fast, it is soon rewritten again: waiting is cheaper.
+    # If the conversation grows fast, it is soon rewritten again, so waiting is cheaper.
     assert cut(slow, must=False) is not None
     assert cut(fast, must=False) is None
 

@@ -1,4 +1,4 @@
-"""Compaction before one call comes to an end, by design and not by a limit in its driver."""
+"""Compaction before one call always ends, by design and not by a limit in its driver."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_a_result_of_ten_megabytes_is_cut_and_the_turn_continues(preset: str) ->
     now = empty(128_000)
     now = turned(now, preset, 1, "short")
     huge = LINE.format(2) * (TEN_MB // len(LINE))
-    if preset == "slide":  # drops old messages and cuts none, so it can only say what is too large
+    if preset == "slide":  # drops old messages and cuts none, so it can only report a size
         with pytest.raises(ConversationTooLarge, match=r"result of read_file shop/part_2\.py"):
             turned(now, preset, 2, huge)
         return

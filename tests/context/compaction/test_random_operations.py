@@ -17,7 +17,7 @@ from support.context_machine import WINDOWS, ContextMachine, random_step
 
 
 class Operations(RuleBasedStateMachine):
-    """Hypothesis chooses what is done; what exactly is said comes from seeds that it chooses."""
+    """Hypothesis chooses the operations, and seeds for the exact texts."""
 
     machine: ContextMachine
 

@@ -1,4 +1,4 @@
-"""Recorded sessions, run again: the user's words, the task and what is finished, in each request.
+"""Replays recorded sessions: each request has the user's words, the task and finished requests.
 
 ``tests/faults/recorded_words.py`` is the long form.
 """

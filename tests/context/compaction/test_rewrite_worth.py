@@ -22,7 +22,7 @@ def at(freed: float, rewritten: float, grown: float, **rates: float) -> bool:
 
 
 def cost_a_call(freed: float, rewritten: float, grown: float) -> float:
-    """Of a saw whose teeth are ``freed`` high: what is paid beyond the prompt at its lowest."""
+    """The cost of a sawtooth with teeth of height ``freed``, above the prompt's lowest size."""
     return 1.15 * rewritten * grown / freed + 0.1 * freed / 2
 
 

@@ -1,4 +1,4 @@
-"""A plan that no longer holds goes with a summary; the one that holds stays, word for word."""
+"""A summary drops a plan that no longer applies; the current plan stays, word for word."""
 
 from __future__ import annotations
 

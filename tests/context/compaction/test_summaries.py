@@ -1,4 +1,4 @@
-"""Regions, collapse, and how a summary takes the place of what it stands for."""
+"""Regions, collapse, and how a summary replaces its messages."""
 
 from __future__ import annotations
 

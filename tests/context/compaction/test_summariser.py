@@ -22,7 +22,7 @@ def sizes(**given: object) -> SummarySizes:
 def test_the_cheaper_model_writes_the_summary() -> None:
     # main: 50,000 × 0.1 + 300 + 4,000 × 5 = 25,300; small: 20,000 × 0.2 + 4,000 = 8,000
     assert readers(sizes(), CompactionFacts(small=SMALL)) == ("small", "main")
-    # a small model that is hardly cheaper pays the full price for what the other one has cached
+    # a small model that is hardly cheaper pays the full price for tokens that the other has cached
     assert readers(sizes(), CompactionFacts(small=TokenRates(0.9, 0.1, 1.0, 4.5))) == (
         "main",
         "small",

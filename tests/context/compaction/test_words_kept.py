@@ -43,7 +43,7 @@ def test_user_words_that_a_summary_merged_into_another_message_survive_the_next_
         now = turned(now, turn, [LONG, LONG], reply=f"Done {turn}.")
     now = summarised(now, planned(now, 1, 18, keep_replies=True))  # turns 1 to 3
     last = snapped(now.messages, len(now.messages) - 6)
-    # What is summarised next takes its words into the last message of that group.
+    # The next summary puts its words into the last message of that group.
     now = summarised(now, planned(now, max(now.history.joined) + 1, last))
     said = [f"Do number {turn}." for turn in range(1, 7)]
     assert users_words(now.messages) == said

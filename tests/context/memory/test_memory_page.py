@@ -91,7 +91,7 @@ def test_a_fact_that_was_shown_cut_is_never_replaced() -> None:
 
 
 def test_a_very_long_blank_line_is_read_fast() -> None:
-    blanks = " " * 400_000  # took minutes when each of them was a place to begin at
+    blanks = " " * 400_000  # took minutes when the search began at each of them
     assert facts(f"- a{blanks}b{blanks}<!-- {blanks}\n")[0].text.startswith("a b <!--")
 
 

@@ -1,4 +1,4 @@
-"""Facts are found by what the user says, names and marks; what does not fit is not sent."""
+"""Facts are ranked by the user's words, files and selections; others are not sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No words go out as the user's that are not, none goes out twice, and none is lost."""
+"""Only the user's own text is sent as the user's, each text once, and none is lost."""
 
 from __future__ import annotations
 

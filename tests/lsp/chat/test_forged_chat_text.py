@@ -1,4 +1,4 @@
-"""What a model writes fakes nothing in the document, however it comes in pieces."""
+"""A model's text cannot forge parts of the document, however it is split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where things stand in a chat: what is read, what is put in, and what is never believed."""
+"""The layout of a chat: the parts that are read, inserted, and never trusted."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_no_text_of_any_document_is_lost(text, words) -> None:
     for plan in plans:
         changed = edited(text, plan)
         kept, wanted = iter(changed), text.replace(" · waiting", "")
-        if plan is plans[0]:  # what stands beside words that waited moves to the draft
+        if plan is plans[0]:  # text beside waiting words moves to the draft
             assert not Counter("".join(wanted.split())) - Counter(changed), (text, changed)
             continue
         assert all(one in kept for one in wanted if not one.isspace()), (text, changed)

@@ -1,4 +1,4 @@
-"""What a reader shows of a model's words: no HTML, no pictures, no links that run something."""
+"""The rendered text of a model: no HTML, no pictures, no links that run commands."""
 
 from __future__ import annotations
 
