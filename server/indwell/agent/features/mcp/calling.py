@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from indwell.agent.features.mcp.catalogue import NamedTool
-from indwell.context.untrusted_text import neutralise, short_line
+from indwell.context.untrusted_text import neutralise, scalar_text, seen, short_line
 from indwell.errors import ToolError
 from indwell.mcp.offers import CallResult, DataPiece, LinkPiece, Piece, TextPiece
 from indwell.policy.call_facts import ForeignTool
@@ -73,7 +73,7 @@ def foreign_tool(named: NamedTool, foreign: ForeignTool, folder: str, run: Run) 
 
 def described(named: NamedTool) -> str:
     """Return the description for the model: whose it is, and the server's words, neutralised."""
-    words = neutralise(named.tool.description.strip()[:DESCRIPTION_CHARS])
+    words = _plain(named.tool.description.strip()[:DESCRIPTION_CHARS])
     return f"[tool of the MCP server {named.server}] {words}".rstrip()
 
 
@@ -81,13 +81,18 @@ def _neutral(node: Any) -> Any:  # noqa: ANN401 - JSON
     """Return a schema in which no text can open or close a tag."""
     match node:
         case dict():
-            return {neutralise(str(key)): _neutral(value) for key, value in node.items()}
+            return {_plain(str(key)): _neutral(value) for key, value in node.items()}
         case list():
             return [_neutral(one) for one in node]
         case str():
-            return neutralise(node)
+            return _plain(node)
         case _:
             return node
+
+
+def _plain(text: str) -> str:
+    """Return a text in which nothing is hidden, and that can open or close no tag."""
+    return seen(neutralise(scalar_text(text))).text
 
 
 def check_arguments(schema: Mapping[str, Any], given: Given) -> None:
