@@ -51,6 +51,7 @@ from indwell.mcp.streams import (
     http_streams,
     innermost,
     is_session_gone,
+    own_turn,
     stdio_streams,
 )
 from indwell.mcp.surrounding import Surrounding
@@ -60,8 +61,7 @@ from mcp import types
 
 ATTEMPTS = 5  # to reconnect, before a server counts as failed
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0  # before the first and the last of them
-SOUND_S = 60.0  # seconds after which a connection has proved to work
-AGAIN_S = 5.0  # seconds until a failed server is started again for a caller
+SOUND_S, AGAIN_S = 60.0, 5.0  # seconds until a connection has proved to work; until a new start
 MOST_CALL_S = 3_600.0  # seconds of a call that tells its progress all the time
 MOST_PAGES, MOST_OFFERS = 50, 1_000  # of one list
 _WORDS = 300  # characters of a server's words in our messages
@@ -230,6 +230,7 @@ class Connection:
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Client]:
         definition = self.definition.expanded(self._around.variables())
+        await own_turn()
         async with Client(
             self._transport(definition),
             cache=None,
@@ -258,6 +259,7 @@ class Connection:
         folder = self._around.folder(server.cwd)
 
         async def start(**streams: Any) -> Finished:  # noqa: ANN401 - as ``StartServer`` has them
+            await own_turn()
             return await spawn_server(
                 [server.command, *server.args],
                 cwd=folder,
@@ -487,10 +489,8 @@ class Connection:
                 task = asyncio.create_task(self._list_again(self._client))
                 self._refreshing.add(task)
                 task.add_done_callback(self._refreshing.discard)
-        elif event.startswith(("PromptList", "PromptsList")):
-            self._kept.pop("prompts", None)
-        elif event.startswith(("ResourceList", "ResourcesList")):
-            self._kept.pop("resources", None)
+        elif event.startswith(("Prompt", "Resource")):
+            self._kept.pop("prompts" if event.startswith("Prompt") else "resources", None)
 
     async def _list_again(self, client: Client) -> None:
         await asyncio.sleep(FIRST_WAIT_S)  # a server may tell of many changes in a row

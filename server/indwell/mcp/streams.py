@@ -28,6 +28,7 @@ from indwell.mcp.definition import HttpServer
 from indwell.mcp.http import LIMIT_B, Auth, http_client
 from indwell.sandbox import Finished
 from indwell.sandbox.capture import Feed, OnChunk
+from indwell.sandbox.program import Pool
 from mcp import types
 
 MOST_MESSAGES, WITHIN_S = 5_000, 10.0  # more of them is a flood
@@ -41,6 +42,18 @@ _END_S = 1.0  # seconds for a server to end by itself once its input has ended
 _STOP_S = 8.0  # seconds until what was asked to end has been killed
 
 _log = logging.getLogger(__name__)
+
+
+_TURNS = Pool(1)
+
+
+async def own_turn() -> None:
+    """Return in a turn of the event loop in which no other connection returns from this.
+
+    Many servers that start together would hold the loop for long if all worked in one turn.
+    """
+    async with _TURNS.place():
+        await asyncio.sleep(0)
 
 
 class BreakReason:
@@ -141,6 +154,7 @@ async def _read_lines(
     n_garbage = 0
     async with into:
         while (line := await lines.next()) is not None:
+            await own_turn()
             message = await _message(line, fault)
             if message is not None:
                 n_garbage = 0

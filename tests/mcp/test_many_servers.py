@@ -1,0 +1,64 @@
+"""Fifty servers of twenty tools start at once, and nothing holds the event loop meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from indwell.mcp.definition import ServerDefinition, StdioServer
+from indwell.mcp.servers import Servers, _connection_type
+from indwell.mcp.surrounding import Surrounding
+
+SERVER = Path(__file__).parents[1] / "support" / "small_mcp_server.py"
+N_SERVERS = 50
+MOST_HELD_S = 0.010  # of processor time; a busy machine holds up everybody
+FEW = 0.01  # of all turns of the loop may take longer: the garbage collector runs, too
+
+
+@asynccontextmanager
+async def watched() -> AsyncIterator[list[float]]:
+    """Collect the processor time of each turn of the event loop."""
+    held: list[float] = []
+    loop = asyncio.get_running_loop()
+    last, is_over = time.thread_time(), False
+
+    def look() -> None:
+        nonlocal last
+        now = time.thread_time()
+        held.append(now - last)
+        last = now
+        if not is_over:
+            loop.call_soon(look)
+
+    loop.call_soon(look)
+    yield held
+    is_over = True
+
+
+async def test_fifty_servers_start_at_once_without_holding_the_loop(tmp_path: Path) -> None:
+    await asyncio.to_thread(_connection_type)  # the import of the SDK runs in a thread, too
+    servers = Servers()
+    leases = [
+        servers.lease(
+            ServerDefinition(
+                f"small-{number}",
+                StdioServer(sys.executable, ("-I", str(SERVER), str(number))),
+                is_confined=False,
+            ),
+            Surrounding((tmp_path,)),
+        )
+        for number in range(N_SERVERS)
+    ]
+    try:
+        async with watched() as held:
+            connections = await asyncio.gather(*(one.opened() for one in leases))
+            tools = await asyncio.gather(*(one.tools() for one in connections))
+        assert [len(one) for one in tools] == [20] * N_SERVERS
+        assert sum(one > MOST_HELD_S for one in held) <= FEW * len(held)
+        assert max(held) < 5 * MOST_HELD_S, sorted(held)[-10:]
+    finally:
+        await servers.close()
