@@ -19,6 +19,7 @@ from indwell.navigation.navigator import (
     CodePlace,
     CodeQuestion,
     Navigator,
+    ServerEdit,
     SourceFailed,
 )
 from indwell.navigation.syntax import SyntaxTrees
@@ -293,3 +294,31 @@ def test_no_grammar_is_imported_before_a_file_is_parsed() -> None:
 )
 def test_the_name_of_a_symbol_is_the_last_one_without_arguments(written: str, name: str) -> None:
     assert bare_name(written) == name
+
+
+async def test_the_text_of_a_hidden_file_is_shown_and_renamed_under_no_name_of_a_link(
+    tmp_path: Path,
+) -> None:
+    root = (tmp_path / "work").resolve()
+    workspace = written(root, {"a.py": "def key(): ...\n", "secret/b.py": "key = 'hunter2'\n"})
+    link = root / "link.py"
+    link.symlink_to("secret/b.py")
+
+    class Knows:
+        async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
+            if question.action == "rename":
+                changes = {link: (ServerEdit(0, 0, 0, 3, "keys"),)}
+                return CodeAnswer("a server", changes=changes)
+            return CodeAnswer("a server", (CodePlace(link, 1, 1),))
+
+    found, refused = await asked(
+        tmp_path,
+        {"action": "references", "path": "a.py", "symbol": "key"},
+        {"action": "rename", "path": "a.py", "symbol": "key", "new_name": "keys"},
+        workspace=workspace,
+        navigator=Navigator((Knows(),)),
+        policy=Policy("auto", deny=("secret/**",)),
+    )
+    assert text_of(found) == "link.py\nline 1"
+    assert "a file that you may not see" in refused.text
+    assert (root / "secret/b.py").read_text() == "key = 'hunter2'\n"

@@ -55,7 +55,9 @@ class WorkspaceTexts:
         if not any(map(path.is_relative_to, roots)) or context.hidden(display(path, roots)):
             return None
         try:
-            path = context.workspace.resolve(str(path))  # a link may lead out
+            path = context.workspace.resolve(str(path))  # a link may lead out, or to a secret file
+            if context.hidden(display(path, roots)):
+                return None
             return await context.workspace.read(path)
         except ToolError:
             return None

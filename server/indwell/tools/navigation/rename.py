@@ -125,10 +125,14 @@ async def _planned(
     roots = context.workspace.roots
     for path in sorted(answer.changes):
         changes, name = answer.changes[path], display(path, roots)
-        if not is_inside(path, roots) or context.hidden(name):
-            where = name if not is_inside(path, roots) else "a file that you may not see"
-            raise ToolError(f"the rename would change {where}; nothing was renamed")
-        base = await context.workspace.read(context.workspace.resolve(str(path)))
+        if not is_inside(path, roots):
+            raise ToolError(f"the rename would change {name}; nothing was renamed")
+        real = context.workspace.resolve(str(path))
+        if context.hidden(name) or context.hidden(display(real, roots)):
+            raise ToolError(
+                "the rename would change a file that you may not see; nothing was renamed"
+            )
+        base = await context.workspace.read(real)
         if not base.lossless:
             raise ToolError(f"{name} is no text in its encoding; nothing was renamed")
         made = await asyncio.to_thread(changed_text, base.text, changes, answer.encoding)
