@@ -75,6 +75,15 @@ async def test_a_token_that_ends_is_refreshed_and_the_new_one_kept(server, keys)
     assert server.token.endswith("-2")
 
 
+async def test_only_the_server_that_gave_a_token_is_asked_to_refresh_it(server, keys) -> None:
+    server.life_s, server.gives_at = 0, "/elsewhere/token"
+    assert await log_in(vault(server), keys, browse)
+    server.life_s = 3_600
+    assert await status(server, keys) == 200
+    asked = [one for one in server.heard if one.endswith("/token")]
+    assert asked == ["POST /elsewhere/token"] * 2
+
+
 async def test_a_turn_opens_no_browser_when_a_login_has_ended(server, keys) -> None:
     server.life_s = 0
     assert await log_in(vault(server), keys, browse)

@@ -27,6 +27,7 @@ class LoginServer:
         gives: Whether the user agrees in the browser.
         refreshes: Whether a token can be refreshed.
         leads_to: Where the browser is led to log in; its own page if empty.
+        gives_at: The path at which tokens are given.
         token: The only good token.
     """
 
@@ -37,6 +38,7 @@ class LoginServer:
         self.gives = True
         self.refreshes = True
         self.leads_to = ""
+        self.gives_at = "/token"
         self.token = ""
         self._n_tokens = 0
         self._challenges: dict[str, str] = {}
@@ -69,7 +71,7 @@ class LoginServer:
                 return 201, {}, {**asked, "client_id": "indwell-1"}
             case "/authorize":
                 return self._authorize(query)
-            case "/token":
+            case path if path == self.gives_at:
                 return self._token(form)
         return 404, {}, {}
 
@@ -77,7 +79,7 @@ class LoginServer:
         return {
             "issuer": self.base,
             "authorization_endpoint": self.leads_to or f"{self.base}/authorize",
-            "token_endpoint": f"{self.base}/token",
+            "token_endpoint": f"{self.base}{self.gives_at}",
             "registration_endpoint": f"{self.base}/register",
             "response_types_supported": ["code"],
             "grant_types_supported": ["authorization_code", "refresh_token"],

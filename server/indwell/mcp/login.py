@@ -21,6 +21,7 @@ from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
     OAuthClientMetadata,
+    OAuthMetadata,
     OAuthToken,
 )
 from pydantic import AnyUrl, ValidationError
@@ -54,11 +55,15 @@ _TOOLS = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """A login as it is stored: the SDK's values as JSON objects, and when the token ends."""
+    """A login as it is stored: the SDK's values as JSON objects, and when the token ends.
+
+    ``issuer`` describes the server that gave the token, which alone may refresh it.
+    """
 
     tokens: dict[str, Any]
     client: dict[str, Any]
     expires_at: float | None = None
+    issuer: dict[str, Any] = {}
 
 
 def login_key(server: HttpServer) -> str:
@@ -104,6 +109,7 @@ class StoredLogin:
         self._keys = keys
         self._is_new = is_new
         self._client: dict[str, Any] | None = None
+        self.issuer: OAuthMetadata | None = None
         self.was_stored = False
 
     async def get_tokens(self) -> OAuthToken | None:
@@ -112,6 +118,7 @@ class StoredLogin:
         if kept is None:
             return None
         tokens = OAuthToken.model_validate(kept.tokens)
+        self.issuer = OAuthMetadata.model_validate(kept.issuer) if kept.issuer else None
         if kept.expires_at is not None:
             tokens.expires_in = int(kept.expires_at - time.time())
         return tokens
@@ -119,7 +126,8 @@ class StoredLogin:
     async def set_tokens(self, tokens: OAuthToken) -> None:
         """Store the tokens of a login or of a refresh."""
         ends = None if tokens.expires_in is None else time.time() + tokens.expires_in
-        kept = _Kept(tokens.model_dump(mode="json"), self._client or {}, ends)
+        issuer = self.issuer.model_dump(mode="json", exclude_none=True) if self.issuer else {}
+        kept = _Kept(tokens.model_dump(mode="json"), self._client or {}, ends, issuer)
         text = msgspec.json.encode(kept).decode()
         try:
             await asyncio.to_thread(self._keys.put, self._key, Secret(text))
@@ -153,12 +161,25 @@ class StoredLogin:
 
 
 class _Provider(OAuthClientProvider):
-    """The SDK's flow, which also knows when a stored token ends."""
+    """The SDK's flow, which also knows when a stored token ends, and who may refresh it.
+
+    Otherwise the SDK would send the token to ``/token`` of the MCP server's host.
+    """
 
     async def _initialize(self) -> None:
         await super()._initialize()
+        self.context.oauth_metadata = self._login.issuer
         if self.context.current_tokens is not None:
             self.context.update_token_expiry(self.context.current_tokens)
+
+    async def _handle_token_response(self, response: httpx2.Response) -> None:
+        self._login.issuer = self.context.oauth_metadata
+        await super()._handle_token_response(response)
+
+    @property
+    def _login(self) -> StoredLogin:
+        assert isinstance(self.context.storage, StoredLogin)
+        return self.context.storage
 
 
 def _metadata(redirect: str) -> OAuthClientMetadata:
