@@ -16,7 +16,10 @@ from support.doc_examples import examples
 from support.editing import Home
 from support.file_keyring import held, variables
 from support.login_server import browse, login_server
+from support.loopback_endpoint import LoopbackEndpoint, say
 from support.terminal import Ended, indwell
+
+PAPER = Path(__file__).parents[1] / "support" / "mcp_server.py"
 
 
 @pytest.fixture
@@ -146,3 +149,59 @@ async def test_a_program_takes_no_login(home) -> None:
         1,
         "the MCP server 'files' is a program, and takes no login\n",
     )
+
+
+async def test_a_test_connects_and_lists_what_the_server_offers(home) -> None:
+    program = (sys.executable, str(PAPER))
+    await mcp(home, "add", "paper", "--not-confined", "--", *program)
+    tried = await mcp(home, "test", "paper")
+    assert (tried.code, tried.stdout.splitlines()[:2]) == (
+        0,
+        ["paper works: paper 1.2", "  tool add: Add two numbers."],
+    )
+    assert tried.stdout.endswith(
+        "  resource note://today: The note of today.\n  prompt letter: Write a letter.\n"
+    )
+    told = json.loads((await mcp(home, "test", "paper", "--json")).stdout)
+    assert (told["resources"], told["prompts"]) == (["note://today"], ["letter"])
+
+
+async def test_a_test_says_why_a_server_does_not_work(home) -> None:
+    await mcp(home, "add", "bad", "--not-confined", "--", "no-such-program")
+    tried = await mcp(home, "test", "bad")
+    assert tried.code == 1
+    assert "the MCP server 'bad' does not run" in tried.stderr
+    home.write(".mcp.json", '{"mcpServers": {"a": {"command": "x"}}}')
+    tried = await mcp(home, "test", "a")
+    assert tried.code == 1
+    assert "is not used until you approve it" in tried.stderr
+
+
+async def test_a_prompt_of_a_server_is_called_in_the_terminal(home) -> None:
+    await mcp(home, "add", "paper", "--not-confined", "--", sys.executable, str(PAPER))
+    async with LoopbackEndpoint([say("Dear Ann.")]) as endpoint:
+        environment = home.environment(endpoint.base_url)
+        words = ("run", "/paper:letter to=Ann", "--json")
+        done = await indwell(*words, environment=environment, folder=home.workspace)
+        assert done.code == 0
+        sent = json.dumps(endpoint.seen[0].body["messages"])
+        assert "Write a letter to Ann." in sent
+        lacking = await indwell(
+            "run", "/paper:letter", "--json", environment=environment, folder=home.workspace
+        )
+    assert lacking.code == 1
+    assert "needs 'to'; write `/paper:letter to=…`" in lacking.stdout
+    assert len(endpoint.seen) == 1
+
+
+async def test_a_run_without_an_answer_tells_how_to_approve(home) -> None:
+    home.write(".mcp.json", '{"mcpServers": {"a": {"command": "x"}}}')
+    async with LoopbackEndpoint([say("Hello.")]) as endpoint:
+        done = await indwell(
+            *("run", "hello", "--json"),
+            environment=home.environment(endpoint.base_url),
+            folder=home.workspace,
+        )
+    assert done.code == 0
+    notices = [one["message"] for one in done.events if one["type"] == "notice"]
+    assert any("run `indwell mcp approve a` here" in one for one in notices)

@@ -17,6 +17,7 @@ from indwell.mcp.server_book import LEAVE, START
 from support.chatting import chat, is_over, send, write
 from support.editing import USAGE, Editor, Home, editing
 from support.fake_editor.buffer import Buffer
+from support.login_server import login_server
 from support.loopback_endpoint import LoopbackEndpoint, Seen, say
 
 DEFINED = '{"mcpServers": {"a": {"command": "no-such-program", "args": ["x"]}}}'
@@ -210,7 +211,7 @@ async def test_words_that_name_what_a_server_does_not_have_are_not_sent(paper):
     async with n_words(2) as endpoint, editing(paper, endpoint.base_url) as editor:
         for words in ("/paper:nothing", "see @paper:note://gone"):
             result = await editor.ask(words)
-            assert result.ending != "completed"
+            assert result.ending != "done"
             assert "the MCP server 'paper'" in result.message
         assert endpoint.seen == []
 
@@ -227,3 +228,16 @@ async def test_a_chat_completes_prompts_and_resources_of_running_servers(paper):
         assert "/paper:letter" in await labels(editor, buffer)
         write(editor, buffer, "see @paper:")
         assert "@paper:note://today" in await labels(editor, buffer)
+
+
+async def test_a_server_that_wants_a_login_is_told_and_harms_no_turn(tmp_path):
+    home = Home(tmp_path)
+    async with login_server() as server, n_words(1) as endpoint:
+        home.configure(f"[mcp.vault]\nurl = {json.dumps(server.url)}\npinned = ['secret']\n")
+        async with editing(home, endpoint.base_url, extensions=("events",)) as editor:
+            assert (await editor.ask("hello")).ending == "done"
+            (row,) = (await mcp(editor)).servers
+            assert row.state == "needs login"
+            assert "run `indwell mcp login vault`" in row.problem
+            told = [one["message"] for one in editor.events if one["type"] == "notice"]
+            assert any("run `indwell mcp login vault`" in one for one in told)

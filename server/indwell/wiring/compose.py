@@ -274,8 +274,6 @@ def make_session(
                 settings,
                 trust,
                 environment,
-                own=own,
-                quarantine=state / "quarantine",
                 board=companion.questions,
                 asker=companion.asker,
                 session=place.id,

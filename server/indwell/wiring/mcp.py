@@ -25,6 +25,7 @@ from indwell.mcp.servers import Lease, Servers
 from indwell.mcp.surrounding import Confine, Surrounding
 from indwell.service.stored_keys import key_store
 from indwell.settings.model import Settings
+from indwell.settings.paths import state_folder, user_file
 from indwell.tools.base import ToolContext
 from indwell.workspace.base import Workspace
 
@@ -44,14 +45,43 @@ def _auth(definition: ServerDefinition) -> object:
     return turn_auth(definition, key_store())
 
 
+def surrounding_of(
+    roots: Sequence[Path],
+    settings: Callable[[], Settings],
+    trust: FolderTrust,
+    environment: Mapping[str, str],
+) -> Surrounding:
+    """Return what servers may see of the machine, by the present trust in the folders.
+
+    Args:
+        roots: The folders of the workspace.
+        settings: Returns the settings in force.
+        trust: Knows which folders are trusted.
+        environment: The variables of the process, for ``${NAME}`` in definitions.
+    """
+    state = state_folder(environment)
+
+    def open_bounds() -> tuple[Confine, Callable[[], None]]:
+        now = trust.now(roots)
+        bounds = confiner(
+            now.trusted,
+            lambda: msgspec.structs.replace(settings(), mode="review"),
+            own=(str(state.resolve()), str(user_file().parent.resolve())),
+            restricted=tuple(map(Path, now.restricted)),
+            quarantine=state / "quarantine",
+        )
+        return bounds, bounds.close
+
+    trusted = tuple(one.resolve() for one in trust.now(roots).trusted)
+    return Surrounding(trusted, open_bounds, lambda: environment, _auth)
+
+
 def mcp_inputs(
     workspace: Workspace,
     settings: Callable[[], Settings],
     trust: FolderTrust,
     environment: Mapping[str, str],
     *,
-    own: tuple[str, ...],
-    quarantine: Path,
     board: QuestionBoard,
     asker: Asker,
     session: str,
@@ -63,24 +93,11 @@ def mcp_inputs(
         settings: Returns the settings in force.
         trust: Knows which folders are trusted.
         environment: The variables of the process, for ``${NAME}`` in definitions.
-        own: Indwell's own folders, which no server sees.
-        quarantine: One of them, for files that a server created without permission.
         board: Holds the session's pending question.
         asker: Reaches the user.
         session: The session's id.
     """
     book = ServerBook(lambda: workspace.roots, settings, trust, environment)
-
-    def open_bounds() -> tuple[Confine, Callable[[], None]]:
-        now = trust.now(workspace.roots)
-        bounds = confiner(
-            now.trusted,
-            lambda: msgspec.structs.replace(settings(), mode="review"),
-            own=own,
-            restricted=tuple(map(Path, now.restricted)),
-            quarantine=quarantine,
-        )
-        return bounds, bounds.close
 
     async def definitions() -> Sequence[ServerDefinition]:
         files = (root / file for root in workspace.roots for file in PROJECT_FILES)
@@ -89,12 +106,7 @@ def mcp_inputs(
         return await asyncio.to_thread(book.usable)
 
     def lease(definition: ServerDefinition, on_change: Callable[[], None]) -> Lease:
-        around = Surrounding(
-            tuple(one.resolve() for one in trust.now(workspace.roots).trusted),
-            open_bounds,
-            lambda: environment,
-            _auth,
-        )
+        around = surrounding_of(workspace.roots, settings, trust, environment)
         return running_servers().lease(definition, around, on_change)
 
     folder = workspace.roots[0].resolve().as_posix()

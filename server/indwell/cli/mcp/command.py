@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from indwell.cli.mcp.connecting import book_here, login
+from indwell.cli.mcp.connecting import book_here, login, test
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, yes_or_no
 from indwell.context.untrusted_text import one_line, visible
@@ -59,6 +59,8 @@ def mcp(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             return _remove(options)
         case "approve":
             return _approve(options)
+        case "test":
+            return test(options.name, as_json=options.json)
         case "login":
             return login(options)
         case _:
@@ -124,6 +126,7 @@ def _add(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         print(json_line({"added": options.name, "file": str(user_file())}))
         return 0
     print(f"added {options.name!r} to {one_line(str(user_file()))}")
+    print(f"try it: indwell mcp test {options.name}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""``indwell mcp login``: logs in to a server in the browser, and deletes logins."""
+"""``indwell mcp test`` and ``login``: connect to a server, and log in to it in the browser."""
 
 from __future__ import annotations
 
@@ -7,27 +7,49 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, typed_line
-from indwell.context.untrusted_text import one_line
+from indwell.context.untrusted_text import one_line, short_line
 from indwell.errors import UserError
 from indwell.mcp.definition import HttpServer, ServerDefinition
 from indwell.mcp.server_book import KnownServer, ServerBook, server_named
+from indwell.mcp.surrounding import Surrounding
 from indwell.service.mcp_servers import unanswered_words, why_unasked
 from indwell.service.stored_keys import key_store
 from indwell.service.user_settings import read_settings
+from indwell.settings.model import Settings
+from indwell.wiring.mcp import running_servers, surrounding_of
 
 
-def book_here() -> ServerBook:
+class ServersHere(NamedTuple):
+    """The servers of the working directory, and what they follow from."""
+
+    book: ServerBook
+    roots: tuple[Path, ...]
+    settings: Settings
+    trust: FolderTrust
+
+
+def servers_here() -> ServersHere:
     """Return the servers of the working directory."""
     settings = read_settings(os.environ).settings
     trust = FolderTrust(os.environ)
     roots = (Path.cwd(),)
     trust.look(roots, settings)
-    return ServerBook(lambda: roots, lambda: settings, trust, os.environ)
+    book = ServerBook(lambda: roots, lambda: settings, trust, os.environ)
+    return ServersHere(book, roots, settings, trust)
+
+
+def book_here() -> ServerBook:
+    """Return the definitions and answers of the working directory."""
+    return servers_here().book
+
+
+_SAID_CHARACTERS = 120  # of a server's words in a list
 
 
 def usable_server(name: str) -> ServerDefinition:
@@ -45,6 +67,50 @@ def usable_server(name: str) -> ServerDefinition:
 def _why_not(server: KnownServer) -> str:
     is_undecided = server.standing in {"open", "declined"}
     return unanswered_words(server) if is_undecided else why_unasked(server)
+
+
+def test(name: str, *, as_json: bool) -> int:
+    """Connect to a server, print what it offers, and end it; 0 if it works.
+
+    Raises:
+        UserError: It does not work, or may not be used.
+    """
+    here = servers_here()
+    around = surrounding_of(here.roots, lambda: here.settings, here.trust, os.environ)
+    return wait_for(_tested(usable_server(name), around, as_json=as_json))
+
+
+async def _tested(definition: ServerDefinition, around: Surrounding, *, as_json: bool) -> int:
+    lease = running_servers().lease(definition, around)
+    try:
+        connection = await lease.opened()
+        tools = await connection.tools()
+        resources = await connection.resources()
+        prompts = await connection.prompts()
+        version = connection.version
+    finally:
+        await lease.release()
+    if as_json:
+        offers = {
+            "tools": [one.name for one in tools],
+            "resources": [one.uri for one in resources],
+            "prompts": [one.name for one in prompts],
+        }
+        print(json_line({"name": definition.name, "version": version, **offers}))
+        return 0
+    print(f"{definition.name} works: {one_line(version)}")
+    for one in tools:
+        _offer("tool", one.name, one.description)
+    for found in resources:
+        _offer("resource", found.uri, found.description or found.name)
+    for prompt in prompts:
+        _offer("prompt", prompt.name, prompt.description)
+    return 0
+
+
+def _offer(kind: str, name: str, words: str) -> None:
+    said = short_line(words, _SAID_CHARACTERS)
+    print(f"  {kind} {one_line(name)}" + (f": {said}" if said else ""))
 
 
 def login(options: argparse.Namespace) -> int:

@@ -24,6 +24,8 @@ def mcp_options(mcp: argparse.ArgumentParser) -> None:
     said = approve.add_mutually_exclusive_group()
     said.add_argument("--yes", action="store_true", help="use it, without a question")
     said.add_argument("--no", action="store_true", help="do not use it")
+    test = actions.add_parser("test", help="connect to a server, and list what it offers")
+    _name(test)
     login = actions.add_parser("login", help="log in to a server that wants a login (OAuth)")
     _name(login)
     login.add_argument(
