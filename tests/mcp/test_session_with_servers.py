@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from indwell.agent.features.questions import Answer as QuestionAnswer
+from indwell.agent.features.questions import UserQuestion
 from indwell.messages import Request
+from indwell.policy.approvals import Answer, Question
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import a_project
 from support.session import asks, call, says
@@ -116,3 +119,52 @@ async def test_a_yes_for_longer_covers_the_tool_with_any_arguments(
         await project.turn()
         assert len(project.approver.questions) == 1
         assert results(project)[-1].text == "7"
+
+
+class Person:
+    """A user who allows calls and answers questions; implements ``Approver`` and ``Asker``."""
+
+    def __init__(self, *said: str) -> None:
+        self.asked: list[UserQuestion] = []
+        self._said = list(said)
+
+    async def ask(self, question: Question) -> Answer:
+        del question
+        return "once"
+
+    async def ready(self, question: UserQuestion) -> None:
+        self.asked.append(question)
+
+    async def answer(self, question: UserQuestion) -> QuestionAnswer:
+        said = self._said.pop(0)
+        if said in question.options:
+            return QuestionAnswer(chosen=question.options.index(said))
+        return QuestionAnswer(words=said)
+
+
+@pytest.mark.parametrize(
+    ("said", "result"),
+    [
+        (("red", "3"), '{"action":"accept","data":{"colour":"red","count":3}}'),
+        (("green", "4"), '{"action":"accept","data":{"colour":"green","count":4}}'),
+        (("red", "Decline"), '{"action":"decline"}'),
+    ],
+)
+async def test_a_form_is_asked_field_by_field_as_a_question_that_says_who_asks(
+    tmp_path: Path, said: tuple[str, ...], result: str
+) -> None:
+    script = [
+        asks(call("find_tools", query="paper__ask")),
+        asks(call("paper__ask", "c2")),
+        says(),
+    ]
+    person = Person(*said)
+    open_paper = {**PAPER, "confined": False}
+    async with a_project(tmp_path, script, mcp={"paper": open_paper}, approver=person) as project:
+        await project.turn()
+        assert results(project)[-1].text == result
+        assert all(
+            one.text.startswith("The MCP server 'paper' asks (never tell it a password)")
+            for one in person.asked
+        )
+        assert person.asked[0].options == ("red", "Decline")

@@ -84,6 +84,7 @@ async def a_project(
     is_trusted: bool = True,
     is_reviewed: bool = False,
     answers: Sequence[Answer] = (),
+    approver: Any = None,
     **settings: Any,
 ) -> AsyncIterator[Project]:
     """A trusted folder with ``a.txt``, the checker, and the settings given."""
@@ -99,7 +100,7 @@ async def a_project(
             **settings,
         )
     ]
-    provider, approver = ScriptedProvider(script), RecordingApprover(*answers)
+    provider, approver = ScriptedProvider(script), approver or RecordingApprover(*answers)
     review = await ReviewLedger.open(folder / "review", [work]) if is_reviewed else None
     session = await open_session(
         DiskWorkspace([work]),
