@@ -1,4 +1,4 @@
-"""The model asks the user: who may answer, what happens with the answer, and that it is never a permission."""
+"""The model asks the user: who may answer, and why an answer is never a permission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any turn of a compacted session can be restored as it was, including pairs of calls and results."""
+"""Any turn of a compacted session can be restored, including pairs of calls and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of a check: what its exit code proves, to whom its errors are attributed, and its text."""
+"""Results of a check: what its exit code proves, who caused its errors, and its text."""
 
 from __future__ import annotations
 

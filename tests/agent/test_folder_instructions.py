@@ -1,4 +1,4 @@
-"""AGENTS.md of folders: each is sent once, at the first work in its folder, as data, limited, and only if trusted."""
+"""AGENTS.md of folders: each is sent once, at the first work there, as data, if trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indwell asks about files that git runs or obeys, however its folder is called (attackers H3-H5)."""
+"""Indwell asks about files that git runs or obeys, in any folder (attackers H3-H5)."""
 
 from __future__ import annotations
 

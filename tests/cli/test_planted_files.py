@@ -1,4 +1,4 @@
-"""A planted file takes effect for no program: its command is stopped, and the file is moved away."""
+"""A planted file takes effect for no program: its command stops, and the file is moved away."""
 
 from __future__ import annotations
 

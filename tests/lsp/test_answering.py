@@ -1,4 +1,4 @@
-"""Commands are answered before anybody is asked, and in time; the work goes on."""
+"""Commands are answered in time, before the user is asked; the work continues."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONG_S = 20.0
 
 
 class Client:
-    """Notes what it is told; a question is answered when somebody says so."""
+    """Records messages; a question is answered when the test says so."""
 
     def __init__(self) -> None:
         self.features = ClientFeatures()

@@ -25,7 +25,7 @@ PLAINLY = say(calls=[("ask_user", json.dumps({"question": PORT}))], usage=USAGE)
 
 
 class Person:
-    """Answers in a box, and keeps what it was asked."""
+    """Answers in an input box, and records the questions."""
 
     def __init__(self, *answers: AskResult) -> None:
         self.asked: list[AskParams] = []

@@ -1,4 +1,4 @@
-"""What goes along with a prompt: pictures, texts, problems, folders; as bounded data, or not."""
+"""Attachments of a prompt: pictures, texts, problems, folders; sent as limited data, or refused."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ def test_a_deny_rule_counts_for_the_name_in_the_uri_whatever_its_scheme() -> Non
     documents = Documents()
     attention = Attention(documents, lambda: 0.0, lambda _document: "config/local.cfg", names_in())
     for uri in (
-        "file:///w/.env",  # a link: what it resolves to is no secret by its name
+        "file:///w/.env",  # a link: its target is not a secret by its name
         "git:/w/.env?%7B%22ref%22%3A%22%22%7D",
         "vscode-vfs://github/w/.env#1",
         "vscode-notebook-cell:/w/%2Eenv",

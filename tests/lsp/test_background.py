@@ -1,4 +1,4 @@
-"""Background commands as an editor's user has them: told, listed, stopped, never left behind."""
+"""Background commands for an editor's user: reported, listed, stopped, never left running."""
 
 from __future__ import annotations
 

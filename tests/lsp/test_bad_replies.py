@@ -1,4 +1,4 @@
-"""What goes wrong between the model, the editor and the user: each is said, and nothing is lost."""
+"""Faults of the model, the editor and the user: each is reported, and no text is lost."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Desk:
     endpoint: LoopbackEndpoint
 
     def fresh(self) -> Buffer:
-        """The file as it was, opened anew; nothing heard yet."""
+        """The original file, opened again, without messages."""
         self.editor.events.clear()
         self.editor.edits.clear()
         self.editor.hold, self.editor.n_held = None, 0
@@ -99,7 +99,7 @@ async def test_a_model_that_takes_no_tools_is_reported_with_the_way_out(desk) ->
 async def test_an_unreachable_endpoint_is_reported_during_the_retries(desk, tmp_path) -> None:
     home = Home(tmp_path)
     with socket.socket() as deaf:
-        deaf.bind(("127.0.0.1", 0))  # taken, and nobody listens
+        deaf.bind(("127.0.0.1", 0))  # accepted, and no one listens
         address = f"http://127.0.0.1:{deaf.getsockname()[1]}/v1"
         async with editing(home, address, extensions=("events",)) as editor:
             asked = asyncio.create_task(editor.ask("mend it"))
@@ -195,7 +195,7 @@ async def test_a_timed_out_edit_is_withdrawn_and_can_be_repeated(desk) -> None:
         )
     )
     await desk.tool_ended("edit_file")
-    desk.editor.hold.set()  # it has let go of the edit by now, for it was told to
+    desk.editor.hold.set()  # it has dropped the edit, because it was cancelled
     await desk.editor.heard()
     gate.set()
     _, unanswered, again, now = await turn

@@ -1,4 +1,4 @@
-"""``indwell.fork`` and ``indwell.rewind`` in an editor: the conversation goes on from a turn."""
+"""``indwell.fork`` and ``indwell.rewind`` in an editor: the conversation continues from a turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``indwell.rewind`` with files: what turns did is taken back, what the user did since stays."""
+"""``indwell.rewind`` with files: changes of turns are reverted, later changes of the user stay."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def once(_message: str, titles: Sequence[str]) -> str:
 
 
 def digest_of(folder: Path) -> str:
-    """Of all names, bytes and times of a folder."""
+    """A digest of all names, bytes and times of a folder."""
     hashed = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         stat = path.stat()

@@ -160,7 +160,7 @@ async def test_a_rejected_edit_reports_the_reason(how, sentence) -> None:
 async def test_a_user_who_types_first_keeps_every_character(how, what) -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = getattr(editor, how)
-    with pytest.raises(TextMoved) as caught:  # whoever merges may try again
+    with pytest.raises(TextMoved) as caught:  # the merge may try again
         await change(editor)
     assert str(caught.value) == f"{what}, and 'a.py' was changed meanwhile; read_file it again"
     assert (editor.text, editor.document.dirt) == ("# mine\n" + BEFORE, "user")
@@ -191,7 +191,7 @@ async def test_an_edit_over_unsaved_user_text_leaves_it_unsaved() -> None:
 
 
 async def stopped(editor: StubEditor, edits: BufferEdits) -> float:
-    """Stop a turn while its edit waits for the editor; gives the seconds until it lets go."""
+    """Stop a turn while its edit waits for the editor; return the seconds until the turn ends."""
     task = asyncio.create_task(edits.change(editor.document, PATH, AFTER, "x"))
     await editor.was_sent.wait()
     started = asyncio.get_running_loop().time()
@@ -218,7 +218,7 @@ async def test_edt_19_an_editor_that_confirms_cancelling_an_edit_is_not_waited_f
     edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
     assert await stopped(editor, edits) == 0
     editor.behave = editor.applies
-    await edits.change(editor.document, PATH, AFTER, "x")  # nothing stands in its way
+    await edits.change(editor.document, PATH, AFTER, "x")  # nothing blocks it
     assert (editor.text, len(editor.sent)) == (AFTER, 2)
 
 

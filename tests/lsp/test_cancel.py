@@ -127,7 +127,7 @@ async def test_a_cancelled_answer_keeps_the_part_already_received(desk) -> None:
     await desk.editor.ask("and?")
     told, asked_then = desk.endpoint.seen[-1].body["messages"][-2:]
     assert told == {"role": "assistant", "content": "The beginning\n[the reply broke off here]"}
-    # What the user marked a while ago may stand above the words.
+    # An older selection may be above the words.
     assert (asked_then["role"], asked_then["content"].rpartition("\n")[2]) == ("user", "and?")
 
 

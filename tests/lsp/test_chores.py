@@ -22,7 +22,7 @@ async def test_remaining_tasks_are_cancelled_and_awaited() -> None:
 
 
 def test_a_timer_that_fires_while_the_loop_waits_for_its_threads_begins_no_chore(caplog) -> None:
-    """A thread outlives the server's end for a moment; meanwhile timers of the review go on."""
+    """A thread outlives the server's end for a moment, in which timers of the review still run."""
     is_held, fired = threading.Event(), []
 
     async def serve() -> None:

@@ -1,4 +1,4 @@
-"""The fake editor is what the recorded clients are, and behaves as they do."""
+"""The fake editor declares the same as the recorded clients, and behaves as they do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of a server: a full disk is told, and everything is closed all the same."""
+"""The end of a server: a full disk is reported, and everything is closed nevertheless."""
 
 from __future__ import annotations
 

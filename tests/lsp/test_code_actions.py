@@ -49,7 +49,7 @@ def offered(
     context = types.CodeActionContext(diagnostics=list(problems), only=only, trigger_kind=trigger)
     plain = msgspec.convert(CONVERTER.unstructure(context), sync.ActionContext)
     range_ = msgspec.convert(CONVERTER.unstructure(HERE), sync.Range)
-    # What is offered is plain JSON of valid code actions; the converter makes tuples of arrays.
+    # The offers are plain JSON of valid code actions; the converter turns arrays into tuples.
     return CONVERTER.structure(offer(place, range_, plain), list[types.CodeAction])
 
 

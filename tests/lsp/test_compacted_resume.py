@@ -1,4 +1,4 @@
-"""A compacted session over a real endpoint: the server ends, the next goes on with its bytes."""
+"""A compacted session over a real endpoint: the server ends, the next continues with its bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user reads of compaction, over stdio with a loopback model (H28-H33)."""
+"""Messages about compaction to the user, over stdio with a loopback model (H28-H33)."""
 
 from __future__ import annotations
 

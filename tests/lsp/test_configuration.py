@@ -114,7 +114,7 @@ async def test_the_user_can_choose_any_model_that_the_endpoint_offers() -> None:
     configuration = await configured(users)
     with pytest.raises(
         UserError, match="not among the models of your settings"
-    ):  # nobody can say what is offered
+    ):  # the offered models are unknown
         await configuration.want_model("b")
     users.offered = ("a", "b")
     await configuration.want_model("b")

@@ -1,4 +1,4 @@
-"""What the editor knows of problems: asked for or pushed, late, never, of another version."""
+"""Problems from the editor: requested or pushed, late, never, or of another version."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Desk:
         self.source.report(DidChangeDiagnosticsParams(uri, (), sources=sources))
 
     async def ask(self, settle_s: float = 2.0, *paths: Path) -> tuple[KnownProblems | None, float]:
-        """What it says, and how many seconds that took."""
+        """The answer, and its duration in seconds."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
         known = await self.source.problems(paths or (PATH,), settle_s=settle_s)
@@ -122,7 +122,7 @@ def test_diagnostics_pushed_before_an_edit_count_as_old_problems() -> None:
 
 
 def test_an_empty_diagnostics_list_without_a_source_does_not_verify_an_edit() -> None:
-    """As Neovim pushed it when a server was attached to a new file: nobody had looked."""
+    """As Neovim pushed it when a server was attached to a new file: no checker had run."""
 
     async def main() -> None:
         desk = Desk()
@@ -204,7 +204,7 @@ def test_the_gate_waits_for_a_slow_checker_after_a_quick_checker() -> None:
 
 
 def test_the_newest_of_reports_in_wrong_order_counts() -> None:
-    """Who repeats an old version after the new one has not rechecked, as far as anybody knows."""
+    """A checker that repeats an old version after the new one may not have checked again."""
 
     async def main() -> None:
         desk = Desk()
@@ -333,7 +333,7 @@ def test_diagnostics_of_a_version_that_was_never_sent_are_ignored() -> None:
         desk.edit()
         assert (await desk.ask())[0] is None
         desk.push(WRONG, version=2)
-        desk.push(version=9)  # does not take the place of what is known
+        desk.push(version=9)  # does not replace the known problems
         assert (await desk.ask())[0] == KNOWN
 
     run(main())

@@ -1,4 +1,4 @@
-"""What leaves for the editor's boxes: whole where it is a question, harmless everywhere."""
+"""Texts for the editor's dialogs: complete in questions, harmless everywhere."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_an_edit_is_sent_at_once_and_withdrawn_by_the_id_of_its_request() 
     assert len(set(ids)) == 2
     client.withdraw(edits[1])
     assert line.sent[2:] == [("$/cancelRequest", types.CancelParams(id=ids[1]), None)]
-    assert not any(one.done() for one in waiting)  # the editor has still to say what it did
+    assert not any(one.done() for one in waiting)  # the editor has not reported the result yet
 
 
 async def test_an_edit_that_was_answered_is_not_withdrawn() -> None:

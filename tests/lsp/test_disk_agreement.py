@@ -1,4 +1,4 @@
-"""EDT-09, EDT-10: what is told, and what is left alone, when disk and buffer are not the same."""
+"""EDT-09, EDT-10: reports and untouched files if disk and buffer differ."""
 
 from __future__ import annotations
 

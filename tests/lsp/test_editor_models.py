@@ -43,7 +43,7 @@ class Models:
     Attributes:
         seen: The requests.
         n_listed: How often the list was asked for.
-        n_cancelled: How many requests the server took back.
+        n_cancelled: The number of requests that the server cancelled.
         rows: The list; None: the editor never answers.
     """
 
@@ -157,7 +157,7 @@ async def test_the_model_reads_and_edits_a_file_by_calls_among_its_words(tmp_pat
         assert len(usages) == 3
         assert all(one.input > 1_000 and not one.reported for one in usages)
         finished = await editor.wait_for_event("turnFinished")
-        assert finished["cost"] is None  # nobody knows what a subscription costs
+        assert finished["cost"] is None  # the cost of a subscription is unknown
 
 
 @pytest.mark.parametrize(

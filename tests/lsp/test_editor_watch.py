@@ -1,4 +1,4 @@
-"""What may read differently: buffers, files that the editor watches, files watched from here."""
+"""Changed files: buffers, files that the editor watches, files that the server watches."""
 
 from __future__ import annotations
 

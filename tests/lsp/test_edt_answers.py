@@ -1,4 +1,4 @@
-"""What the editor answers to an edit, or does not (EDT-01 to EDT-04)."""
+"""The editor's answers to an edit, and missing ones (EDT-01 to EDT-04)."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_edt_17_positions_and_offsets_correspond_one_to_one(encoding) -> None:
 
 
 def negotiated(capabilities: object) -> str:
-    """What the server answers to ``initialize``."""
+    """The server's answer to ``initialize``."""
     opening = Opening(Framer())
     request = {
         "jsonrpc": "2.0",

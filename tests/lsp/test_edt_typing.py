@@ -167,7 +167,7 @@ async def test_edt_15_an_edit_after_an_undo_does_not_bring_back_the_undone_text(
     await room.agent.edit()
     room.editor.desk.undo(room.buffer)
     await room.agent.tried({"old": "sum(items)\n", "new": "sum(items, 0)\n"})
-    assert room.text == SOURCE  # the line that was to be edited is not what the agent believes
+    assert room.text == SOURCE  # the line to edit is not what the agent expects
 
 
 def spaced(text: str) -> str:

@@ -100,7 +100,7 @@ async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
         ]
         assert editor.messages == []
 
-        # What the model was told.
+        # The requests to the model.
         body = endpoint.seen[0].body
         system, asked = body["messages"]
         assert body["model"] == MODEL
@@ -132,7 +132,7 @@ async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
         for secret in ("def total", "shop.py", "REPOSITORY-TEXT", str(home.workspace)):
             assert secret not in system["content"]
         assert "REPOSITORY-TEXT" not in endpoint.seen[-1].raw.decode()
-        # The three requests of the turn begin alike, and the selection goes out once.
+        # The three requests of the turn have the same beginning, and the selection is sent once.
         first, second, third = (one.body["messages"] for one in endpoint.seen)
         assert (second[: len(first)], third[: len(second)]) == (first, second)
         assert texts_of(third).count("<ide_selection>") == 1

@@ -1,4 +1,4 @@
-"""What a session that is left hands on survives a kill at any moment until the model has had it."""
+"""The task that a session passes on survives a kill until the model has received it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STEPS = (TodoItem("Count"),)
 
 
 class Server(StoredSessions):
-    """The part of a server that keeps what is handed on."""
+    """The part of a server that stores the passed task."""
 
     def __init__(self, root: Path) -> None:
         super().__init__({"INDWELL_STATE": str(root / "state")}, lambda: (root,))
@@ -39,7 +39,7 @@ class Server(StoredSessions):
         """One that is started after this one was killed: nothing holds the file any more."""
         for path in self.files():
             gone = shutil.move(path, path.with_name("gone"))
-            shutil.copy(gone, path)  # nobody has this one locked
+            shutil.copy(gone, path)  # no process has locked this one
         return Server(self.root)
 
     def files(self) -> list[Path]:

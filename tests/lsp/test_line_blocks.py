@@ -26,7 +26,7 @@ def is_half(character: str, first: str) -> bool:
 
 
 def check(kept: LineBlocks, text: str) -> None:
-    """All that the blocks say is true of the text."""
+    """The blocks describe the text correctly."""
     lines = document_lines(text)
     assert (kept.text, "".join(kept.blocks), kept.n_lines) == (text, text, len(lines))
     assert [kept.line(number) for number in range(len(lines))] == lines

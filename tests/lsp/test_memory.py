@@ -1,4 +1,4 @@
-"""What is remembered, over stdio: the question, the page, a later session that is told."""
+"""Memory over stdio: the question, the page, and a later session that gets the fact."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Dialog:
         self._answers = [answer, *then]
 
     async def ready(self) -> None:
-        """Nobody types."""
+        """The user types no answer."""
 
     async def allow(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         self.asked.append((message, titles, timeout_s))

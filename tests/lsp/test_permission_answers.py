@@ -1,4 +1,4 @@
-"""Answers that come twice, late, for nobody, with more in them, or not at all: POL-08 to POL-10."""
+"""Answers that are repeated, late, without a question, too long or missing: POL-08 to POL-10."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def runs_it(seen: Seen) -> Answer:
 
 
 def told(endpoint: LoopbackEndpoint) -> str:
-    """What the model heard of its command."""
+    """The result of the command for the model."""
     return str(endpoint.seen[-1].body["messages"][-1]["content"])
 
 
@@ -89,7 +89,7 @@ async def test_pol_09_only_the_first_valid_answer_to_a_permission_counts(
             assert made.exists() is runs, name
             assert runs or told(endpoint).startswith(REFUSED)
             made.unlink(missing_ok=True)
-        assert not list((home.state / "permissions").glob("*.json"))  # nothing stands
+        assert not list((home.state / "permissions").glob("*.json"))  # no rule is stored
         assert await client.say_goodbye() == 0
 
 

@@ -33,7 +33,7 @@ SCRIPT = [
 
 @dataclass
 class Screen:
-    """What the user of the plain client sees, and the one buffer."""
+    """The view of the plain client's user, and the one buffer."""
 
     uri: str
     text: str = SOURCE
@@ -70,7 +70,7 @@ def make_client(screen: Screen) -> LanguageClient:
         return params.actions[1]
 
     def heed(_params: Any) -> None:
-        """VS Code registers what is wanted, and asks for lenses again; here nobody looks."""
+        """VS Code registers capabilities, and requests lenses again; this client ignores both."""
 
     def event(_params: Any) -> None:
         screen.foreign.append("indwell/event")

@@ -25,7 +25,7 @@ async def home(tmp_path) -> AsyncIterator[Home]:
 
 
 async def two_prompts(editor: Editor, gate: asyncio.Event) -> list[asyncio.Future[Any]]:
-    """One in mode plan, and another one that waits behind it."""
+    """A prompt in mode plan, and another that waits behind it."""
     first = asyncio.ensure_future(in_plan_mode(editor))
     await editor.wait_until(lambda: any(one["type"] == "text" for one in editor.events))
     params = protocol.PromptParams("And the tests?", None, "review")

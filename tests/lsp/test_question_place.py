@@ -19,7 +19,7 @@ WELL = say("Well.", usage=USAGE)
 
 
 async def nobody(_message: str, _titles: Sequence[str]) -> str | None:
-    """Sees the message; it stands there until it is taken away."""
+    """Shows the message until it is removed."""
     await asyncio.Event().wait()
     return None
 

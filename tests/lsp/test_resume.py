@@ -1,4 +1,4 @@
-"""A server is killed in the middle of a turn; the next one goes on where the log ends."""
+"""A server is killed in the middle of a turn; the next one continues at the end of the log."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def once(_question: object) -> str:
 
 
 async def kill(editor: Editor) -> None:
-    """As the kernel does when memory runs out."""
+    """Kills the server as the kernel does when memory runs out."""
     editor.process.kill()
     await editor.process.wait()
 
@@ -50,7 +50,7 @@ def home(tmp_path) -> Home:
 
 
 async def _is_refused_quietly(editor: Editor, session: str) -> None:
-    """As an answer with a code, for a client that tries again by itself; nothing is shown."""
+    """An error with a code, for a client that tries again by itself; no message is shown."""
     before = list(editor.messages)
     with pytest.raises(JsonRpcException) as caught:
         await editor.execute("indwell.resume", {"session": session, "quiet": True})

@@ -1,4 +1,4 @@
-"""Over stdio: what waits is said at a turn's end, told as events, and the model hears verdicts."""
+"""Over stdio: events and a turn's end report pending changes; the model gets verdicts."""
 
 from __future__ import annotations
 

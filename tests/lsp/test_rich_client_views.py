@@ -30,7 +30,7 @@ SCHEMA = json.loads(
 
 
 def check(value: object, type_: str) -> None:
-    """``value`` is what the schema says of ``type_``."""
+    """``value`` is valid for ``type_`` in the schema."""
     schema = {"$ref": f"#/$defs/{type_}", "$defs": SCHEMA["$defs"]}
     jsonschema.Draft202012Validator(schema).validate(value)
 
@@ -62,7 +62,7 @@ class Desk:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def desk(tmp_path_factory) -> AsyncIterator[Desk]:
-    """A session of two turns: one that edits, one that runs a command nobody allows."""
+    """A session of two turns: one edits, one runs a command that is not allowed."""
     home, playlist = Home(tmp_path_factory.mktemp("back")), Playlist()
     home.configure('models = ["other"]\n')
     async with (

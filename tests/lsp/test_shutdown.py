@@ -27,22 +27,22 @@ AT_MOST_S = 60.0  # 2 s is promised; what it might wait for has no end
 
 
 async def shut_down(editor: Editor) -> None:
-    """As an editor that is closed: shutdown, exit."""
+    """Acts as an editor that is closed: shutdown, exit."""
     await editor.stop()
 
 
 async def exit_at_once(editor: Editor) -> None:
-    """As a hasty client: exit without shutdown."""
+    """Acts as a hasty client: exit without shutdown."""
     editor.client.exit(None)
 
 
 async def hang_up(editor: Editor) -> None:
-    """As an editor that crashed, its output still read by somebody."""
+    """Acts as a crashed editor whose output pipe is still open."""
     editor.process.stdin.close()
 
 
 async def vanish(editor: Editor) -> None:
-    """As an editor that was killed: both pipes are gone."""
+    """Acts as a killed editor: both pipes are closed."""
     transport = editor.process._transport
     for descriptor in (0, 1, 2):
         transport.get_pipe_transport(descriptor).close()

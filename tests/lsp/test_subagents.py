@@ -1,4 +1,4 @@
-"""Sub-agents through the real server: what a client sees, what lies on disk, what comes of it."""
+"""Sub-agents in the real server: the client's view, the files on disk, and the results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Two:
         self.main, self.child = list(main), list(child)
         self.of_main: list[Seen] = []
         self.of_child: list[Seen] = []
-        self.stuck = asyncio.Event()  # set when the last answer for a sub-agent goes out
+        self.stuck = asyncio.Event()  # set when the last answer for a sub-agent is sent
 
     def __call__(self, seen: Seen) -> Answer:
         if is_child(seen):

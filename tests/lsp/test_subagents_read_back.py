@@ -1,4 +1,4 @@
-"""What sub-agents did, wherever a session that is over is shown: in the card of their call."""
+"""Calls of sub-agents in every view of an ended session: in the card of their call."""
 
 from __future__ import annotations
 

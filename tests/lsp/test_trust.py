@@ -1,4 +1,4 @@
-"""A folder is restricted until the user has said otherwise, of exactly what it holds."""
+"""A folder is restricted until the user trusts it with exactly its current contents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Script:
 
 
 def questions(editor: Editor) -> list[str]:
-    """What was asked about trust."""
+    """The questions about trust."""
     asked = [text for text in editor.messages if "you trust" in text and "Indwell: " in text]
     return [text for text in asked if "do you trust" in text or "have changed" in text]
 
@@ -140,7 +140,7 @@ async def test_a_question_that_is_closed_leaves_the_folder_restricted(home, answ
         assert len(editor.choices) == 1
     assert home.shop.read_text(encoding="utf-8") == SOURCE
     kept = home.state / "trust" / "answers.json"
-    assert kept.exists() == (answer == STAY)  # asked again only where nobody has answered
+    assert kept.exists() == (answer == STAY)  # asked again only if the user has not answered
 
 
 async def test_tru_05_a_file_changed_after_the_trust_answer_needs_a_question_with_its_diff(

@@ -1,4 +1,4 @@
-"""What the user of a plain editor is shown and offered when a turn could not go through."""
+"""Messages and offers for the user of a plain editor when a turn failed."""
 
 from __future__ import annotations
 

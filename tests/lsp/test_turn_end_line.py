@@ -1,4 +1,4 @@
-"""The end of a turn in one line: whatever is left out of it, how the turn stands stays."""
+"""The end of a turn in one line: a shortened line still has the verification."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from support.session import a_tool, a_world, asks, call, says
 
 
 class DeadScreen:
-    """An editor to which nothing can be told: each attempt raises."""
+    """An editor to which no message can be sent: each attempt raises."""
 
     def event(self, *_args: object) -> None:
         raise UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")
@@ -46,7 +46,7 @@ class HalfDeadScreen(DeadScreen):
 
 
 async def nothing(_session: Session, _finished: object) -> None:
-    """Who asked has the answer."""
+    """The caller has the answer."""
 
 
 def turns_of(

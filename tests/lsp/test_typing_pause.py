@@ -24,7 +24,7 @@ PAUSE_S = 2.0  # the default of `question_pause_s`
 
 
 class Clock:
-    """Time that passes only while somebody sleeps; ``keys`` are pressed at their times."""
+    """Time that passes only during sleeps; ``keys`` are pressed at their times."""
 
     def __init__(self, keys: tuple[float, ...] = ()) -> None:
         self.now = 0.0
@@ -43,7 +43,7 @@ class Clock:
 
 
 class Heard:
-    """What the user sees of a question that waits."""
+    """The progress that the user sees of a waiting question."""
 
     def __init__(self, keys: tuple[float, ...] = (), pause_s: float = 2.0) -> None:
         self.clock = Clock(keys)

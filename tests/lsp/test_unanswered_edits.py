@@ -1,4 +1,4 @@
-"""Whether a text in which somebody typed has an edit that was sent."""
+"""Does a text in which the user typed include an edit that was sent?"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def asked_of(before: str = BEFORE, expected: str = EXPECTED) -> SentEdit:
         ("# mine\n" + BEFORE, False),
         (BEFORE.replace("+ 1", "+ mine1"), False),  # typed in the place of the edit
         (BEFORE.replace("sum", "mysum"), False),
-        ("x = 1\n", False),  # nobody can tell
+        ("x = 1\n", False),  # undecidable
     ],
 )
 async def test_an_unanswered_edit_counts_as_applied_if_the_text_is_closer_to_the_proposal(

@@ -1,4 +1,4 @@
-"""Logins at MCP servers: the flow, what is kept, refreshes, and what no server may do with it."""
+"""Logins at MCP servers: the flow, stored tokens, refreshes, and attacks by servers."""
 
 from __future__ import annotations
 

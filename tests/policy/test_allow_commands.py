@@ -1,4 +1,4 @@
-"""What ``run --allow-commands`` is a yes to, and what it is none to."""
+"""The commands that ``run --allow-commands`` approves, and those that it does not."""
 
 from __future__ import annotations
 

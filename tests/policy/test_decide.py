@@ -58,7 +58,7 @@ CALLS = {
 
 
 def table(granted: frozenset[str]) -> str:
-    """What is decided on each call in each mode, laid out as ``TABLE``."""
+    """The decision on each call in each mode, in the form of ``TABLE``."""
     modes: tuple[Mode, ...] = ("plan", "ask", "review", "auto")
     rows = [" " * 10 + "".join(f"{mode:8}" for mode in modes).rstrip()]
     for name, asked in CALLS.items():

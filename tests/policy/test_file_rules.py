@@ -1,4 +1,4 @@
-"""What rules for files and untrusted folders say of commands, by the files that these name."""
+"""Rules for files and untrusted folders apply to commands by the files that these name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a start and the first code action must not wait for."""
+"""Imports for which a start and the first code action must not wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tools execute or trust is asked for by every route: 40 paths and more, 13 routes."""
+"""Indwell asks about files that tools execute or trust on every route: over 40 paths, 13 routes."""
 
 from __future__ import annotations
 

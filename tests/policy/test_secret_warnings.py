@@ -1,4 +1,4 @@
-"""SEC-07: who is asked about a call that carries a secret out is told so."""
+"""SEC-07: a question about a call that sends a secret out says so."""
 
 from __future__ import annotations
 

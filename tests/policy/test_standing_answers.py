@@ -1,4 +1,4 @@
-"""What a standing answer is for: this very call, in this sandbox, with these scripts."""
+"""A permanent answer applies to exactly this call, in this sandbox, with these scripts."""
 
 from __future__ import annotations
 

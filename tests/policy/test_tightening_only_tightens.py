@@ -96,7 +96,7 @@ def test_a_missing_sandbox_never_loosens_a_decision(asked: CallFacts, policy: Po
     held, unheld = (
         decide(asked, msgspec.structs.replace(policy, writes_confined=one)) for one in (True, False)
     )
-    # Whether an answer may stand is another matter: without a sandbox it widens nothing.
+    # Whether an answer is stored is a separate question: without a sandbox it widens nothing.
     assert isinstance(unheld, Deny) or not isinstance(held, Deny)
     assert not isinstance(unheld, Allow) or isinstance(held, Allow)
 

@@ -1,4 +1,4 @@
-"""Which answer counts, when it counts no longer, and what the user is asked."""
+"""Which trust answer applies, when it ends, and the question to the user."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_tru_06_the_nearest_trust_answer_counts() -> None:
 def test_tru_05_only_files_with_trusted_content_count_as_unchanged() -> None:
     before = kept(file("AGENTS.md", "a"), file(".mcp.json", "b"))
     assert is_unchanged(before, [file("AGENTS.md", "a"), file(".mcp.json", "b")])
-    assert is_unchanged(before, [file("AGENTS.md", "a")])  # what is gone harms nobody
+    assert is_unchanged(before, [file("AGENTS.md", "a")])  # a missing file is harmless
     assert not is_unchanged(before, [file("AGENTS.md", "c")])
     assert not is_unchanged(before, [file("AGENTS.md", "a"), file(".envrc", "d")])
     unknown = Executable(".indwell/…", "settings", TrustedFile(""))

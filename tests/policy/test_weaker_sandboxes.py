@@ -91,7 +91,7 @@ WRITERS = (
 def test_every_writing_command_needs_a_question_without_a_full_sandbox(
     level: Level, mode: Mode
 ) -> None:
-    """On every platform: what a level does not hold as a whole, nobody runs without the user."""
+    """On every platform, a command that a level does not fully confine needs a question."""
     held = Strength(level)
     policy = policy_under(Policy(mode, roots=("/w",)), held)
     for command in WRITERS:

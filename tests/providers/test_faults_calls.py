@@ -50,7 +50,7 @@ async def calls(*pieces: dict[str, Any], finish: str = "tool_calls") -> list[tup
 
 
 async def complaint(arguments: Any) -> str:
-    """What the model hears of a call of read_file with these arguments."""
+    """The model's result for a call of read_file with these arguments."""
     ((_, name, text),) = await calls(piece(arguments, name="read_file", index=0, id="a"))
     with pytest.raises(ToolError) as caught:
         TOOLS.bind(name, text)

@@ -39,7 +39,7 @@ async def environ() -> None:
 
 
 async def memory() -> None:
-    """Of a process of root's, such as the one that started this one."""
+    """The variables of a process of root, such as the parent."""
     sys.stdout.write(f"{ram_b(os.getppid()) > 1_000_000}\n")
 
 

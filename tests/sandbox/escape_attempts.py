@@ -1,4 +1,4 @@
-"""What a hostile command tries from inside: ``python3 -I -S escape_attempts.py WORLD``.
+"""Attempts of a hostile command from inside: ``python3 -I -S escape_attempts.py WORLD``.
 
 Prints one JSON object: for each attempt, what came of it; a text that begins with ``BREACH`` is
 one. ``WORLD`` is JSON with the places and listeners outside. Each attempt has a process of its own.

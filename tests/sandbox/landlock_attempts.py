@@ -1,6 +1,6 @@
-"""What a command held by Landlock tries: ``python landlock_attempts.py USER [free]``.
+"""Attempts of a command under Landlock: ``python landlock_attempts.py USER [free]``.
 
-Prints one JSON object: for each attempt, whether it did what it was after. That is looked at from
+Prints one JSON object: for each attempt, whether it succeeded. That is looked at from
 outside, on the disk and at the listeners, where it leaves a trace there. ``USER`` is a number to
 become first, or 0 to stay. ``free`` tries without any bounds what does no harm then, as a check
 that the attempts are good ones.

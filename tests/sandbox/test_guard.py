@@ -26,7 +26,7 @@ def started(command: str) -> subprocess.Popen[bytes]:
 
 
 async def gone(number: int) -> float:
-    """Wait until nobody sleeps any more; gives how long that took."""
+    """Wait until no process sleeps any more; return the duration."""
     began = time.monotonic()
     async with asyncio.timeout(60):
         while asleep(number):  # noqa: ASYNC110 - /proc tells nobody
@@ -78,7 +78,7 @@ async def test_the_guard_is_one_small_shell_that_no_command_sees(tmp_path: Path)
 
 
 def new_guards(first: set[int]) -> set[int]:
-    """Those that were not there before; a process that begins has no words for a moment."""
+    """The new processes; a starting process has no arguments for a moment."""
     until = time.monotonic() + PATIENCE_S
     while not (found := set(guards(os.getpid())) - first) and time.monotonic() < until:
         os.sched_yield()

@@ -1,4 +1,4 @@
-"""Landlock, where bubblewrap is missing: what it holds on this machine's own kernel."""
+"""Landlock without bubblewrap: the actions that it blocks on this machine's kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SEC-02, SEC-08: what other programs can see of ours, and what is left of it."""
+"""SEC-02, SEC-08: other programs cannot read our process, and no core file is left."""
 
 from __future__ import annotations
 

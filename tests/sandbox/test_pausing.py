@@ -1,4 +1,4 @@
-"""A command is held still with all that it started, and goes on."""
+"""A command is paused with all its processes, and continues."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ IN_FLIGHT = 4
 
 
 class Held:
-    """What the watch of a command got."""
+    """The reports to the watch of a command."""
 
     def __init__(self) -> None:
         self.hold: Hold | None = None

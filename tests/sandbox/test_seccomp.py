@@ -22,7 +22,7 @@ ENOSYS, EPERM = ERROR | errno.ENOSYS, ERROR | errno.EPERM
 
 
 def answer(program: bytes, number: int, arguments: tuple[int, ...] = (), *, arch: int) -> int:
-    """What the kernel would do: the instructions of seccomp(2) that the filter uses."""
+    """Simulates the kernel: the instructions of seccomp(2) that the filter uses."""
     padded = (*arguments, *[0] * (6 - len(arguments)))
     data = struct.pack("<IIQ6Q", number & 0xFFFFFFFF, arch, 0, *padded)
     code = [struct.unpack_from("<HBBI", program, at) for at in range(0, len(program), 8)]
@@ -122,7 +122,7 @@ def test_typing_into_a_terminal_and_setuid_files_are_refused(machine: str) -> No
     assert asked(machine, "fchmodat2", 3, 0, 0o4000) == EPERM
     assert asked(machine, "openat", 3, 0, 0o101, 0o4755) == EPERM
     assert asked(machine, "openat", 3, 0, 0o20200001, 0o4755) == EPERM
-    assert asked(machine, "openat", 3, 0, 0, 0o4755) == ALLOW  # no mode, whatever stands there
+    assert asked(machine, "openat", 3, 0, 0, 0o4755) == ALLOW  # no mode, with any value there
     assert asked(machine, "personality", 0xFFFFFFFF) == ALLOW
     assert asked(machine, "personality", 0x0400000) == EPERM
 

@@ -196,7 +196,7 @@ def end_orphan(pid: int) -> None:
 async def test_the_children_of_a_program_that_should_have_none_are_not_searched(
     tmp_path: Path,
 ) -> None:
-    """It is ended itself all the same; what it started in spite of that goes on."""
+    """The program itself is ended; a process that it started nevertheless continues."""
     script = "setsid sleep 5 & echo $!; exec yes"
     for alone in (False, True):
         enough, heard = asyncio.Event(), bytearray()

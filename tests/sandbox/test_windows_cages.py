@@ -48,7 +48,7 @@ FREE = Effects(started=True, is_usable=True, done=ALL)
 
 
 def proof(*done: Held) -> Proof:
-    """What a trial proves if a confined command still achieved this."""
+    """The result of a trial if a confined command still succeeded in this."""
     return judge(FREE, Effects(started=True, is_usable=True, done=frozenset(done)))
 
 

@@ -1,4 +1,4 @@
-"""What is a secret by its own form, and what only looks a little like one."""
+"""Texts that are secrets by their form, and texts that only resemble them."""
 
 from __future__ import annotations
 

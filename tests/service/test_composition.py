@@ -1,4 +1,4 @@
-"""What the service says of models, endpoints and sessions, in folders of one test."""
+"""The service's answers about models, endpoints and sessions, in folders of one test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an endpoint tells of a model that no list knows: window, prices, abilities."""
+"""An endpoint's facts about a model that no list has: window, prices, abilities."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def kept_file(tmp_path, monkeypatch) -> Path:
 
 
 def deployments(*infos: dict[str, object], name: str = "house-model") -> dict[str, object]:
-    """What LiteLLM says of deployments with one name."""
+    """LiteLLM's answer about deployments with one name."""
     return {"data": [{"model_name": name, "model_info": info} for info in infos]}
 
 

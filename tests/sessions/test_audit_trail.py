@@ -1,4 +1,4 @@
-"""What a log says about decisions, and about what came of them."""
+"""The decisions in a log, and their outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log that is cut, flipped, padded or newer: the valid is read, the rest stays and is told."""
+"""A log that is cut, flipped, padded or newer: valid records are read, the rest is reported."""
 
 from __future__ import annotations
 

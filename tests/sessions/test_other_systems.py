@@ -1,4 +1,4 @@
-"""A session and its changes, recorded on another system: it goes on, and no file is mistaken.
+"""A session recorded on another system can be resumed, and no file is confused.
 
 The logs in ``of_systems`` come from ``indwell run`` on Linux and on Windows' Python.
 """

@@ -1,4 +1,4 @@
-"""What a log says of a session that goes on: totals, words that are left, calls nobody knows of."""
+"""Data of a resumed session from its log: totals, unsent text, calls with an unknown outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a log shows to people: a line of the list, the turns, words that were never sent."""
+"""Views of a log for people: a line of the list, the turns, unsent text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was spent by day: shared by processes, and whole after a kill."""
+"""Spending by day: shared by processes, and complete after a kill."""
 
 from __future__ import annotations
 

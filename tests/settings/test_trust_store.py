@@ -1,4 +1,4 @@
-"""What the user said of folders is kept whole, or trusts nothing."""
+"""The user's trust answers are stored completely, or no folder is trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a real provider, over a real socket, what a scripted endpoint answers."""
+"""Sends requests of a real provider, over a real socket, to a scripted endpoint."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def connected(
 async def ask(
     *script: Script, asked: Request = ASKED, **settings: Any
 ) -> tuple[Reply, list[StreamEvent]]:
-    """The reply, and what was told on the way."""
+    """The reply, and the events before it."""
     told: list[StreamEvent] = []
     async with connected(*script, **settings) as (provider, _):
         return await provider.complete(asked, of_the_answer(told.append)), told

@@ -1,4 +1,4 @@
-"""What a user does with a chat document in the fake editor."""
+"""A user's actions with a chat document in the fake editor."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def send(editor: Editor, buffer: Buffer, how: str = "auto") -> Any:
 
 
 def draft(buffer: Buffer) -> str:
-    """What would be sent."""
+    """The text that would be sent."""
     found = draft_of(buffer.text)
     assert found is not None, buffer.text
     return buffer.text[found.start : found.stop]
@@ -55,7 +55,7 @@ def is_over(buffer: Buffer, turn: int) -> bool:
 
 
 def held(answer: Answer, gate: asyncio.Event | None) -> Answer:
-    """An answer that begins, and goes on when the gate opens; without one it never does."""
+    """An answer that begins, and continues when the gate opens; without a gate it never does."""
     first, *rest = answer.parts
     parts = (first, gate, *rest) if gate is not None else (first, HANG)
     return Answer(parts, answer.status, answer.headers)

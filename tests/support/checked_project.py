@@ -1,4 +1,4 @@
-"""A project with a check, a session on it with a scripted model, and all that was told."""
+"""A project with a check, a session on it with a scripted model, and all its events."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ RIGHT = asks(call("edit_file", "c3", path="a.txt", edits=[{"old": "totl", "new":
 
 @dataclass
 class Project:
-    """The folder, and what its session told."""
+    """The folder, and the events of its session."""
 
     folder: Path
     session: Session

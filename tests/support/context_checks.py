@@ -1,4 +1,4 @@
-"""What must hold of a conversation whatever was done to it, and of each step of compaction."""
+"""Checks for a conversation after any operation, and for each step of compaction."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def check_words(conversation: Conversation, said: Sequence[str], spills: Mapping
 
 
 def check_task(conversation: Conversation, task: str) -> None:
-    """The prompt of a turn under way stands there verbatim, whatever was said since (H27)."""
+    """The prompt of a running turn is there verbatim, whatever was said since (H27)."""
     if conversation.messages[-1].role == "assistant":
         return
     shown = (block for message in conversation.messages for block in message.blocks)
@@ -78,7 +78,7 @@ def check_task(conversation: Conversation, task: str) -> None:
 
 
 def check_groups(conversation: Conversation) -> None:
-    """Each word of the user stands where the next summary of that place will look for it."""
+    """Each word of the user is where the next summary of that place looks for it."""
     messages, history = conversation.messages, conversation.history
     told = transcript(messages, history)
     n = len(history.places)

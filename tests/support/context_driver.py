@@ -37,7 +37,7 @@ def fitted(
         conversation: Before the words of the next call join it.
         preset: The ladder.
         facts: Of the world.
-        summarise: Writes summaries; what is no use is replaced by extraction (H28).
+        summarise: Writes summaries; a useless one is replaced by extraction (H28).
         watch: Told of each step.
     """
     if preset.repeats and (pointing := repeats(conversation.messages)):

@@ -80,7 +80,7 @@ class ContextMachine:
         said: The user's words, as they must stay.
         task: The newest prompt.
         spills: What was written to the spill folder.
-        tally: How often what was done.
+        tally: The number of each operation.
         has_words: Has every ladder so far promised to keep the user's words?
     """
 
@@ -223,7 +223,7 @@ class ContextMachine:
         return oversize_words(words, name)
 
     def check(self) -> None:
-        """All that must hold between two operations."""
+        """Checks between two operations."""
         check_whole(self.conversation, self.oracle)
         if self.has_words:
             check_words(self.conversation, self.said, self.spills)

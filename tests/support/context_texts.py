@@ -61,14 +61,14 @@ def text(dice: Random, most: int) -> str:
 
 
 def prompt(dice: Random) -> str:
-    """What a user types."""
+    """A user's text."""
     if dice.random() < 0.05:
         return text(dice, 200_000)
     return text(dice, 800)
 
 
 def result(dice: Random, *, huge: float) -> str:
-    """What a tool gives; with the probability ``huge`` it has 10 MB."""
+    """A tool's result; with the probability ``huge`` it has 10 MB."""
     if dice.random() < AGAIN:
         return file_lines(dice)
     if dice.random() < huge:
@@ -86,7 +86,7 @@ def file_lines(dice: Random) -> str:
 
 
 def reply(dice: Random) -> Reply:
-    """What a model says: words, calls, or the beginning of them."""
+    """A model's reply: text, calls, or the beginning of them."""
     said = text(dice, 1_500) if dice.random() < 0.7 else ""
     if dice.random() < 0.06:
         finish = dice.choice(("incomplete", "endless", "length", "filtered"))

@@ -15,7 +15,7 @@ _FENCE = re.compile(
 
 
 class Example(NamedTuple):
-    """A block: its language, what stands behind that on the fence, and its text."""
+    """A block: its language, the rest of the fence line, and its text."""
 
     language: str
     title: str

@@ -1,8 +1,8 @@
-"""One file, one user, one agent, any order of things; and a plain model that says what may be.
+"""One file, one user, one agent, any order of events; and a simple model of the allowed results.
 
-The model is a string. What the user does changes it exactly so. What the agent does may leave it as
-it is, or change it as its edit says on the text that stands there now; whatever the user typed in
-between stands there once. Nothing here waits: run it on ``support.virtual_time``.
+The model is a string. An action of the user changes it exactly so. What the agent does may leave it
+as it is, or change it as its edit says on the text that stands there now; whatever the user typed
+in between stands there once. Nothing here waits: run it on ``support.virtual_time``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class EditMachine(EditModel):
         self.is_sure = True  # does the agent believe that its last edit is as proposed?
 
     async def step(self) -> None:
-        """One thing happens, and everything is looked at."""
+        """Runs one event, and checks everything."""
         if self.text is None:
             choices = {"opens": 4, "reads": 2, "edits": 3, "writes": 1, "is_changed_on_disk": 1}
         else:
@@ -76,7 +76,7 @@ class EditMachine(EditModel):
             await self._look()
 
     async def finish(self) -> None:
-        """Let go of what is held, and look a last time."""
+        """Release delayed events, and check a last time."""
         await self._releases()
         await self._look()
         await self.editor.leave()
@@ -185,7 +185,7 @@ class EditMachine(EditModel):
     def _compare(
         self, problem: str | None, *, changed: bool, is_so: bool, raced: list[str]
     ) -> None:
-        """What was told, with what happened."""
+        """The messages, with the events."""
         self.tally[("raced, " if raced else "") + ("applied" if changed else "refused")] += 1
         if problem is None and not changed and not is_so:
             assert not self.is_sure, "told as done, and nothing was"

@@ -1,6 +1,6 @@
-"""One file and its user: what is done to it, and a string that says what must stand there.
+"""One file and its user: the actions, and a string with the expected text.
 
-What the user does changes the string exactly so. ``edit_machine`` adds the agent.
+An action of the user changes the string exactly so. ``edit_machine`` adds the agent.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class EditModel:
         is_user_s: Is there text of the user that was not saved?
         held: Edits that wait: what lets them go on, their version, what they make.
         tally: How often what happened.
-        told: What was done, to be read when something is wrong.
+        told: The actions so far, for the report of a failure.
     """
 
     def __init__(self, path: Path, profile: Profile, random: Random, disk: Workspace) -> None:
@@ -142,7 +142,7 @@ class EditModel:
             self.synced, self.is_user_s = text, False
 
     async def _releases(self) -> None:
-        """Edits that nobody answered are dealt with after all."""
+        """Handles unanswered edits after all."""
         behaviour = self.editor.desk.behaviour
         for event, version, proposed in self.held:
             fits = self.buffer.version == version

@@ -1,4 +1,4 @@
-"""Random texts for ``edit_machine``: what a user types, what an agent writes, what a file holds."""
+"""Random texts for ``edit_machine``: of a user, of an agent, of a file."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class Texts:
         self._typed: list[str] = []
 
     def replacement(self, line: str) -> str:
-        """What the agent puts in place of a line."""
+        """The agent's replacement of a line."""
         self._numbers += 1
         mine = f"<a{self._numbers}>"
         return self._random.choice((mine, f"{line}{mine}", f"{mine}  {line}\nmore {mine}", ""))
 
     def token(self) -> str:
-        """What the user types: nothing else in any text is like it."""
+        """The user's text: unique in all texts."""
         self._numbers += 1
         self._typed.append(f"[u{self._numbers}{self._random.choice(SPICE)}]")
         return self._typed[-1]
 
     def typed_in(self, text: str, ending: str) -> list[str]:
-        """What the user typed and still stands in it, in one piece."""
+        """Text that the user typed and that is still there in one piece."""
         typed = [with_ending(token, ending) for token in self._typed]
         return [token for token in typed if token in text]
 
@@ -69,8 +69,8 @@ def without(text: str, tokens: list[str]) -> str:
 def made_on(text: str, edits: tuple[Replacement, ...]) -> set[str]:
     """The edits on another text than they were made for.
 
-    What the user has done too is done. Where the old text stands several times by now, it may be
-    any one of them: the lines around it say which.
+    A change that the user has also made counts as done. Where the old text stands several times by
+    now, it may be any one of them: the lines around it say which.
     """
     made = {text}
     for edit in edits:

@@ -87,7 +87,7 @@ class Home:
         }
 
     def rule(self, command: str) -> str:
-        """What a standing permission for a command in the workspace would store."""
+        """The rule of a permanent permission for a command in the workspace."""
         asked = CallFacts(tool="bash", effect="run", command=command, cwd=str(self.workspace))
         return rule_of(asked, confined=strength().is_whole)
 
@@ -288,7 +288,7 @@ class Playlist:
         self._answers: list[Answer] = []
 
     def play(self, *answers: Answer) -> None:
-        """What comes next; what the test before left over is dropped."""
+        """The next replies; those left from the previous test are dropped."""
         self.asked.clear()
         self._answers = list(answers)
 

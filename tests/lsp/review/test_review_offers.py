@@ -1,4 +1,4 @@
-"""What a place with pending hunks is offered; pure."""
+"""The actions offered at a place with pending hunks; pure."""
 
 from __future__ import annotations
 

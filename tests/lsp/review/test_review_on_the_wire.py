@@ -1,4 +1,4 @@
-"""What goes over the wire around review: lists, lenses, annotations, hints that stay hints."""
+"""Messages to the editor about review: lists, lenses, annotations, hints."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ async def test_review_code_lenses_are_refreshed_and_their_commands_work(home) ->
         await editor.wait_until(lambda: editor.marks.n_refreshes > n_refreshes)
         assert len(await editor.code_lenses(buffer)) == 9
 
-        # Who wants a change, and why, stands at it; nobody is asked to confirm it.
+        # An annotation gives the author of a change and the reason; no confirmation is required.
         (edit, *_), rejection = editor.edits, editor.edits[-1]
         for one, label in ((edit, "Indwell: edit work.txt"), (rejection, "Indwell: reject in")):
             (annotation,) = one.change_annotations.values()
@@ -134,7 +134,7 @@ async def test_review_hints_offer_actions_and_are_never_sent_as_problems(home) -
         )
         assert fix.diagnostics is None
         (argument,) = fix.command.arguments
-        # Not even a client that puts them in itself.
+        # Not even a client that inserts them itself.
         told = [
             json.loads(
                 json.dumps({"range": argument["range"], "message": "HINT", "source": "indwell"})

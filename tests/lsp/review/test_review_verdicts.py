@@ -1,4 +1,7 @@
-"""Verdicts: what is done, what is asked first, what is said. On disk, without an editor's edits."""
+"""Verdicts: their effects, the questions before them, and the messages.
+
+On disk, without an editor's edits.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def new(*lines: int, text: str = BEFORE) -> str:
 
 
 class Client:
-    """Answers questions, and notes what it is told; ``answer`` None: never."""
+    """Answers questions, and records messages; if ``answer`` is None, it never answers."""
 
     def __init__(self) -> None:
         self.features = ClientFeatures(progress=True)

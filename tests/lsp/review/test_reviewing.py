@@ -1,4 +1,4 @@
-"""What the editor shows follows the ledger and the documents, and costs what changed."""
+"""The editor's view follows ledger and documents; the work is proportional to the changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bases and diffs from the ledger: what is pending, of whom, and what is kept out of sight."""
+"""Bases and diffs from the ledger: pending changes by session and turn, without secrets."""
 
 from __future__ import annotations
 

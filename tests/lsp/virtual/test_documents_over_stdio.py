@@ -52,7 +52,7 @@ def file_of(uri: str) -> Path:
 
 
 def listening(editor) -> list[str]:
-    """What the server wants to be asked for again."""
+    """The URIs that the server asks the client to reload."""
     refreshed: list[str] = []
 
     @editor.client.feature(types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH)

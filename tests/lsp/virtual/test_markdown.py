@@ -1,4 +1,4 @@
-"""What others wrote, inside documents of ours: it ends where it ends, and hides nothing."""
+"""Foreign text inside our documents: it cannot break out of its block, and hides no characters."""
 
 from __future__ import annotations
 

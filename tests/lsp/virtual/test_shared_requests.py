@@ -1,4 +1,4 @@
-"""Who asks for the same at the same time gets the same, made once, and never an old one."""
+"""Equal requests at the same time share one answer, which is never outdated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an outside attacker got past the judge, and what of it must stay possible."""
+"""Commands that an attacker got past the analysis, and similar ones that must stay possible."""
 
 from __future__ import annotations
 

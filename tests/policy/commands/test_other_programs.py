@@ -1,4 +1,4 @@
-"""What tells of other programs is asked for where nothing hides them."""
+"""Indwell asks about commands that show other programs if no sandbox hides them."""
 
 from __future__ import annotations
 

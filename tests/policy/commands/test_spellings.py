@@ -1,4 +1,4 @@
-r"""What commands name by another spelling: ``C:\…``, 8.3 names, streams, on each system."""
+r"""Paths in commands in other spellings: ``C:\…``, 8.3 names, streams, on each system."""
 
 from __future__ import annotations
 

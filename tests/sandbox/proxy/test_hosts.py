@@ -1,4 +1,4 @@
-"""SBX-19, SBX-20: one reading of a host, and only what was named."""
+"""SBX-19, SBX-20: a host is parsed in one way, and only named hosts are allowed."""
 
 from __future__ import annotations
 

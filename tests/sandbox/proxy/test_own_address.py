@@ -16,7 +16,7 @@ PUBLIC = ipaddress.ip_address("93.184.216.34")
 
 
 def own_addresses() -> list[str]:
-    """Of the interface that leads out, if there is one."""
+    """The address of the outgoing interface, if there is one."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((str(PUBLIC), 9))
         return [probe.getsockname()[0]]

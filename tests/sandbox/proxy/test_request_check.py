@@ -1,4 +1,4 @@
-"""Whatever bytes a command sends to the proxy: what goes out is what was allowed, or nothing."""
+"""For any bytes from a command, the proxy sends only allowed requests, or nothing."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ async def proxied(internet: Internet, *hosts: str) -> AsyncIterator[Way]:
 
 
 async def say(way: Way, text: bytes, *, credentials: bool = True) -> bytes:
-    """All that the proxy answers to these bytes."""
+    """The proxy's whole answer to these bytes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", way.port)
     word = way.env["http_proxy"].partition("//")[2].partition("@")[0]
     if credentials:
@@ -361,7 +361,7 @@ async def test_the_proxy_does_not_change_inherited_signals_and_descriptors(
 
 
 async def test_only_a_listening_socket_can_be_handed_over() -> None:
-    """What runs inside may be anything; only a socket that listens is served."""
+    """The program inside is untrusted; only a listening socket is served."""
     left, right = socket.socketpair()
     with (
         left,

@@ -1,4 +1,4 @@
-"""What the user of the fake editor answers when the server asks."""
+"""The answers of the fake editor's user to the server's questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of ``workspace/applyEdit`` in the fake editor, by the behaviour of its profile."""
+"""Applies ``workspace/applyEdit`` in the fake editor, by the behaviour of its profile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def _yes(_edit: types.WorkspaceEdit) -> bool:
 
 @dataclass(slots=True)
 class Moments:
-    """What happens around an edit; each may be replaced.
+    """Callbacks around an edit; each may be replaced.
 
     Attributes:
         before: After the edit has come and before it is looked at: the user may type.

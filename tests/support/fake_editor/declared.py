@@ -1,4 +1,4 @@
-"""What seven clients declared in ``initialize``, as recorded: the parts that a server may act on.
+"""Recorded capabilities of seven clients in ``initialize``: the parts that a server may act on.
 
 A test compares it with the recordings, which are not part of the project.
 """

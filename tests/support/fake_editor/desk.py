@@ -1,6 +1,6 @@
-"""The fake editor's open buffers: what the user does with them, and what the server hears of it.
+"""The fake editor's open buffers: the user's actions, and the notifications to the server.
 
-Knows no wire: notifications go to whoever made the desk.
+Independent of the transport: notifications go to the creator of the desk.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Desk:
         self._untold: dict[str, _Changes] = {}
 
     def open(self, path: Path, language: str = "python", *, text: str | None = None) -> Buffer:
-        """Open a file; ``text`` is what the editor kept of it unsaved, if not what is on disk."""
+        """Open a file; ``text`` is its unsaved text in the editor, if it differs from the disk."""
         saved = path.read_bytes().decode() if path.exists() else ""
         shown = saved if text is None else text
         ending = usual_ending(shown) if self.behaviour.one_ending else ""
@@ -61,7 +61,7 @@ class Desk:
         return buffer
 
     def close(self, buffer: Buffer) -> None:
-        """Close a buffer; what was not saved is thrown away."""
+        """Close a buffer and discard unsaved text."""
         self.tell()
         del self.buffers[buffer.uri]
         identifier = types.TextDocumentIdentifier(uri=buffer.uri)
@@ -119,7 +119,7 @@ class Desk:
                 self.reload(buffer)
 
     def reload(self, buffer: Buffer) -> None:
-        """Show what is on disk; what was not saved is one step of undo away."""
+        """Show the text on disk; one undo step restores unsaved text."""
         text = with_ending(buffer.path.read_bytes().decode(), buffer.ending)
         buffer.saved = text
         if text != buffer.text:

@@ -102,7 +102,7 @@ class FakeEditor(Hearing):
         return self.desk.open(path, language)
 
     def close(self, buffer: Buffer) -> None:
-        """Close a buffer; what was not saved is thrown away."""
+        """Close a buffer and discard unsaved text."""
         self.desk.close(buffer)
 
     def type_text(self, buffer: Buffer, start: int, end: int, text: str) -> None:
@@ -194,7 +194,7 @@ class FakeEditor(Hearing):
         return types.ClientInfo(name=name, version=version)
 
     def _listen(self) -> None:
-        """Answer what a server asks of an editor."""
+        """Answer a server's requests to an editor."""
         for method, answer in self.handlers().items():
             self.client.feature(method)(partial(answer))  # pygls sets attributes on it
 

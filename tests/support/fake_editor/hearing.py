@@ -1,6 +1,6 @@
-"""What the server says to the fake editor, and how the user answers what it asks.
+"""The server's messages to the fake editor, and the user's answers to its questions.
 
-All that was said is kept, in the order in which it came. Tests wait for it, never for time.
+All messages are recorded in their order. Tests wait for it, never for time.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class Hearing:
         """Wait until ``condition`` holds; it is looked at whenever the server says something.
 
         Raises:
-            TimeoutError: It never held; notes say what the server said last, and what is open.
+            TimeoutError: The condition never became true; notes have the last messages, and the
+                open requests.
         """
         try:
             async with asyncio.timeout(timeout_s), self._happened:
@@ -84,7 +85,7 @@ class Hearing:
         return next(event for event in self.events if event["type"] == kind)
 
     def handlers(self) -> Mapping[str, Callable[[Any], Awaitable[Any]]]:
-        """What answers each method that a server may call in this editor."""
+        """The handler of each method that a server may call in this editor."""
         answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
             types.WORKSPACE_APPLY_EDIT: self._on_apply_edit,
             types.WINDOW_SHOW_MESSAGE_REQUEST: self._on_choice,

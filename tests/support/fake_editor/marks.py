@@ -1,4 +1,4 @@
-"""What the fake editor shows of the server's: its diagnostics, and that lenses are to be asked for.
+"""The server's marks in the fake editor: its diagnostics, and lenses to request again.
 
 The newest diagnostics of a document stand in place of all before, as in every editor.
 """
@@ -15,7 +15,7 @@ class Marks:
     """Diagnostics by document, and refreshes of lenses.
 
     Args:
-        tell: Wakes whoever waits for something to happen.
+        tell: Wakes waiting tests.
 
     Attributes:
         problems: The server's diagnostics by URI; a document without any is not in it.
