@@ -20,7 +20,7 @@ from time import perf_counter
 
 from report import percentile, show, spread
 
-from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.board import BackgroundBoard
 from indwell.cli.serve.command import SWITCH_S
 from indwell.files.private import write_private
 from indwell.secrets import Hider
@@ -77,7 +77,7 @@ async def beside(command: str, folder: Path) -> dict[str, float]:
     async def spill(label: str, text: str) -> Path:
         return write_private(folder / f"{next(n_spilled)}-{label}", text.encode())
 
-    board = Board(begin_s=0.1)
+    board = BackgroundBoard(begin_s=0.1)
     context = ToolContext(
         DiskWorkspace([folder]), KnownTexts(), spill, lambda _text: None, hide=Hider().hide
     )

@@ -13,7 +13,7 @@ import pytest
 from faults.escape_tree import asleep, grown, tree
 from indwell.agent.core.events import CommandsChanged, Event
 from indwell.agent.core.prompt import Prompt
-from indwell.agent.features.background.board import MOST, Board
+from indwell.agent.features.background.board import MOST, BackgroundBoard
 from indwell.agent.features.background.feature import BETWEEN
 from indwell.agent.loop.turn import run_turn
 from indwell.messages import Reply, Request
@@ -86,7 +86,7 @@ async def test_the_model_stops_a_background_command_and_all_its_processes(tmp_pa
         assert results(project)[1].startswith("b1 stopped, after ")
         await asyncio.sleep(0)
         assert (told(project)[-1][0].state, told(project)[-1][0].by) == ("stopped", "model")
-        assert project.session.parts.features.door(Board).running == ()
+        assert project.session.parts.features.door(BackgroundBoard).running == ()
         await project.turn()
         assert reminders(project) == []  # the model has seen it end
 
@@ -95,7 +95,7 @@ async def test_the_model_is_told_once_about_a_command_that_the_user_stopped(tmp_
     script = [starts(WAITS), says("it runs"), says("I see"), says("again")]
     async with background(tmp_path, script) as project:
         await project.turn()
-        board = project.session.parts.features.door(Board)
+        board = project.session.parts.features.door(BackgroundBoard)
         await board.stop(board.get("b1"), "user")
         await project.turn()
         (reminder,) = reminders(project)
@@ -132,7 +132,7 @@ async def test_no_background_command_survives_the_end_of_its_session(
         project.approver._answers.append("once")
         await project.turn()
         await grown(number)
-        assert project.session.parts.features.door(Board).running
+        assert project.session.parts.features.door(BackgroundBoard).running
     assert asleep(number) == []
 
 
@@ -142,7 +142,7 @@ async def test_a_cancelled_turn_ends_only_a_background_command_that_was_still_st
     script = [starts(WAITS), says("it runs"), starts("cat gate", "s2"), says("never")]
     async with background(tmp_path, script) as project:
         await project.turn()
-        board = project.session.parts.features.door(Board)
+        board = project.session.parts.features.door(BackgroundBoard)
         board.begin_s = SOON_S
         spilled = asyncio.Event()
         spill = project.session.parts.spill.keep
@@ -185,7 +185,7 @@ async def test_a_long_background_output_is_cut_for_the_model_and_complete_on_dis
         await project.turn()
         begun = results(project)[0]
         whole = "".join(f"{n}\n" for n in range(1, 20_001))
-        path = project.session.parts.features.door(Board).get("b1").path
+        path = project.session.parts.features.door(BackgroundBoard).get("b1").path
         assert len(begun) < OUTPUT_LIMIT + 4_000
         assert f"characters left out; it is whole in {path!r}, for read_file or grep …]" in begun
         assert begun.startswith("1\n2\n")
@@ -205,7 +205,7 @@ async def test_a_secret_is_hidden_on_disk_for_the_model_and_in_the_list(tmp_path
     script = [starts(command), says("it runs")]
     async with background(tmp_path, script) as project:
         await project.turn()
-        one = project.session.parts.features.door(Board).get("b1")
+        one = project.session.parts.features.door(BackgroundBoard).get("b1")
         shown = (results(project)[0], Path(one.path).read_text(encoding="utf-8"), one.output.tail)
         assert [secret in text for text in shown] == [False] * 3
         assert all("github" in text or "hidden" in text for text in shown), shown
@@ -288,7 +288,7 @@ async def test_a_resumed_session_names_commands_that_ended_with_the_earlier_proc
         assert commands_of((*records, forged))[0] == 2
     (tmp_path / "next").mkdir()
     async with background(tmp_path / "next", [starts("cat gate"), says("ok")]) as project:
-        project.session.parts.features.door(Board).take_over(*commands_of(records))
+        project.session.parts.features.door(BackgroundBoard).take_over(*commands_of(records))
         await project.turn()
         (reminder,) = reminders(project)
         assert "b1 ended with the session that began it. Start again" in reminder
@@ -339,7 +339,7 @@ async def test_a_background_command_needs_permission_and_the_question_says_how_i
         assert question.title.startswith("Run a command in the background, in ")
         assert results(project)[0].startswith("the user did not allow this")
         assert not (project.folder / "made").exists()
-        assert project.session.parts.features.door(Board).commands == ()
+        assert project.session.parts.features.door(BackgroundBoard).commands == ()
 
 
 async def test_polling_a_background_command_does_not_count_as_a_repeated_call(

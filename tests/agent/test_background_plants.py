@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.core.events import Event, Notice
-from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.board import BackgroundBoard
 from indwell.agent.features.background.feature import make_commands
 from indwell.bounds.command_bounds import confiner
 from indwell.policy.rules import Widening
@@ -36,7 +36,7 @@ class Beside:
         self.workspace = folder / "workspace"
         self.workspace.mkdir()
         os.mkfifo(self.workspace / "gate")
-        self.board = Board(begin_s=0.3)
+        self.board = BackgroundBoard(begin_s=0.3)
         self.heard: list[Event] = []
         self.board.outside = self.heard.append
         self._folder = folder

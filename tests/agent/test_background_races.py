@@ -13,7 +13,7 @@ import pytest
 
 from indwell.agent.core.events import CommandsChanged, Event
 from indwell.agent.core.prompt import Prompt
-from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.board import BackgroundBoard
 from indwell.agent.loop.turn import run_turn
 from indwell.messages import Reply, Request
 from indwell.review.verdicts import Scope, reject
@@ -67,7 +67,7 @@ async def test_a_command_is_reviewed_even_if_another_command_ended_during_its_st
 
         def hear(event: Event) -> None:
             if isinstance(event, CommandsChanged) and not racing:
-                project.session.parts.features.door(Board).begin_s = SOON_S
+                project.session.parts.features.door(BackgroundBoard).begin_s = SOON_S
                 racing.append(asyncio.ensure_future(race()))
 
         await asyncio.wait_for(run_turn(project.session, Prompt("go"), hear), 2 * SOON_S)
@@ -162,7 +162,7 @@ async def test_a_command_that_ends_in_time_is_not_in_the_background_while_its_ch
     tmp_path: Path,
 ) -> None:
     # The command ends at once, and its changes are recorded only after the time to begin.
-    board, taken_down = Board(begin_s=0.5), asyncio.Event()
+    board, taken_down = BackgroundBoard(begin_s=0.5), asyncio.Event()
     heard: list[Event] = []
 
     async def take_down() -> None:
@@ -199,7 +199,7 @@ async def test_a_steering_message_ends_a_long_wait(tmp_path: Path) -> None:
 async def test_a_fault_of_our_own_leaves_no_running_command(
     tmp_path: Path, *, breaks_late: bool
 ) -> None:
-    board, go_on = Board(begin_s=0.01 if breaks_late else SOON_S), asyncio.Event()
+    board, go_on = BackgroundBoard(begin_s=0.01 if breaks_late else SOON_S), asyncio.Event()
     heard: asyncio.Queue[Event] = asyncio.Queue()
     board.outside = heard.put_nowait
 

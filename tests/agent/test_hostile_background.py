@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.board import BackgroundBoard
 from indwell.messages import Reply, ToolResult
 from indwell.settings.model import Mode
 from support.bubblewrap import needs_bubblewrap
@@ -97,7 +97,7 @@ async def test_the_stored_output_of_a_command_is_read_only(tmp_path: Path) -> No
     script = [starts("echo out; cat gate"), says("it runs"), *late, says("ok")]
     async with background(tmp_path, script, begin_s=1.0) as project:
         await project.turn()
-        where.append(project.session.parts.features.door(Board).get("b1").path)
+        where.append(project.session.parts.features.door(BackgroundBoard).get("b1").path)
         await project.turn()
         read, written, _ = results(project)[1:]
         assert "out" in read

@@ -12,7 +12,12 @@ import msgspec
 import pytest
 
 from indwell.agent.core.session_features import Features
-from indwell.agent.features.skills.feature import NO_TOOLS, Shelf, make_load_skill, skills_feature
+from indwell.agent.features.skills.feature import (
+    NO_TOOLS,
+    SkillCatalogue,
+    make_load_skill,
+    skills_feature,
+)
 from indwell.agent.features.skills.folders import SkillFolders
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.context.conversation import system_block
@@ -81,8 +86,10 @@ async def working(
     """A session in the folder, with its skills and those of the user's."""
     workspace = DiskWorkspace([folder.root])
     trust = trust or folder.trusted()
-    shelf = Shelf(SkillFolders(workspace.roots, Settings, trust, own=user_folders()))
-    shelf.look_now()
+    skill_catalogue = SkillCatalogue(
+        SkillFolders(workspace.roots, Settings, trust, own=user_folders())
+    )
+    skill_catalogue.look_now()
 
     async def run(command, _context):
         return f"ran {command}"
@@ -90,7 +97,7 @@ async def working(
     tools = [
         make_read_file(),
         make_write_file(),
-        make_load_skill(shelf),
+        make_load_skill(skill_catalogue),
         a_tool("bash", run, effect="run"),
     ]
     async with a_world(
@@ -102,8 +109,10 @@ async def working(
         policy=policy,
     ) as world:
         session = world.session
-        session.parts = replace(session.parts, features=Features((skills_feature(shelf),)))
-        prompt = f"You are a test.\n\n{catalogue(shelf.known.own)}"
+        session.parts = replace(
+            session.parts, features=Features((skills_feature(skill_catalogue),))
+        )
+        prompt = f"You are a test.\n\n{catalogue(skill_catalogue.known.own)}"
         session.conversation = msgspec.structs.replace(
             session.conversation, system=(system_block(prompt),)
         )

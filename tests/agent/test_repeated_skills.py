@@ -10,7 +10,7 @@ from indwell.agent.core.session_features import Features
 from indwell.agent.features.skills.feature import (
     Content,
     FoundSkills,
-    Shelf,
+    SkillCatalogue,
     make_load_skill,
     skills_feature,
 )
@@ -41,10 +41,10 @@ class OneSkill:
 
 def shelved(world: World) -> OneSkill:
     place = OneSkill()
-    shelf = Shelf(place)
-    shelf.look_now()
-    tools = ToolTable([make_load_skill(shelf)])
-    features = Features((skills_feature(shelf),))
+    skill_catalogue = SkillCatalogue(place)
+    skill_catalogue.look_now()
+    tools = ToolTable([make_load_skill(skill_catalogue)])
+    features = Features((skills_feature(skill_catalogue),))
     world.session.parts = replace(world.session.parts, features=features, tools=tools)
     return place
 

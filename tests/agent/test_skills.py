@@ -14,7 +14,7 @@ from indwell.agent.features.skills.feature import (
     NO_TOOLS,
     Content,
     FoundSkills,
-    Shelf,
+    SkillCatalogue,
     make_load_skill,
     skills_feature,
 )
@@ -64,19 +64,19 @@ def a_skill(name: str, about: str = "To do it.", origin: Origin = "user") -> Ski
     return Skill(name, about, origin, f"/skills/{origin}/{name}")
 
 
-def with_shelf(world: World, places: MadeUp) -> Shelf:
+def with_shelf(world: World, places: MadeUp) -> SkillCatalogue:
     """The session of ``world`` gets the skills of ``places``, as ``compose`` would give them."""
-    shelf = Shelf(places)
-    shelf.look_now()
+    skill_catalogue = SkillCatalogue(places)
+    skill_catalogue.look_now()
     session = world.session
-    tools = ToolTable([make_read_file(), make_load_skill(shelf)])
-    features = Features((skills_feature(shelf),))
+    tools = ToolTable([make_read_file(), make_load_skill(skill_catalogue)])
+    features = Features((skills_feature(skill_catalogue),))
     session.parts = replace(session.parts, features=features, tools=tools)
-    prompt = f"You are a test.\n\n{catalogue(shelf.known.own)}"
+    prompt = f"You are a test.\n\n{catalogue(skill_catalogue.known.own)}"
     session.conversation = msgspec.structs.replace(
         session.conversation, system=(system_block(prompt.strip()),)
     )
-    return shelf
+    return skill_catalogue
 
 
 async def played(tmp_path: Path, places: MadeUp, *replies, words: str = "go") -> World:

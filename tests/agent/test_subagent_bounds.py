@@ -13,7 +13,7 @@ from indwell.agent.core import events
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.session_parts import OtherModel
 from indwell.agent.features.subagents.child import SubagentLimits
-from indwell.agent.features.subagents.definition import Definition, Names
+from indwell.agent.features.subagents.definition import Definition, SubagentNames
 from indwell.agent.features.subagents.feature import MOST_AGENTS
 from indwell.cli.run.command import Limiting
 from indwell.cli.run.grammar import RunLimits
@@ -254,7 +254,7 @@ async def test_each_sub_agent_has_its_own_cache_key(tmp_path: Path) -> None:
 
 
 def test_two_sub_agents_of_one_name_can_be_distinguished() -> None:
-    names = Names()
+    names = SubagentNames()
     heard = [names.of(events.ToolStarted(1, id_, "agent", "explore: look")) for id_ in ("c1", "c2")]
     assert heard == ["", ""]
     notices = [

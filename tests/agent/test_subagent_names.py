@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from indwell.agent.core import events
-from indwell.agent.features.subagents.definition import Names
+from indwell.agent.features.subagents.definition import SubagentNames
 from indwell.policy.call_facts import Policy
 from indwell.sessions.audit_trail import acts
 from support.session import asks, call, says
@@ -19,7 +19,7 @@ async def test_unnamed_sub_agents_have_the_same_number_everywhere(tmp_path: Path
     )
     async with a_house(tmp_path, model, policy=Policy("ask")) as (world, _):
         await world.turn()
-        names = Names()
+        names = SubagentNames()
         shown = {one.agent: name for one in world.events if (name := names.of(one))}
         asked = {one.agent: one.title for one in world.told(events.PermissionAsked)}
         logged = {one.agent for one in acts(await world.records()) if one.agent}

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from indwell.agent.core import events
-from indwell.agent.features.subagents.definition import Names
+from indwell.agent.features.subagents.definition import SubagentNames
 from indwell.cli.terminal.output import TerminalView
 from indwell.lsp.chat.rendering import Rendering
 
@@ -42,18 +42,18 @@ STORY: tuple[events.Event, ...] = (
     ("target", "name"), [("explore: find it", "explore"), ("general: fix: it", "general")]
 )
 def test_events_of_a_sub_agent_carry_its_name(target: str, name: str) -> None:
-    names = Names()
+    names = SubagentNames()
     assert names.of(events.ToolStarted(1, "c1", "agent", target)) == ""
     assert names.of(events.Notice(1, "info", "x", agent="c1")) == name
     assert names.of(events.Notice(1, "info", "x")) == ""
 
 
 def test_a_sub_agent_whose_start_was_not_seen_is_called_general() -> None:
-    assert Names().of(events.Notice(1, "info", "x", agent="c9")) == "general"
+    assert SubagentNames().of(events.Notice(1, "info", "x", agent="c9")) == "general"
 
 
 def test_a_sub_agents_tool_call_cannot_rename_another_sub_agent() -> None:
-    names = Names()
+    names = SubagentNames()
     names.of(events.ToolStarted(1, "c1", "agent", "explore: x"))
     names.of(events.ToolStarted(1, "c1", "agent", "user: x", agent="c1"))
     assert names.of(events.Notice(1, "info", "x", agent="c1")) == "explore"

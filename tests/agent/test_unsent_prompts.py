@@ -15,7 +15,12 @@ from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
 from indwell.agent.features.memory import memory_feature
-from indwell.agent.features.skills.feature import Content, FoundSkills, Shelf, skills_feature
+from indwell.agent.features.skills.feature import (
+    Content,
+    FoundSkills,
+    SkillCatalogue,
+    skills_feature,
+)
 from indwell.agent.loop.turn import run_turn
 from indwell.context.attachments import (
     FileProblems,
@@ -88,7 +93,7 @@ def set_up(made: World, folder: Path, kind: str) -> Callable[[], None]:
         case "time":
             made.session.spending.answered_at = START - timedelta(days=3)
         case "skill":
-            give(made, skills_feature(Shelf(OneSkill())))
+            give(made, skills_feature(SkillCatalogue(OneSkill())))
 
     def undo() -> None:
         made.instructions, made.surroundings = "", SURROUNDINGS

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.features.skills.feature import FoundSkills, Shelf
+from indwell.agent.features.skills.feature import FoundSkills, SkillCatalogue
 from indwell.agent.features.skills.folders import MOST_B, OF_WORKSPACE, SHIPPED, SkillFolders
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.context.tokens import estimate_tokens
@@ -321,21 +321,23 @@ def test_the_list_of_a_skills_files_is_limited(home, root):
     assert "… and more" in files
 
 
-async def heard(shelf: Shelf, wanted) -> None:
+async def heard(skill_catalogue: SkillCatalogue, wanted) -> None:
     """Look again whenever the watch heard something, until it is seen."""
     async with asyncio.timeout(60):
-        while not wanted(shelf):
-            await shelf.look()
+        while not wanted(skill_catalogue):
+            await skill_catalogue.look()
             await asyncio.sleep(0)
 
 
 async def test_a_single_scan_of_skills_starts_no_folder_watch(home):
     put(own(home, "one"))
     watch = FolderWatch()
-    shelf = Shelf(SkillFolders((), Settings, FolderTrust({}), watch=watch, own=user_folders()))
-    shelf.look_now()
-    await shelf.look(again=True)
-    await shelf.look()
+    skill_catalogue = SkillCatalogue(
+        SkillFolders((), Settings, FolderTrust({}), watch=watch, own=user_folders())
+    )
+    skill_catalogue.look_now()
+    await skill_catalogue.look(again=True)
+    await skill_catalogue.look()
 
     assert watch._folders == {}
 
@@ -346,23 +348,34 @@ async def test_a_change_on_disk_is_noticed_without_a_new_turn(home, change):
     if change != "first":
         put(own(home, "one"), about="Before.")
     watch = FolderWatch()
-    shelf = Shelf(SkillFolders((), Settings, FolderTrust({}), watch=watch, own=user_folders()))
-    await shelf.look(again=True)  # as the first turn does
-    await shelf.look()
-    await shelf.look()  # before the second model call
+    skill_catalogue = SkillCatalogue(
+        SkillFolders((), Settings, FolderTrust({}), watch=watch, own=user_folders())
+    )
+    await skill_catalogue.look(again=True)  # as the first turn does
+    await skill_catalogue.look()
+    await skill_catalogue.look()  # before the second model call
     watch.settle()
     watch.changed()
     match change:
         case "new" | "first":
             put(place / "two")
             wanted = "two"
-            await heard(shelf, lambda shelf: wanted in shelf.known.by_name)
+            await heard(
+                skill_catalogue, lambda skill_catalogue: wanted in skill_catalogue.known.by_name
+            )
         case "changed":
             (place / "one" / "SKILL.md").write_bytes(
                 BODY.format(name="one", about="After.").encode()
             )
-            await heard(shelf, lambda shelf: shelf.known.by_name["one"].description == "After.")
+            await heard(
+                skill_catalogue,
+                lambda skill_catalogue: (
+                    skill_catalogue.known.by_name["one"].description == "After."
+                ),
+            )
         case "gone":
             (place / "one" / "SKILL.md").unlink()
-            await heard(shelf, lambda shelf: "one" not in shelf.known.by_name)
-    shelf.close()
+            await heard(
+                skill_catalogue, lambda skill_catalogue: "one" not in skill_catalogue.known.by_name
+            )
+    skill_catalogue.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from indwell.agent.features.skills.feature import Shelf
+from indwell.agent.features.skills.feature import SkillCatalogue
 from indwell.agent.features.skills.folders import SkillFolders
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.settings.model import Settings
@@ -34,10 +34,10 @@ def test_a_skill_changed_after_the_folder_was_trusted_is_not_sent(tmp_path, monk
     (standing,) = trust.look([home.workspace], Settings())
     trust.answer(standing, trusted=True)
     trust.look([home.workspace], Settings())
-    shelf = Shelf(SkillFolders([home.workspace], Settings, trust))
-    shelf.look_now()
-    assert shelf.not_trusted("/House do it") == ""
+    skill_catalogue = SkillCatalogue(SkillFolders([home.workspace], Settings, trust))
+    skill_catalogue.look_now()
+    assert skill_catalogue.not_trusted("/House do it") == ""
     path.write_bytes(b"# House\n\nFast.\n")
-    shelf.look_now()
-    assert shelf.not_trusted("/House do it").startswith(SAID)
-    assert shelf.not_trusted("/homes do it") == ""
+    skill_catalogue.look_now()
+    assert skill_catalogue.not_trusted("/House do it").startswith(SAID)
+    assert skill_catalogue.not_trusted("/homes do it") == ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from indwell.agent.core.events import BackgroundCommand, CommandsChanged
-from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.board import BackgroundBoard
 from indwell.messages import Reply, Text, ToolResult
 from support.checked_project import Project, a_project
 from support.session import asks, call
@@ -55,7 +55,7 @@ def background(folder: Path, script: list[Reply], *, begin_s: float = 0.3, **mor
         async def __aenter__(self) -> Project:
             project: Project = await made.__aenter__()
             os.mkfifo(project.folder / "gate")
-            board = project.session.parts.features.door(Board)
+            board = project.session.parts.features.door(BackgroundBoard)
             board.begin_s = begin_s
             board.outside = project.events.append
             return project
@@ -68,7 +68,7 @@ def background(folder: Path, script: list[Reply], *, begin_s: float = 0.3, **mor
 
 async def let_go(project: Project) -> None:
     """Let the command that waits at the gate end, and be told of."""
-    (running,) = project.session.parts.features.door(Board).running
+    (running,) = project.session.parts.features.door(BackgroundBoard).running
     assert running.task is not None
     await asyncio.to_thread((project.folder / "gate").write_text, "open\n")
     await asyncio.wait_for(asyncio.wait({running.task}), SOON_S)

@@ -17,7 +17,7 @@ from indwell.agent.compaction.fit import COMPACT
 from indwell.agent.core.event_log import Missed
 from indwell.agent.core.prompt import CONTINUE, NOTHING, Prompt, is_blank
 from indwell.agent.core.session import Session
-from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.board import BackgroundBoard
 from indwell.agent.requests.request_blocks import no_pictures_words
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SessionError, UserError
@@ -459,7 +459,9 @@ class Service:
             session = await self.sessions.get_beside(waiting.session, waiting.mode)
         else:
             session = await self.sessions.get(waiting.session or None, waiting.mode)
-        session.parts.features.door(Board).outside = partial(self.turns.events.tell, session.id)
+        session.parts.features.door(BackgroundBoard).outside = partial(
+            self.turns.events.tell, session.id
+        )
         for hear in self.on_session:
             hear(session)
         self.warn(tuple(one for one in self.configuration.notices if one not in notices))

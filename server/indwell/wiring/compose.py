@@ -20,7 +20,7 @@ from indwell.agent.core.session_parts import (
 from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.instructions.project import ProjectInstructions
 from indwell.agent.features.mcp.feature import ServerTools
-from indwell.agent.features.skills.feature import Shelf
+from indwell.agent.features.skills.feature import SkillCatalogue
 from indwell.bounds.command_bounds import (
     BoundsNow,
     notice_of,
@@ -63,7 +63,12 @@ from indwell.wiring.features import FeatureInputs, boards_and_features, tools_of
 from indwell.wiring.mcp import mcp_inputs
 from indwell.wiring.memory_and_questions import companion_of
 from indwell.wiring.model import Model, budgets_of
-from indwell.wiring.project_files import checks_of, hooks_of, shelf_beside, shelf_of
+from indwell.wiring.project_files import (
+    checks_of,
+    hooks_of,
+    skill_catalogue_beside,
+    skill_catalogue_of,
+)
 from indwell.wiring.spill import SpillFolder
 from indwell.wiring.subagents import find_agents, lines_of, subagents_of
 from indwell.workspace.base import Workspace
@@ -181,7 +186,7 @@ async def open_session(
     looking = asyncio.get_running_loop().run_in_executor(None, strength)
     place = await taken(lambda: new_place(store, model.name), lambda made: made.log.close())
     try:
-        skills = await shelf_beside(workspace, settings, trust, environment)
+        skills = await skill_catalogue_beside(workspace, settings, trust, environment)
         session = make_session(
             place,
             workspace,
@@ -217,7 +222,7 @@ def make_session(
     environment: Mapping[str, str],
     trust: FolderTrust | None = None,
     review: ReviewLedger | None = None,
-    skills: Shelf | None = None,
+    skills: SkillCatalogue | None = None,
     lean: bool | None = None,
 ) -> Session:
     """Create the parts of a session with an empty conversation.
@@ -238,7 +243,7 @@ def make_session(
     secret = SecretPlaces(workspace.roots, lambda: settings().deny)
     prefer_shell(now_settings.command_shell)
     shell = Shell(root, timeout_s=now_settings.command_timeout_s)
-    shelf = skills or shelf_of(workspace, settings, trust, environment)
+    skill_catalogue = skills or skill_catalogue_of(workspace, settings, trust, environment)
     folder = None if isinstance(place.log, MemoryLog) else place.spill.parent
     subagents = subagents_of(settings, workspace.roots, trust, folder)
     companion = companion_of(place.id, approver, settings, root, environment)
@@ -258,7 +263,7 @@ def make_session(
     )
     given = FeatureInputs(
         Instructions(instructions.own, instructions.of_folders),
-        shelf,
+        skill_catalogue,
         subagents,
         lines_of(subagents),
         companion,
@@ -322,7 +327,7 @@ def make_session(
         changes=ChangeTracking(review, coverage_of(workspace, review, secret.look, own, hide), git),
     )
     own_words, cut = standing_instructions(now_settings)
-    conversation = first_conversation(place.id, model, tools, own_words, shelf)
+    conversation = first_conversation(place.id, model, tools, own_words, skill_catalogue)
     lost = aimless(rules_of(now_settings), (spec.name for spec in tools.specs))
     told = (rules.problem, companion.memory.problem, place.notice, lost, cut)
     subagents.session = session = Session(

@@ -13,7 +13,7 @@ import msgspec
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_parts import FellBack, SessionModel, has_no_fallback
-from indwell.agent.features.skills.feature import Shelf
+from indwell.agent.features.skills.feature import SkillCatalogue
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.request.assemble import without_pictures
 from indwell.errors import SettingsError, UserError
@@ -54,7 +54,7 @@ def this_machine() -> Machine:
 
 
 def first_conversation(
-    session: str, model: Model, tools: ToolTable, own_words: str, shelf: Shelf
+    session: str, model: Model, tools: ToolTable, own_words: str, skill_catalogue: SkillCatalogue
 ) -> Conversation:
     """Create a conversation without messages.
 
@@ -63,10 +63,10 @@ def first_conversation(
         model: The model that is called.
         tools: All tools that the model can call.
         own_words: The user's standing instructions.
-        shelf: The skills that the model knows of.
+        skill_catalogue: The skills that the model knows of.
     """
     prompt = system_prompt(
-        this_machine(), own_words, catalogue(shelf.known.own), lean=tools.is_lean
+        this_machine(), own_words, catalogue(skill_catalogue.known.own), lean=tools.is_lean
     )
     return Conversation(
         config=Config(

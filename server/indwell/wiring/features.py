@@ -10,7 +10,7 @@ from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
 from indwell.agent.core.session_parts import CompactionWish
 from indwell.agent.features.attachments.feature import attachments_feature
-from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.board import BackgroundBoard
 from indwell.agent.features.background.feature import background_feature
 from indwell.agent.features.checks.feature import checks_feature
 from indwell.agent.features.checks.turn_checks import SessionChecks
@@ -22,7 +22,7 @@ from indwell.agent.features.memory import memory_feature
 from indwell.agent.features.plan import PlanBoard, Steps, plan_feature
 from indwell.agent.features.questions import questions_feature
 from indwell.agent.features.review_news import ReviewNews
-from indwell.agent.features.skills.feature import Shelf, skills_feature
+from indwell.agent.features.skills.feature import SkillCatalogue, skills_feature
 from indwell.agent.features.subagents.feature import Subagents, subagents_feature
 from indwell.agent.features.time import time_feature
 from indwell.agent.features.todo import TodoList
@@ -62,7 +62,7 @@ class Boards(NamedTuple):
     """State that the rounds of a turn share with tools."""
 
     wish: CompactionWish
-    background: Board
+    background: BackgroundBoard
 
 
 class FeatureInputs(NamedTuple):
@@ -70,7 +70,7 @@ class FeatureInputs(NamedTuple):
 
     Attributes:
         instructions: The instructions of the project and its folders.
-        shelf: The skills.
+        skill_catalogue: The skills.
         subagents: The parts that a sub-agent needs.
         find_subagents: Reads the sub-agents that the workspace defines, a line each.
         companion: The memory, and questions to the user.
@@ -85,7 +85,7 @@ class FeatureInputs(NamedTuple):
     """
 
     instructions: Instructions
-    shelf: Shelf
+    skill_catalogue: SkillCatalogue
     subagents: Subagents
     find_subagents: Callable[[], Awaitable[tuple[str, ...]]]
     companion: Companion
@@ -102,7 +102,7 @@ class FeatureInputs(NamedTuple):
 def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]]:
     """Create the features of a new session; each line of the list is a feature."""
     companion = given.companion
-    background, todo = Board(), TodoList()
+    background, todo = BackgroundBoard(), TodoList()
     plan = PlanBoard(lambda: Steps(todo.items, todo.written_in))
     features = Features(
         (
@@ -115,7 +115,7 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
             plan_feature(plan, given.mode),
             todo.feature(),
             subagents_feature(given.subagents, given.find_subagents),
-            skills_feature(given.shelf),
+            skills_feature(given.skill_catalogue),
             questions_feature(companion.questions, companion.ask_user),
             hooks_feature(given.hooks),
             given.mcp.feature(),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from indwell.agent.features.checks.turn_checks import CheckCommand, SessionChecks
 from indwell.agent.features.hooks.session_hooks import FoundHook, HookBook, MatchingHooks
-from indwell.agent.features.skills.feature import FoundSkills, Shelf
+from indwell.agent.features.skills.feature import FoundSkills, SkillCatalogue
 from indwell.agent.features.skills.folders import SkillFolders
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError, ToolError
@@ -129,29 +129,29 @@ def user_folders() -> tuple[Path, ...]:
     return (user_file().parent / "skills", Path.home() / ".agents" / "skills")
 
 
-def shelf_of(
+def skill_catalogue_of(
     workspace: Workspace,
     settings: Callable[[], Settings],
     trust: FolderTrust,
     environment: Mapping[str, str],
-) -> Shelf:
+) -> SkillCatalogue:
     """Create the skills of a session in ``workspace``, scanned at once; blocks for milliseconds."""
     folders = _folders(workspace.roots, settings, trust, environment, watch=FolderWatch())
-    shelf = Shelf(folders)
-    shelf.look_now()
-    return shelf
+    skill_catalogue = SkillCatalogue(folders)
+    skill_catalogue.look_now()
+    return skill_catalogue
 
 
-async def shelf_beside(
+async def skill_catalogue_beside(
     workspace: Workspace,
     settings: Callable[[], Settings],
     trust: FolderTrust | None,
     environment: Mapping[str, str],
-) -> Shelf | None:
+) -> SkillCatalogue | None:
     """The same off the event loop, because a hundred skills take some ten milliseconds."""
     if trust is None:
         return None
-    return await asyncio.to_thread(shelf_of, workspace, settings, trust, environment)
+    return await asyncio.to_thread(skill_catalogue_of, workspace, settings, trust, environment)
 
 
 def skills_here(

@@ -52,7 +52,7 @@ from indwell.tools.editing.lost_edits import looked_up
 from indwell.wiring.compose import SessionPlace, look_ahead, make_session, taken
 from indwell.wiring.features import ORDER
 from indwell.wiring.model import Model
-from indwell.wiring.project_files import shelf_beside
+from indwell.wiring.project_files import skill_catalogue_beside
 from indwell.wiring.spill import highest_number
 from indwell.workspace.base import Workspace
 
@@ -97,7 +97,7 @@ async def resume_session(
         n_spilled = await asyncio.to_thread(_n_spilled, spill)
         place = SessionPlace(identifier, log, spill, n_spilled, others=others)
         await asyncio.to_thread(look_ahead)
-        skills = await shelf_beside(workspace, settings, trust, environment)
+        skills = await skill_catalogue_beside(workspace, settings, trust, environment)
         session = make_session(
             place,
             workspace,

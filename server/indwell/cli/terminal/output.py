@@ -15,7 +15,7 @@ from indwell.agent.core.events import (
     usage_words,
 )
 from indwell.agent.features.checks.turn_checks import NOT_VERIFIED
-from indwell.agent.features.subagents.definition import Names
+from indwell.agent.features.subagents.definition import SubagentNames
 from indwell.context.task_state import shown_lines
 from indwell.context.untrusted_text import short_line, visible
 
@@ -114,7 +114,7 @@ class TerminalView:
         self._running: set[str] = set()
         self._are_many = False  # parallel calls: each end names its call
         self._shortenings = Shortenings()
-        self._agents = Names()
+        self._agents = SubagentNames()
         self._n_quarters = 0  # tokens of the prompt that were reported
         self._commands: tuple[BackgroundCommand, ...] = ()
 

@@ -13,7 +13,7 @@ from indwell.agent.core.events import (
     to_review_words,
 )
 from indwell.agent.features.checks.turn_checks import NOT_VERIFIED
-from indwell.agent.features.subagents.definition import Names
+from indwell.agent.features.subagents.definition import SubagentNames
 from indwell.context.untrusted_text import short_line
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.editor.answering import WAITING
@@ -43,7 +43,7 @@ class TurnProgress:
         self._ending = ""  # seconds that the end of a short turn stays visible
         self._last = ""
         self._is_held = False
-        self._agents = Names()
+        self._agents = SubagentNames()
 
     async def begin(self, title: str) -> None:
         """Begin the progress; after a refusal by the editor, nothing is sent.

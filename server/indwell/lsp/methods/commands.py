@@ -8,7 +8,7 @@ from typing import get_args
 
 import msgspec
 
-from indwell.agent.features.background.board import Board, list_words
+from indwell.agent.features.background.board import BackgroundBoard, list_words
 from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError, UserError
 from indwell.lsp.chat.chats import Chats
@@ -100,7 +100,7 @@ async def commands_of(host: Host, params: status.CommandsParams) -> status.Comma
         if params.stop is not None:
             raise UserError("that session is not open, so none of its background commands runs")
         return status.CommandsResult(params.session, ())
-    board = session.parts.features.door(Board)
+    board = session.parts.features.door(BackgroundBoard)
     if params.stop is not None:
         await _stop(board, params.stop)
     rows = msgspec.to_builtins(board.event().commands)
@@ -110,7 +110,9 @@ async def commands_of(host: Host, params: status.CommandsParams) -> status.Comma
 async def offer_stops(host: Host) -> None:
     """Show the running commands with a stop button each, for editors without a command list."""
     session = host.sessions.current
-    board = session.parts.features.door(Board) if session is not None else Board()
+    board = (
+        session.parts.features.door(BackgroundBoard) if session is not None else BackgroundBoard()
+    )
     running = board.running
     if not running:
         host.client.show(types.MessageType.Info, "Indwell: no background commands run")
@@ -124,7 +126,7 @@ async def offer_stops(host: Host) -> None:
         await board.stop(buttons[chosen], "user")
 
 
-async def _stop(board: Board, name: str) -> None:
+async def _stop(board: BackgroundBoard, name: str) -> None:
     try:
         one = board.get(name)
     except ToolError as error:

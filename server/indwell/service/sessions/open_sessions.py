@@ -15,7 +15,7 @@ from typing import Protocol
 import msgspec
 
 from indwell.agent.core.session import Resumed, Session
-from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.board import BackgroundBoard
 from indwell.errors import RecordsLost, SessionError, SettingsError, UserError
 from indwell.policy.approvals import Approver
 from indwell.review.ledger import ReviewLedger
@@ -496,5 +496,5 @@ class OpenSessions:
 
 def _is_busy(session: Session) -> bool:
     """Whether a background command of the session runs."""
-    board = session.parts.features.find(Board)
+    board = session.parts.features.find(BackgroundBoard)
     return board is not None and bool(board.running)

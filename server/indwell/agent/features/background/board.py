@@ -188,7 +188,7 @@ async def _covers_nothing(_call: str) -> None:
     """Do nothing where no changes are recorded."""
 
 
-class Board:
+class BackgroundBoard:
     """Keeps commands that outlive their calls. Implements ``Background``.
 
     Args:

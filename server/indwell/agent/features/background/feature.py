@@ -14,7 +14,7 @@ from indwell.agent.core.events import Notice
 from indwell.agent.core.feature import DurableState, Feature, Moment, Reminder
 from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import (
-    Board,
+    BackgroundBoard,
     RunningCommand,
     ended_words,
     list_words,
@@ -44,7 +44,7 @@ NAME = "commands"
 MOST_WAIT_S = 300
 
 
-def background_feature(board: Board) -> Feature[Session]:
+def background_feature(board: BackgroundBoard) -> Feature[Session]:
     """Return the background commands of one session as a feature; sub-agents have none."""
 
     def steered(words: str, *, numbered: bool) -> bool:
@@ -71,7 +71,7 @@ def background_feature(board: Board) -> Feature[Session]:
 
 
 @asynccontextmanager
-async def _around(board: Board, moment: Moment[Session]) -> AsyncIterator[None]:
+async def _around(board: BackgroundBoard, moment: Moment[Session]) -> AsyncIterator[None]:
     """Hold the rounds of a turn, in which background commands may run or start."""
     session, turn, emit = moment.session, moment.turn, moment.emit
     parts = session.parts
@@ -105,7 +105,7 @@ async def _around(board: Board, moment: Moment[Session]) -> AsyncIterator[None]:
             emit(Notice(turn, "info", BETWEEN.format(names=_run_on(names))))
 
 
-async def _remind(board: Board, moment: Moment[Session]) -> Reminder:
+async def _remind(board: BackgroundBoard, moment: Moment[Session]) -> Reminder:
     """Name the commands that have ended since the last request, once each."""
     lost = board.lost
     untold = [one for one in board.running if not one.is_told]
@@ -149,7 +149,7 @@ class BackgroundArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     wait_s: Annotated[int, Meta(ge=0, le=MOST_WAIT_S, description="wait for its end")] = 0
 
 
-def make_commands(board: Board) -> Tool[BackgroundArguments]:
+def make_commands(board: BackgroundBoard) -> Tool[BackgroundArguments]:
     """Make the tool of the session that ``board`` belongs to."""
 
     async def run(arguments: BackgroundArguments, context: ToolContext) -> Outcome:
@@ -181,7 +181,7 @@ def _subject(given: BackgroundArguments) -> str:
     return f"stop {name}" if given.stop else name
 
 
-async def _looked_at(board: Board, one: RunningCommand, context: ToolContext) -> Outcome:
+async def _looked_at(board: BackgroundBoard, one: RunningCommand, context: ToolContext) -> Outcome:
     await check_running_commands()
     # Take the state before reading the output, or some output would be missed.
     has_ended, state = not one.runs, one.state_words(board.now)

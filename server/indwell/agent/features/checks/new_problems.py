@@ -15,9 +15,9 @@ from indwell.agent.features.checks.run_check import run_check
 from indwell.agent.features.checks.turn_checks import (
     NOT_VERIFIED,
     CheckCommand,
+    CheckRun,
     KnownProblems,
     Located,
-    Ran,
     SessionChecks,
     TurnChecks,
     quoted,
@@ -279,16 +279,16 @@ async def _check(
     state: TurnChecks,
     paths: Sequence[Path],
     emit: Listener,
-) -> Mapping[CheckCommand, Ran]:
+) -> Mapping[CheckCommand, CheckRun]:
     """Run the checks that cover these files, and keep the results."""
     commands = await asyncio.to_thread(checks.finder.commands, paths)
-    runs: dict[CheckCommand, Ran] = {}
+    runs: dict[CheckCommand, CheckRun] = {}
     loop = asyncio.get_running_loop()
     until = loop.time() + checks.settings().check_timeout_s
     for command in commands:
         left_s = until - loop.time()
         if left_s <= 0:
-            runs[command] = Ran("broken", why="was not run: no time was left for it")
+            runs[command] = CheckRun("broken", why="was not run: no time was left for it")
             continue
         runs[command] = await run_check(checks, session, state.turn, command, emit, left_s)
     marks = await marks_of(checks, commands)
@@ -313,7 +313,7 @@ def _remember(  # noqa: PLR0917 - what each knew, side by side
     state: TurnChecks,
     found: Mapping[str, tuple[Located, ...]],
     known: KnownProblems,
-    runs: Mapping[CheckCommand, Ran],
+    runs: Mapping[CheckCommand, CheckRun],
 ) -> None:
     """Remember which checks fail since turns of this session, for the task card (H27)."""
     now = {

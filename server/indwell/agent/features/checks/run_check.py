@@ -20,7 +20,7 @@ from indwell.agent.core import events
 from indwell.agent.core.events import Listener
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
-from indwell.agent.features.checks.turn_checks import CheckCommand, Ran, SessionChecks, quoted
+from indwell.agent.features.checks.turn_checks import CheckCommand, CheckRun, SessionChecks, quoted
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.decision import (
     FAULT,
@@ -72,7 +72,7 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
     command: CheckCommand,
     emit: Listener,
     timeout_s: float,
-) -> Ran:
+) -> CheckRun:
     """Run the check if it may run without a question.
 
     Raises:
@@ -110,7 +110,7 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
                 )
     except ToolError as error:
         note_ending(session, turn, command, "did not run")
-        return Ran("broken", why=f"did not run: {error}")
+        return CheckRun("broken", why=f"did not run: {error}")
     except asyncio.CancelledError:
         note_ending(session, turn, command, "stopped with the turn")
         raise
@@ -139,11 +139,11 @@ def _ending(finished: Finished) -> str:
 
 def _refused(
     checks: SessionChecks, turn: int, command: CheckCommand, refused: RefusedCheck, emit: Listener
-) -> Ran:
+) -> CheckRun:
     """Return the result of a check that may not run; tell the user once how to allow it."""
     if not refused.is_askable:
-        return Ran("refused", why=f"was not run: {refused.why}")
-    result = Ran("refused", why="was not run: it would have to be asked for")
+        return CheckRun("refused", why=f"was not run: {refused.why}")
+    result = CheckRun("refused", why="was not run: it would have to be asked for")
     if command.command in checks.told:
         return result
     checks.told.add(command.command)
@@ -338,21 +338,21 @@ def read_check(
 
 def judged(
     finished: Finished, reading: CheckReading, text: str, where: str, timeout_s: float
-) -> Ran:
+) -> CheckRun:
     """Return the result of a run."""
     code = finished.exit_code
     if finished.timed_out:
         shown = f"{timeout_s:.0f}" if timeout_s >= 1 else f"{timeout_s:.1g}"
-        return Ran("broken", why=f"took longer than {shown} s", output=where)
+        return CheckRun("broken", why=f"took longer than {shown} s", output=where)
     if code == NOT_FOUND:
-        return Ran("broken", why="was not found", output=where)
+        return CheckRun("broken", why="was not found", output=where)
     if code == NOT_STARTED:
-        return Ran("broken", why="could not be started", output=where)
+        return CheckRun("broken", why="could not be started", output=where)
     if code and not reading.has_any and 0 < code < BY_SIGNAL and not finished.overrun:
         why = f"fails now (exit code {code})"
-        return Ran("failed", why=why, line=error_line(text), output=where)
+        return CheckRun("failed", why=why, line=error_line(text), output=where)
     why = _doubt(finished, reading)
-    return Ran(
+    return CheckRun(
         "part" if why else "ran",
         problems=reading.problems,
         why=why,

@@ -120,7 +120,7 @@ def quoted(name: str) -> str:
     return f"`{' '.join(name.split())[:80]}`"
 
 
-class Ran(msgspec.Struct, frozen=True):
+class CheckRun(msgspec.Struct, frozen=True):
     """The end of a check.
 
     Attributes:
@@ -220,7 +220,7 @@ class TurnChecks(msgspec.Struct):
     told: dict[tuple[Path, str], tuple[str, tuple[Problem, ...]]] = msgspec.field(
         default_factory=dict
     )
-    runs: dict[str, Ran] = msgspec.field(default_factory=dict)
+    runs: dict[str, CheckRun] = msgspec.field(default_factory=dict)
     passed: dict[CheckPart, tuple[int, Marks]] = msgspec.field(default_factory=dict)
     is_begun: bool = False
     n_edits: int = 0
@@ -312,7 +312,7 @@ class TurnChecks(msgspec.Struct):
         return all(self._base(path, source) is not None for source in known.reports[path])
 
     def new_by_run(
-        self, command: CheckCommand, ran: Ran, known: KnownProblems | None
+        self, command: CheckCommand, ran: CheckRun, known: KnownProblems | None
     ) -> tuple[Located, ...]:
         """Return a check's new problems, except in files that the editor checks. May block."""
         before = self.runs.get(command.command)
@@ -383,7 +383,7 @@ class SessionChecks(msgspec.Struct):
     finder: CheckFinder = msgspec.field(default_factory=NoFinder)
     settings: Callable[[], Settings] = Settings
     state: TurnChecks = msgspec.field(default_factory=TurnChecks)
-    kept: dict[str, tuple[str, Ran]] = msgspec.field(default_factory=dict)
+    kept: dict[str, tuple[str, CheckRun]] = msgspec.field(default_factory=dict)
     slow: set[str] = msgspec.field(default_factory=set)
     readable: set[str] = msgspec.field(default_factory=set)
     is_vague: bool = False

@@ -109,7 +109,7 @@ class SkillPlaces(Protocol):
         ...
 
 
-class Shelf:
+class SkillCatalogue:
     """The skills of one session.
 
     Attributes:
@@ -232,34 +232,34 @@ _CHANGED = "The user's skills are not as listed at the beginning any more."
 _AS_BEFORE = "The user's skills are as listed at the beginning again."
 
 
-def skills_feature(shelf: Shelf) -> Feature[Session]:
+def skills_feature(skill_catalogue: SkillCatalogue) -> Feature[Session]:
     """Return the skills of one session as a feature."""
 
     async def begin(moment: Moment[Session]) -> None:
         """Look at the folders, and tell the user about each problem once."""
-        await shelf.look(again=True)
+        await skill_catalogue.look(again=True)
         readable = moment.session.parts.readable
         if not readable.opened:  # nothing was loaded in this process, perhaps before a restart
-            shelf.open_again(_loaded(moment.session.conversation), readable)
-        for level, words in shelf.take_notices():
+            skill_catalogue.open_again(_loaded(moment.session.conversation), readable)
+        for level, words in skill_catalogue.take_notices():
             moment.emit(Notice(moment.turn, level, words))
 
     async def prompt_blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
-        return await _called(shelf, moment.session, prompt.words, moment.turn)
+        return await _called(skill_catalogue, moment.session, prompt.words, moment.turn)
 
     async def remind(moment: Moment[Session]) -> Reminder:
-        await shelf.look()
-        return Reminder(skill_blocks(shelf, moment.session, moment.turn))
+        await skill_catalogue.look()
+        return Reminder(skill_blocks(skill_catalogue, moment.session, moment.turn))
 
     async def close() -> None:
-        shelf.close()
+        skill_catalogue.close()
 
     return Feature(
         name="skills",
-        tools=(make_load_skill(shelf),),
-        commands=lambda: shelf.known.by_name,
-        labels=shelf.labels,
-        refuse_words=shelf.not_trusted,
+        tools=(make_load_skill(skill_catalogue),),
+        commands=lambda: skill_catalogue.known.by_name,
+        labels=skill_catalogue.labels,
+        refuse_words=skill_catalogue.not_trusted,
         begin=begin,
         prompt_blocks=prompt_blocks,
         remind=remind,
@@ -274,11 +274,13 @@ class SkillArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
 
 
-def make_load_skill(shelf: Shelf) -> Tool[SkillArguments]:
+def make_load_skill(skill_catalogue: SkillCatalogue) -> Tool[SkillArguments]:
     """Make the tool by which the model loads a skill."""
 
     async def run(arguments: SkillArguments, context: ToolContext) -> Outcome:
-        skill, text = await shelf.load(arguments.name, context.readable, context.most_chars)
+        skill, text = await skill_catalogue.load(
+            arguments.name, context.readable, context.most_chars
+        )
         frame = Frame("skill", {"name": skill.name, "from": skill.origin})
         return Outcome(text, figure=f"{len(text.splitlines())} lines", frame=frame)
 
@@ -315,7 +317,7 @@ def not_again(
     return Outcome(pointer, figure=outcome.figure)
 
 
-def skill_blocks(shelf: Shelf, session: Session, turn: int) -> tuple[Text, ...]:
+def skill_blocks(skill_catalogue: SkillCatalogue, session: Session, turn: int) -> tuple[Text, ...]:
     """Return the catalogues that the next request should show.
 
     The blocks are whole lists, not changes of lists, so a compacted, resumed or rewound
@@ -323,7 +325,7 @@ def skill_blocks(shelf: Shelf, session: Session, turn: int) -> tuple[Text, ...]:
     """
     if not session.parts.tools.has(NAME):
         return ()  # a sub-agent without the tool
-    known = shelf.known
+    known = skill_catalogue.known
     newest, _ = talk.sent_texts(session.conversation)
     blocks: list[Text] = []
     lines = listed(known.workspace)
@@ -342,18 +344,22 @@ def skill_blocks(shelf: Shelf, session: Session, turn: int) -> tuple[Text, ...]:
     return tuple(blocks)
 
 
-async def _called(shelf: Shelf, session: Session, words: str, turn: int) -> tuple[Text, ...]:
+async def _called(
+    skill_catalogue: SkillCatalogue, session: Session, words: str, turn: int
+) -> tuple[Text, ...]:
     """Return the skill that the user called by its name, as a block for the words.
 
     Raises:
         UserError: It cannot be read.
     """
-    wanted = shelf.called(words)
+    wanted = skill_catalogue.called(words)
     if wanted is None:
         return ()
     try:
         room = session.conversation.config.window // 4 * CHARACTERS
-        skill, text = await shelf.load(wanted.name, session.parts.readable, room, by_user=True)
+        skill, text = await skill_catalogue.load(
+            wanted.name, session.parts.readable, room, by_user=True
+        )
     except ToolError as error:
         raise UserError(f"the skill {wanted.name!r} cannot be loaded: {error}") from error
     kind: Kind = "skill" if skill.origin == "workspace" else "own_skill"

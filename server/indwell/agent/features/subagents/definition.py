@@ -170,7 +170,7 @@ def next_name(target: str, begun: dict[str, int]) -> str:
     return f"{name} {number}" if number > 1 else name
 
 
-class Names:
+class SubagentNames:
     """Follows the events of a turn."""
 
     def __init__(self) -> None:
