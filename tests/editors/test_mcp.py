@@ -1,0 +1,52 @@
+"""An MCP server of a project in the real Neovim: approved, called, and completed in a chat."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from editors import neovim
+from editors.place import environment, put_files, run, serve_model
+from editors.scenarios import FILES, PATH, Model, tool
+from indwell.cli.setup.configurations import CONFIGURATIONS
+from support.loopback_endpoint import endpoint_in_thread, say
+
+SCRIPT = Path(__file__).resolve().parent / "neovim_mcp.lua"
+PAPER = Path(__file__).resolve().parents[1] / "support" / "mcp_server.py"
+USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
+REPLIES = [
+    tool("find_tools", query="add"),
+    tool("paper__add", a=2, b=3),
+    say("Five, é 🙂.", usage=USAGE),
+]
+
+
+def test_a_server_of_the_project_is_approved_and_its_tool_called(tmp_path: Path) -> None:
+    folder = tmp_path / "user"
+    folder.mkdir()
+    root = put_files(FILES, folder)
+    paper = {"command": sys.executable, "args": [str(PAPER)]}
+    (root / ".mcp.json").write_text(json.dumps({"mcpServers": {"paper": paper}}), "utf-8")
+    init = folder / "init.lua"
+    init.write_text(CONFIGURATIONS["nvim"].text(serve_model()), "utf-8")
+    place = {"path": str(root / PATH), "root": str(root)}
+    model = Model(REPLIES)
+    with endpoint_in_thread(model) as endpoint:
+        variables = {
+            **environment(folder),
+            "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
+            "INDWELL_REPORT": str(folder / "report.json"),
+            "OPENAI_BASE_URL": endpoint.base_url,
+            "INDWELL_MODEL": "loopback-model",
+        }
+        options = ("--clean", "--headless", "-n", "-u", str(init), "-l", str(SCRIPT))
+        seen = run([neovim.neovim(), *options], folder, folder / "report.json", variables)
+    assert "failed" not in seen, seen["failed"]
+    assert seen["ending"] == "done"
+    approval, permission = seen["questions"]
+    assert f"│ {sys.executable} {PAPER}\n" in approval
+    assert "paper" in permission
+    assert '"a"' in permission
+    assert model.results()[-1] == "5"
+    assert seen["items"] == ["@paper:note://today"]
