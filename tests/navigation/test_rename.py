@@ -21,6 +21,7 @@ from support.memory_workspace import ROOT, MemoryWorkspace
 from support.session import a_world, asks, call, says, with_parts
 
 A, B = ROOT / "a.py", ROOT / "b.py"
+ELSE = ROOT.parent / "else" / "c.py"
 FILES = {"a.py": "x = 1\nold = '🙂'; old\n", "b.py": "from a import old\n" + "\n" * 20 + "old\n"}
 RENAMED = {name: text.replace("old", "new") for name, text in FILES.items()}
 NO_SERVERS = UserServers(RunningServers(), (), dict, lambda: None, lambda: False)
@@ -108,7 +109,7 @@ async def test_if_one_file_cannot_be_written_the_others_are_taken_back(tmp_path:
     [
         (Renames({}, "a keyword cannot be renamed"), "refuses the rename: a keyword cannot"),
         (Renames({}), "a server found nothing to rename"),
-        (Renames({**EDITS, Path("/else/c.py"): EDITS[A]}), "the rename would change /else/c.py"),
+        (Renames({**EDITS, ELSE: EDITS[A]}), f"the rename would change {ELSE.as_posix()}"),
         (Renames({A: (ServerEdit(0, 0, 0, 3, "new"),)}), "knows an older text of a.py"),
         (Renames({A: (ServerEdit(9, 0, 9, 3, "new"),)}), "knows an older text of a.py"),
         (Renames({A: EDITS[A], ROOT / "secret/k.py": EDITS[A]}), "a file that you may not see"),

@@ -1,6 +1,7 @@
 """A language server for tests, in one file: its words for `hover` are its arguments.
 
-Run as a program. `crash` ends it at the first hover, `silent` never answers a hover.
+Run as a program. At a hover, `crash` ends it, `silent` answers nothing, and
+`garbage` sends what is no message.
 """
 
 from __future__ import annotations
@@ -26,6 +27,19 @@ def write(message: dict[str, object]) -> None:
     sys.stdout.buffer.flush()
 
 
+def hover(what: list[str], number: object, text: str) -> None:
+    if "crash" in what:
+        sys.stderr.write("out of ideas\n")
+        sys.stderr.flush()
+        sys.exit(3)
+    if "garbage" in what:
+        sys.stdout.buffer.write(b"x" * 10_000)
+        sys.stdout.buffer.flush()
+    elif "silent" not in what:
+        words = f"process {os.getpid()}: {len(text)} characters; {' '.join(what)}"
+        write({"id": number, "result": {"contents": {"kind": "plaintext", "value": words}}})
+
+
 def main() -> None:
     what = sys.argv[1:]
     texts: dict[str, str] = {}
@@ -40,15 +54,7 @@ def main() -> None:
         elif method == "initialize":
             write({"id": number, "result": {"capabilities": {"hoverProvider": True}}})
         elif method == "textDocument/hover":
-            if "crash" in what:
-                sys.stderr.write("out of ideas\n")
-                sys.stderr.flush()
-                sys.exit(3)
-            if "silent" in what:
-                continue
-            text = texts[params["textDocument"]["uri"]]
-            words = f"process {os.getpid()}: {len(text)} characters; {' '.join(what)}"
-            write({"id": number, "result": {"contents": {"kind": "plaintext", "value": words}}})
+            hover(what, number, texts[params["textDocument"]["uri"]])
         elif method == "exit":
             return
         elif number is not None and method is not None:

@@ -36,6 +36,7 @@ BUSY_S = 60.0  # for a server that says that it still reads the project
 END_S = 2.0  # after `exit`
 MOST_B = 64 << 20  # of one message
 MOST_HEADER_B = 4_096
+MOST_WAITING = 10_000  # messages; a server that sends more in one moment is out of order
 MOST_OPEN = 50  # documents; the one that was not used for longest is closed
 SMALL_B = 64 << 10  # decoded within a millisecond; more is decoded in a thread
 _METHOD_NOT_FOUND = -32601
@@ -146,7 +147,7 @@ class LanguageServer:
         self._feed = Feed()
         self._stop = asyncio.Event()
         self._messages = Messages()
-        self._bodies: asyncio.Queue[bytes] = asyncio.Queue()
+        self._bodies: asyncio.Queue[bytes] = asyncio.Queue(MOST_WAITING)
         self._errors: deque[str] = deque(maxlen=5)
         self._tasks: tuple[asyncio.Task[None], ...] = ()
         self._starting: asyncio.Task[None] | None = None
@@ -322,6 +323,9 @@ class LanguageServer:
         try:
             for body in self._messages.take(data):
                 self._bodies.put_nowait(body)
+        except asyncio.QueueFull:
+            self._fail(f"it sent {MOST_WAITING:,} messages faster than they can be read")
+            self._stop.set()
         except ValueError as error:
             self._fail(str(error))
             self._stop.set()

@@ -245,7 +245,8 @@ class UserServers:
         except RequestRefused as error:
             refusal = str(error) if question.action == "rename" else ""
             return CodeAnswer(server.name, refusal=refusal)
-        return answer_of(question, [CodeReply(result, server.encoding)], server.name)
+        replies = [CodeReply(result, server.encoding)]
+        return await asyncio.to_thread(answer_of, question, replies, server.name)
 
     async def _sync(
         self,
