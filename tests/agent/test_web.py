@@ -160,7 +160,7 @@ async def test_a_project_cannot_turn_the_tool_on(home: Home) -> None:
 def test_no_start_imports_the_converter_of_pages() -> None:
     script = (
         "import sys, indwell.wiring.compose; "
-        "sys.exit('html_to_markdown' in sys.modules or 'indwell.providers.http.web_pages' in "
+        "sys.exit('indwell.tools.web_text' in sys.modules or 'indwell.providers.http.web_pages' in "
         "sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -16,11 +16,10 @@ from indwell.tools.arguments import of_struct, renaming
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "web_fetch"
-MOST_HTML = 2_000_000  # characters that are converted; 0.4 s
+MOST_HTML = 2_000_000  # characters that are converted; about a second
 MOST_SHOWN = 30_000  # characters of one result; about 9,000 tokens
 MOST_PAGES = 20  # that a session keeps
 FRESH_S = 900.0  # seconds that a page is kept
-MOST_DEPTH = 200  # nested elements; deeper ones are left out
 _HTML = frozenset({"text/html", "application/xhtml+xml", ""})
 _TEXT = ("application/json", "application/xml", "application/javascript", "application/yaml")
 
@@ -141,7 +140,10 @@ def _read(found: Fetched) -> _Kept:
     if found.is_cut or (kind in _HTML and len(text) > MOST_HTML):
         notes.append("the page is longer; the rest was left out")
     if kind in _HTML:
-        text = _markdown(text[:MOST_HTML], found.address)
+        from indwell.tools.web_text import markdown_of  # noqa: PLC0415 - only for pages
+
+        text, is_slow = markdown_of(text[:MOST_HTML], found.address.text)
+        notes += ["the page took too long to read; the rest was left out"] if is_slow else []
     lines = (line.rstrip() for line in text.splitlines())
     return _Kept(_without_gaps(lines), monotonic(), tuple(notes))
 
@@ -157,34 +159,6 @@ def _decoded(found: Fetched) -> str:
         return found.body.decode(declared or "utf-8", "replace")
     except (LookupError, ValueError, UnicodeError):
         return found.body.decode("utf-8", "replace")
-
-
-def _markdown(html: str, address: WebAddress) -> str:
-    """Convert a page to Markdown, without navigation, forms, pictures and hidden parts.
-
-    Raises:
-        ToolError: It cannot be converted, or the library is missing.
-    """
-    try:
-        import html_to_markdown as library  # noqa: PLC0415 - only who fetches pages needs it
-    except ImportError as error:
-        raise ToolError(
-            "web pages cannot be read: the package 'html-to-markdown' is missing; tell the user to "
-            "install Indwell again"
-        ) from error
-    options = library.ConversionOptions(
-        preprocessing=library.PreprocessingOptions(
-            enabled=True, preset="aggressive", remove_navigation=True, remove_forms=True
-        ),
-        skip_images=True,
-        extract_metadata=False,
-        max_depth=MOST_DEPTH,
-        base_url=address.text,
-    )
-    try:
-        return str(library.convert(html, options).content)
-    except library.ConversionError as error:
-        raise ToolError(f"{address.text} cannot be turned into text: {error}") from error
 
 
 def _without_gaps(lines: Iterable[str]) -> tuple[str, ...]:

@@ -130,7 +130,9 @@ class WebPages:
 
     async def _request(self, address: WebAddress, place: Address) -> FetchedPage | WebAddress:
         number = f"[{place}]" if place.version == 6 else str(place)  # noqa: PLR2004 - of IP
-        verify = certificates(trust_env=False) if self._verify is None else self._verify
+        verify = self._verify
+        if verify is None:  # read once, which takes up to a tenth of a second
+            verify = await asyncio.to_thread(certificates, trust_env=False)
         async with httpx2.AsyncClient(
             verify=verify,
             trust_env=False,

@@ -17,6 +17,9 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Text
 from indwell.workspace.paths import display
 
+SHARE = 4  # the changes take at most a quarter of the window
+CHARS = 3  # characters per token of code, at least
+
 _MENTION = lazy_pattern(r"(?<![\w@/.`])@(changes|problems)(?![\w/#-]|\.\w)")
 
 
@@ -52,6 +55,9 @@ class StateMentions:
     async def _changes(self, moment: Moment[Session]) -> Text:
         changes = await changes_for(moment.session)
         text = await moment.session.hidden(changes.words)
+        most = moment.session.conversation.config.window // SHARE * CHARS
+        if len(text) > most:
+            text = f"{text[:most]}\n[… the rest is left out: it is too long for this model …]"
         return inject("attached", text, turn=moment.turn, attributes={"name": "changes"})
 
     async def _problems(self, moment: Moment[Session], prompt: Prompt) -> Text:
