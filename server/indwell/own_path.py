@@ -67,7 +67,7 @@ class OwnPath:
 
         Args:
             entries: Absolute folders.
-            first: Before those that are searched now, else behind them.
+            first: Whether to search them before the present folders, else after them.
         """
         added = [one for one in entries if self._may_be_used(one)]
         given = self.given.split(os.pathsep)

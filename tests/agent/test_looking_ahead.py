@@ -42,7 +42,7 @@ class Looks:
 async def looked_at(
     folder: Path, answers: Sequence[Reply], tools: Sequence[Tool[Any]]
 ) -> AsyncIterator[tuple[World, Looks, LookingAhead]]:
-    """A session, and the looks at its workspace."""
+    """A session, and the scans of its workspace."""
     ahead, looks = LookingAhead(), Looks()
     async with a_world(folder, answers, tools=tools, features=(ahead.feature(),)) as world:
         with_rules(world.session, confine=looks.confine)

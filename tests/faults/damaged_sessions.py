@@ -1,8 +1,8 @@
 """Sessions damaged at random, of other tools and our own: always readable, always sendable (H24).
 
 Each variant takes a recorded session of the shared data and does one to six things to it: lines
-lost, swapped, repeated or torn, rubbish in them, results before their calls, ids used twice, roles
-and types that are none. A foreign record is then imported, and our own log of the same session read
+lost, swapped, repeated or torn, rubbish in them, results before their calls, ids used twice,
+invalid roles and types. A foreign record is then imported, and our own log of the same session read
 back. Whatever was done: nothing raises, what comes out may be sent, repairs are reported, and
 reading it again tells the same.
 

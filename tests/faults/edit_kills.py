@@ -33,12 +33,12 @@ PIECE_B = 8  # a version's number
 
 
 def version(number: int) -> bytes:
-    """A version's bytes: its number over and over, of a length of its own."""
+    """A version's bytes: its number repeated, with a length that depends on it."""
     return number.to_bytes(PIECE_B, "big") * (1 + (number * 7_919) % (SIZE_B // PIECE_B))
 
 
 def edit(kind: str, root: Path, number: int) -> None:
-    """Write version ``number`` over the one before."""
+    """Overwrite the previous version with version ``number``."""
     path, private = root / "file", private_of(root)
     match kind:
         case "create":

@@ -116,7 +116,7 @@ SECRET_PATHS = (
 
 
 def attempts() -> Iterator[Attempt]:
-    """All of them; those that prepare one another in one attempt."""
+    """All attempts; calls that depend on each other are one attempt."""
     for path in OUTSIDE_PATHS:
         yield _one("write_file", path=path, content="%N%")
         yield _one("edit_file", path=path, edits=[{"old": "", "new": "%N%"}])

@@ -237,7 +237,7 @@ def test_a_tree_scan_does_not_match_ordinary_names_one_by_one(tmp_path) -> None:
     tree = Tree(tmp_path, is_wanted, is_ordinary=lambda name: not name.startswith("odd"))
     found = {one.path for one in tree.look().found}
     assert found == {"a/odd", "a/b/odd", "odd.d/odd", "odd.d/f7.py"}
-    assert len(judged) == 104  # all in the folder whose name is not ordinary, and three more
+    assert len(judged) == 104  # all in the folder with an unusual name, and three more
 
 
 def test_two_concurrent_scans_read_each_folder_once(tmp_path) -> None:

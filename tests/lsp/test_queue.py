@@ -43,7 +43,7 @@ def test_a_full_prompt_queue_refuses_another_prompt_with_a_message() -> None:
 
 
 def test_the_total_size_of_waiting_prompts_is_limited() -> None:
-    """An event tells all of it, and the editor's end of the wire holds 32 MB."""
+    """One event contains the whole queue, and the editor accepts messages up to 32 MB."""
     half = waiting("h", "x" * (MOST_WAITING_CHARACTERS // 2))
     full = Queue(0, (half, msgspec.structs.replace(half, id="i")))
     for change in (

@@ -162,7 +162,7 @@ class ContextMachine:
         self.tally["cancelled"] += n_done < len(uses)
 
     def queue(self) -> None:
-        """Something happens between two calls that the model is to know."""
+        """An event happens between two calls of which the model is told."""
         kind = self.dice.choice(KINDS)
         block = inject(kind, texts.text(self.dice, 3_000), turn=self.turn + 1)
         self.conversation = talk.queue(self.conversation, (block,))

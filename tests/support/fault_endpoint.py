@@ -162,7 +162,7 @@ class FaultEndpoint:
 
 
 async def _left(reader: asyncio.StreamReader) -> None:
-    """Ends when the client closes; what it sends stays unread."""
+    """Wait until the client closes, without reading its bytes."""
     while not reader.at_eof():  # noqa: ASYNC110 -- to read would take bytes of the next request
         await asyncio.sleep(0.005)
 

@@ -66,11 +66,11 @@ class Agent:
         return (await self.call("read_file", path=name)).text
 
     async def edit(self, *edits: dict[str, str], name: str = NAME) -> str:
-        """What the model reads of its edit, which was done."""
+        """The result of the model's edit, which succeeds."""
         return (await self.call("edit_file", path=name, edits=edits or (MEND,))).text
 
     async def refused(self, *edits: dict[str, str], name: str = NAME) -> str:
-        """What the model reads of its edit, which was not done."""
+        """The result of the model's edit, which is refused."""
         try:
             told = await self.edit(*edits, name=name)
         except ToolError as error:

@@ -1,4 +1,4 @@
-"""What an editor hears first needs no lsprotocol: its import takes longer than the rest of a start.
+"""The first answers to an editor need no lsprotocol: its import takes longer than the rest.
 
 The server of these tests cannot import lsprotocol, pygls' converter, cattrs or attrs at all, nor
 what reads YAML, writes TOML, prints to a terminal or asks a model.

@@ -9,7 +9,7 @@ export interface AskParams {
   readonly prompt: string;
   /** An example of an answer. */
   readonly placeholder: string;
-  /** Who asks. A question of the model is never a permission question, and must not look like one. */
+  /** The asker. A question of the model is never a permission question, and must not look like one. */
   readonly by: "indwell" | "model";
   /** Answers to choose from, a line each; the user may answer in words instead. */
   readonly options: readonly string[];
@@ -651,7 +651,7 @@ export interface McpParams {
   readonly name?: string;
   /** For `add`: the program and its arguments. */
   readonly command?: readonly string[];
-  /** For `add`: the address, if it is no program. */
+  /** For `add`: the address, if the server is not a program. */
   readonly url?: string;
 }
 
@@ -787,7 +787,7 @@ export interface NavigateParams {
 
 /** The reply of one language server. */
 export interface NavigateReply {
-  /** As the protocol has it for this request; null without one. */
+  /** The result in the protocol's form for this request; null without a result. */
   readonly result?: unknown;
   /** The name of the language server. */
   readonly name?: string;
@@ -888,7 +888,7 @@ export interface PermissionParams {
   readonly cwd: string;
   /** How commands are confined here, in words. */
   readonly sandbox: string;
-  /** What a yes allows beyond that for this one call, in words. */
+  /** The further access that a yes allows for this one call, in words. */
   readonly more: string;
   /** The model's reason in its own words; show it as such. */
   readonly why: string;

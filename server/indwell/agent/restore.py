@@ -84,8 +84,7 @@ class Past(msgspec.Struct, frozen=True):
         prefix: The newest system prompt and tools; None if the log is older than that record.
         requests: The number of the last request.
         cache_key: The key of the last request; empty if the log has none.
-        is_taken_back: Whether it continues from an earlier turn (a rewind or a fork) and has not
-            gone on yet.
+        is_taken_back: Whether it was rewound or forked and has no new turn yet.
         title: The title that the user gave; empty if none.
         own_title: The beginning of the first words.
         origin: The session whose task goes with the first words, until they are sent.

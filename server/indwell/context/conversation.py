@@ -291,7 +291,7 @@ def with_input(
     steered: Sequence[str] = (),
     along: Sequence[Block] = (),
 ) -> Conversation:
-    """Move waiting injections, then the user's words, behind the last user message's results (H7).
+    """Move waiting injections, then the user's words, after the last user message's results (H7).
 
     Args:
         conversation: The conversation before.
@@ -359,7 +359,7 @@ def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conver
 def tool_result(
     use: ToolUse, text: str, *, is_error: bool, frame: Frame | None = None
 ) -> ToolResult:
-    """Return the block of a tool's result: data of tier 3 that can open or close no tag.
+    """Return the block of a tool's result: data of tier 3, which cannot open or close a tag.
 
     With a ``frame`` the text gets that tag, because the text is a separate loaded document.
     """

@@ -26,7 +26,7 @@ class MessageSplice(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         start: The first message to replace.
-        stop: The index behind the last one.
+        stop: The index after the last one.
         messages: The replacement; empty to drop the range.
         whole: Whether ``messages`` together represent the whole range even if they are as many.
             Older logs lack this field; there only the numbers decide.
@@ -79,7 +79,7 @@ def group_start(history: History, index: int) -> int:
 
 
 def group_stop(history: History, index: int) -> int:
-    """Return the index behind the last live message of that group."""
+    """Return the index after the last live message of that group."""
     while index in history.joined:
         index += 1
     return index

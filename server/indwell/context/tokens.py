@@ -78,9 +78,9 @@ _NO_LEAD = bytes(code for code in range(256) if not _LEADS[code])
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of ``text``, erring high; 0 only for the empty string.
 
-    It takes about 12 ns a character (30 for non-ASCII). Of a long text it samples a quarter, evenly
+    It takes about 12 ns a character (30 for non-ASCII). It samples a quarter of a long text, evenly
     spread: 1 MB takes 3 ms, and the estimate moves by at most 4 % (366 real texts of 60,000
-    characters).
+        characters).
     """
     if not text:
         return 0

@@ -5,8 +5,8 @@ file, a tool or an editor before it is wrapped or sent, and replaces the opening
 everything that a model could read as one of our tags.
 
 A text can hold words that only a model reads (Unicode tag letters), or show in another order than
-it is stored (direction overrides). The model gets such characters as ``\u{202e}``. What real
-scripts need stays: joiners in Persian or Hindi, direction marks beside Hebrew, emoji of several
+it is stored (direction overrides). The model gets such characters as ``\u{202e}``. Characters that
+real scripts need stay: joiners in Persian or Hindi, direction marks beside Hebrew, emoji of several
 parts. An edit that returns such an escape means the character (``restored``).
 
 A person reads foreign text too, in questions and reports: ``visible`` and ``short_line``.

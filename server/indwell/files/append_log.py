@@ -184,7 +184,7 @@ class AppendLog:
     def let_move(self) -> None:
         """Let the log's folder be renamed: where an open file prevents that, close the log.
 
-        The rename fails if another process has the log open, so no process writes to it meanwhile.
+        The rename fails if another process has the log open, so no other process writes to it.
         """
         if calls.OPEN_FILES_HOLD_FOLDERS:
             self.close()

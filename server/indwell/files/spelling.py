@@ -244,7 +244,7 @@ def plain_path(written: str, system: System = HERE) -> str:
 
 
 def _anchored(plain: str) -> tuple[str, list[str]]:
-    """Split a path into a drive, a share or nothing, and the names behind it."""
+    """Split a path into a drive, a share or nothing, and the names after it."""
     if plain.startswith("//"):
         _, _, *names = plain.split("/")
         return "//", names

@@ -228,7 +228,7 @@ class EditorDoor:
 
     Args:
         client: The editor.
-        documents: What the editor has open.
+        documents: The open documents of the editor.
 
     Attributes:
         model_connection: The connection to the client's own models.

@@ -1,4 +1,4 @@
-"""What a server may ask of its client: a place for its log, the folders, the user, the model."""
+"""Answers an MCP server's requests: its log, the folders, the user, the model."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Connection:
 
     Args:
         definition: The definition as it is written.
-        around: What the server may see of the machine.
+        around: The parts of the machine that the server may see.
 
     Attributes:
         on_change: Called when the state or the tools have changed.

@@ -1,4 +1,4 @@
-"""What an MCP server offers and returns: tools, resources, prompts and pieces of content. Pure.
+"""Offers and results of an MCP server: tools, resources, prompts and pieces of content. Pure.
 
 The texts in these values are the server's own: data of tier 3 that nothing here has neutralised.
 """
@@ -68,7 +68,7 @@ class OfferedTool:
         name: The name as the server spells it.
         description: The server's description.
         schema: The JSON Schema of the arguments.
-        claims: What the server claims, such as ``read-only``; only shown to people.
+        claims: The server's claims, such as ``read-only``; only shown to people.
     """
 
     name: str
@@ -126,7 +126,7 @@ class FormField:
         name: The name as the server spells it.
         kind: The type of the value.
         title: The name for people; empty for ``name``.
-        description: What the server says of it.
+        description: The server's description.
         options: The values to choose from, each with its name for people.
         default: The value if the user says nothing; None if there is none.
         is_required: Whether the form needs it.

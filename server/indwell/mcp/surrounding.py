@@ -1,4 +1,4 @@
-"""What MCP servers of a workspace may see of the machine: folders, bounds, variables, logins."""
+"""The parts of the machine that MCP servers may see: folders, bounds, variables, logins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NO_SANDBOX = (
 
 @dataclass(frozen=True, slots=True)
 class Surrounding:
-    """What the servers of a workspace may see of the machine.
+    """The parts of the machine that the servers of a workspace may see.
 
     Attributes:
         roots: The trusted workspace folders.

@@ -93,7 +93,7 @@ class CodeAnswer(msgspec.Struct, frozen=True):
 
     Attributes:
         source: The name of the source, for the model and for people.
-        places: Where it is; of an outline, all its symbols in order.
+        places: The places found; for an outline, all its symbols in order.
         words: The text of a hover.
         changes: The changes of a rename, by absolute path.
         encoding: The unit of the columns in ``changes``: utf-8, utf-16 or utf-32.
@@ -152,7 +152,7 @@ class Navigator:
     """Asks sources in order until one has an answer. One for each session.
 
     Args:
-        sources: The sources behind the editor, best first.
+        sources: The sources after the editor, best first.
 
     Attributes:
         editor: The source that is asked first, if an editor can answer.

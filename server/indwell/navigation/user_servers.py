@@ -278,5 +278,5 @@ class UserServers:
         self._changed.update(paths if self._used else ())
 
     async def close(self) -> None:
-        """End what only this session needs."""
+        """End servers that only this session needs."""
         await self._running.release(self)

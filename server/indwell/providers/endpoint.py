@@ -83,7 +83,7 @@ class Extras(msgspec.Struct, frozen=True):
 
     Attributes:
         headers: More headers, by their names in small letters; their values may be secret.
-        query: Parameters behind each address.
+        query: Query parameters that are added to each address.
         key_header: The header that carries the key alone; empty for the usual one.
         proxy: The address of the proxy; empty for the system's.
     """

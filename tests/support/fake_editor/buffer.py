@@ -79,7 +79,7 @@ class Buffer:
 
 
 class Places:
-    """Positions in one text, many of them.
+    """Converts many positions in one text.
 
     Args:
         text: The whole text.

@@ -1,1 +1,1 @@
-"""What the loop and the features share: session, slots of a feature, events, budget, log."""
+"""Types shared by the loop and the features: session, slots of a feature, events, budget, log."""

@@ -172,7 +172,7 @@ class _ChangeWords(msgspec.Struct, frozen=True):
     Attributes:
         title: The title of the question.
         reason: The reason in the question.
-        told: What happened; the names follow.
+        told: The words before the names.
         refused: What to do after a no.
     """
 

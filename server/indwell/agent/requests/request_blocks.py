@@ -253,7 +253,7 @@ def is_rebuild_cheaper(
     tools in each of the calls to come. If the cache holds nothing, a rebuild loses nothing.
 
     Args:
-        changes: What the reminder would describe.
+        changes: The changes that the reminder would describe.
         cached: Tokens that the next request could read from the cache if its tools stayed.
         reminder: Tokens of the reminder; 0 if the conversation has it already.
         rates: The prices of the model's tokens.

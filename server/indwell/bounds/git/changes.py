@@ -203,7 +203,7 @@ class _Reader:
 
 
 def bounded_patch(patch: str) -> str:
-    """Cut the diff of each long file, and leave out files behind the limit."""
+    """Cut the diff of each long file, and leave out files after the limit."""
     files = _by_file(patch)
     if len(patch) <= PATCH_CHARACTERS:
         return patch

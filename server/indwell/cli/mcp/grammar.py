@@ -42,7 +42,7 @@ def mcp_options(mcp: argparse.ArgumentParser) -> None:
 
 
 def split_program(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Split off the program of ``mcp add`` behind its ``--``, whose options are not Indwell's.
+    """Split off the program of ``mcp add`` after its ``--``, whose options are not Indwell's.
 
     argparse cannot: it gives a list of words no second part behind options.
     """

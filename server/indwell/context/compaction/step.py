@@ -3,7 +3,7 @@
 Above the first threshold, the decision is made before every call, and is mostly no. Bounds from the
 sums in the tally give the answer without reading texts, so the time hardly grows with the
 conversation. A cached prompt costs a tenth. A cut saves that tenth in every later call, and
-everything behind the first cut is sent once more at the full price.
+everything after the first cut is sent once more at the full price.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class SummarySpan(msgspec.Struct, frozen=True):
     Attributes:
         layer: The name of the layer that wants it.
         start: The first live message that the summary replaces.
-        stop: The index behind the last one.
+        stop: The index after the last one.
         source: The originals of those messages, never a summary (H26).
         kept: Blocks that stay word for word: the user's words and pinned blocks.
         range: The replaced range in words, for the summary's head, such as ``turns 3 to 17``.
@@ -302,7 +302,7 @@ def pays(*, freed: float, rewritten: float, growth: float, facts: CompactionFact
 
     Args:
         freed: Tokens by which every later call is shorter.
-        rewritten: Tokens behind the first cut, after the step.
+        rewritten: Tokens after the first cut, counted after the step.
         growth: Tokens that a call adds to the conversation.
         facts: Prices, and whether there is a cache to lose. If nothing costs anything, as with a
             model on this machine, the usual ratios represent the time.

@@ -43,7 +43,7 @@ def transcript_files(conversation: Conversation, start: int, stop: int, folder: 
     Args:
         conversation: The conversation whose originals they hold.
         start: The first live message.
-        stop: The index behind the last one.
+        stop: The index after the last one.
         folder: The folder of spill files, as the model can name it.
     """
     messages, history = conversation.messages, conversation.history

@@ -5,7 +5,7 @@ tokens in front of it times the chance that a later call finds them unchanged an
 with marks keeps a prefix for five minutes or an hour after its last use. It finds an older prefix
 only if that ends at a mark or at most 20 blocks before one (Anthropic's rules, 2026).
 
-All marks of a request have one life. A provider bills what lies behind the newest prefix in its
+All marks of a request have one life. A provider bills the tokens after the newest prefix in its
 cache, so a long mark in front of a short one would make nothing live longer.
 """
 
@@ -176,7 +176,7 @@ def place_anchors(
     the least valuable ones get none. The work grows only with what ``conversation.tally`` does not
     hold yet.
 
-    If no call follows behind the tail, writing it to a cache would only cost money. Then the mark
+    If no call follows, writing the tail to a cache would only cost money. Then the mark
     goes where the last call had it, and nothing new is written.
 
     Args:

@@ -1,6 +1,6 @@
 """Empty placeholder folders for sandbox mounts, recognized by their mode.
 
-Several processes of ours may need the same stub, so each holds a lock on it meanwhile: if the
+Several processes of ours may need the same stub, so each locks the stub while it is needed: if the
 folder beneath a mount is removed, the kernel drops that mount in every sandbox.
 """
 

@@ -306,7 +306,7 @@ if sys.platform == "win32":
         follows: bool = False,
         is_private: bool = False,
     ) -> int:
-        """Open or create; without ``follows``, a link is refused and a placeholder is filled."""
+        """Open or create; without ``follows``, refuse links but load placeholders of a cloud."""
         if how in {_CREATE, _OPEN_IF, _OVERWRITE_IF}:
             facts.check_new_name(PureWindowsPath(path).name)
         security = private_descriptor() if is_private else None

@@ -20,7 +20,7 @@ Kind: TypeAlias = Literal["you", "waiting", "turn"]
 
 
 class Heading(NamedTuple):
-    """A heading of the chat, from ``start`` up to ``end``, which is behind its line break."""
+    """A heading of the chat, from ``start`` up to ``end``, which is after its line break."""
 
     kind: Kind
     turn: int

@@ -93,7 +93,7 @@ class Inline:
 
 
 def _target(text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
-    """Process the end of a bracket: a target behind it must be safe, or is disabled."""
+    """Process the end of a bracket: a target after it must be safe, or is disabled."""
     if text[at + 1] not in "(:":
         return "]", 1
     if not is_whole and _UNKNOWN.fullmatch(text, at + 1):

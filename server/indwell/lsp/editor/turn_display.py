@@ -129,7 +129,7 @@ class TurnDisplay:
             self._client.show(types.MessageType.Info, words)
 
     async def afterwards(self, ticket: Ticket, turns: Turns, again: Retry, anew: Anew) -> None:
-        """After a failed turn, or with prompts held behind it, let the user decide.
+        """After a failed turn, or with prompts that wait behind it, let the user decide.
 
         Args:
             ticket: The ticket of the turn.

@@ -207,7 +207,7 @@ class NavigateReply(Value, frozen=True):
     """The reply of one language server.
 
     Attributes:
-        result: As the protocol has it for this request; null without one.
+        result: The result in the protocol's form for this request; null without a result.
         name: The name of the language server.
         encoding: The unit of the columns in the result: ``utf-8``, ``utf-16`` or ``utf-32``.
         error: Why it refuses, such as that this name cannot be changed.

@@ -44,7 +44,7 @@ class PermissionParams(Value, frozen=True):
         rule: What ``session`` and ``always`` store; empty if they are not offered.
         cwd: The folder in which a command would run.
         sandbox: How commands are confined here, in words.
-        more: What a yes allows beyond that for this one call, in words.
+        more: The further access that a yes allows for this one call, in words.
         why: The model's reason in its own words; show it as such.
         wanted: Whether the model itself asks for ``more``; show that prominently.
         risky: The parts of a command that cause the question.
@@ -84,8 +84,8 @@ class AskParams(Value, frozen=True):
     Attributes:
         prompt: The question; if the model asks, only its visible text, at most 1,000 characters.
         placeholder: An example of an answer.
-        by: Who asks. A question of the model is never a permission question, and must not look like
-            one.
+        by: The asker. A question of the model is never a permission question, and must not look
+            like one.
         options: Answers to choose from, a line each; the user may answer in words instead.
         session: The session whose turn asks; empty if none does.
         id: The id of the model's call that asks, as in ``toolStarted``; empty if none does.

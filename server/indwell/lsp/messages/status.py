@@ -155,7 +155,7 @@ class McpParams(Value, frozen=True):
             of the project; ``restart`` ends a server, which starts again when it is needed.
         name: The server.
         command: For ``add``: the program and its arguments.
-        url: For ``add``: the address, if it is no program.
+        url: For ``add``: the address, if the server is not a program.
     """
 
     action: McpAction = "list"

@@ -389,5 +389,5 @@ async def _changes(host: Host) -> Changes:
     settings = host.service.configuration.settings
     denied = (*settings.deny, *globs_of("read", settings.rules_deny))
     ledger = await ledger_of(host)
-    await ledger.refresh()  # a terminal, or another editor, may have answered something
+    await ledger.refresh()  # a terminal, or another editor, may have given verdicts
     return Changes(ledger, workspace, lambda name: matches_any(name, denied))

@@ -121,7 +121,7 @@ class CellText(msgspec.Struct, frozen=True):
 
 
 class CellChanges(msgspec.Struct, frozen=True, rename="camel"):
-    """What changed of the cells; ``data`` has cells with another kind, metadata or outputs."""
+    """The changes of cells; ``data`` has cells with another kind, metadata or outputs."""
 
     structure: CellStructure | None = None
     data: tuple[CellItem, ...] = ()
@@ -129,7 +129,7 @@ class CellChanges(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class NotebookChange(msgspec.Struct, frozen=True):
-    """What changed of a notebook."""
+    """The changes of a notebook."""
 
     cells: CellChanges | None = None
 

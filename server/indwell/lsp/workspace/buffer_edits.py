@@ -128,7 +128,7 @@ class BufferEdits:
         """Change the buffer's text to ``text``.
 
         Raises:
-            TextMoved: The buffer was changed or closed meanwhile, and the edit was not applied.
+            TextMoved: The buffer was changed or closed first, and the edit was not applied.
             EditMayCome: The editor has not answered, and has not applied the edit so far.
             EditRefused: The editor did not apply the edit.
         """

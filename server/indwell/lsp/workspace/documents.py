@@ -41,7 +41,7 @@ class Document:
         dirt: Whose changes are unsaved.
         is_stale: Whether changes came in an impossible order, so that the text may be wrong.
         n_agreed: How often the document was opened or saved, by the editor or by Indwell.
-        n_edits: Edits of the agent that the editor is applying; changes meanwhile are not typing.
+        n_edits: Edits of the agent that the editor is applying; changes during them are not typing.
         by_agent: In a chat, the lines that the agent has written, without blank ones.
         is_chat: Whether it is a chat with the agent, which no command reads.
     """

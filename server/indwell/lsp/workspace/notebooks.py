@@ -156,7 +156,7 @@ class Notebooks:
         """Change the cells of an open notebook.
 
         Raises:
-            TextMoved: The notebook was changed meanwhile.
+            TextMoved: The notebook was changed first.
             EditRefused: The editor refused an edit, or unsaved cells would have to be moved.
             ToolError: The text has no cells.
         """

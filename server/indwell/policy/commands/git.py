@@ -203,7 +203,7 @@ def takes_up(name: str, words: Sequence[Word]) -> bool:
 
     Args:
         name: The command, such as ``switch``.
-        words: Those behind it.
+        words: The words after it.
     """
     texts = [word.text for word in words]
     flags = [text for text in texts if text.startswith("-")]

@@ -1,4 +1,7 @@
-"""Judges the paths that a command names: in the workspace, protected, secret. By text alone."""
+"""Judges the paths that a command names: in the workspace, protected, secret.
+
+It uses only the text.
+"""
 
 from __future__ import annotations
 

@@ -328,7 +328,7 @@ def _starts_of_git(rest: Sequence[str]) -> list[int]:
 
 
 def _starts(rest: Sequence[str]) -> list[int]:
-    """Return where the subcommand may be: behind an option, or behind its value."""
+    """Return where the subcommand may be: after an option, or after its value."""
     found = []
     at = 0
     while at < min(len(rest), _MOST):

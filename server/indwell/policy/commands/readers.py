@@ -67,7 +67,7 @@ def _is_quiet(script: str) -> bool:
 
 
 def _changed(words: Sequence[Word]) -> tuple[Word, ...]:
-    """Return the words behind the script, whose files may be changed in place."""
+    """Return the words after the script, whose files may be changed in place."""
     rest = [word for word in words if word.text and not word.text.startswith("-")]
     has_script = any(re.match(r"-[a-zA-Z]*[ef]|--expr|--file", word.text) for word in words)
     return tuple(rest[0 if has_script else 1 :])
@@ -176,7 +176,7 @@ def reading(name: str, words: Words) -> Use | None:
 
     Args:
         name: Its name.
-        words: The words behind it.
+        words: The words after it.
     """
     if len(words) == 1 and name in _VERSIONED and words[0].source in {"--version", "-V"}:
         return Use("reads")

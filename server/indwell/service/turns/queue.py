@@ -189,7 +189,7 @@ def check_seq(queue: Queue, seen: int | None) -> None:
     """Check that a client that changes the queue has seen the newest state.
 
     Raises:
-        UserError: The queue was changed after that.
+        UserError: The queue has changed since ``seen``.
     """
     if seen is not None and seen != queue.seq:
         raise UserError(

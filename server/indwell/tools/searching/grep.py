@@ -233,7 +233,7 @@ def _complaint(finished: Finished) -> str:
 
 
 class Joined(msgspec.Struct, frozen=True):
-    """Several texts, one after the other.
+    """Several texts in a row, as one.
 
     Attributes:
         data: All texts; each begins on a line of its own.

@@ -131,7 +131,7 @@ def _without_empty(braces: re.Match[str]) -> str:
 def _straight(expression: str) -> str:
     """Return the expression without backtracking: text between two ``**`` matches early.
 
-    More of the path remains behind the first place than behind any later one, so nothing is lost.
+    After the earliest match more of the path remains than after any later one, so no match is lost.
     Otherwise each ``**`` would multiply the work by the depth of the path.
     """
     expression = expression.replace("[^/]*?[/]", "[^/]*[/]")  # up to the slash in one go

@@ -10,7 +10,7 @@ const PAUSE_MS = 250;
 /** The time of the first request for each language, in milliseconds. */
 type FirstAsked = Map<string, number>;
 
-/** For the life of one server process. */
+/** Lasts as long as one server process. */
 export function answerNavigate(client: LanguageClient): vscode.Disposable {
   const first: FirstAsked = new Map();
   return client.onRequest("indwell/navigate", (asked: NavigateParams, token) =>

@@ -10,7 +10,7 @@ interface Asked {
   readonly wait: number;
 }
 
-/** For the life of one server process. */
+/** Lasts as long as one server process. */
 export function answerProblems(client: LanguageClient, watch: ProblemWatch): vscode.Disposable {
   return client.onRequest("indwell/diagnostics", async (asked: Asked, token) => {
     const begun = Date.now();

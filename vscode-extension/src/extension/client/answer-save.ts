@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { openDocument } from "./watch-problems.ts";
 
-/** For the life of one server process. */
+/** Lasts as long as one server process. */
 export function answerSave(client: LanguageClient): vscode.Disposable {
   return client.onRequest("indwell/save", async (asked: { readonly uris: readonly string[] }) => {
     const saved: string[] = [];

@@ -12,7 +12,7 @@ const MOST_AT_ONCE = 100;
 /** The most documents whose sent problems are remembered. */
 const MOST_REMEMBERED = 5_000;
 
-/** For the life of one server process. */
+/** Lasts as long as one server process. */
 export function pushProblems(client: LanguageClient, watch: ProblemWatch): vscode.Disposable {
   const told = new Map<string, string>();
   const waiting = new Map<string, vscode.Uri>();

@@ -9,7 +9,7 @@ const REST_MS = 150;
 /** A long drag of a selection is sent in between. */
 const MOST_MS = 1_000;
 
-/** For the life of one server process. */
+/** Lasts as long as one server process. */
 export function watchAttention(client: LanguageClient): vscode.Disposable {
   let told: Told = NOTHING_TOLD;
   let quiet: Quiet = CALM;

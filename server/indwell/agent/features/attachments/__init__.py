@@ -1,1 +1,1 @@
-"""What goes to the model with the user's words: from the editor, from git, and by mentions."""
+"""Attachments of the user's words: from the editor, from git, and by mentions."""

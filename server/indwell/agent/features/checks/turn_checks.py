@@ -187,7 +187,7 @@ class Edited(msgspec.Struct):
 
     @property
     def edits(self) -> LineMap:
-        """Return the edits that lead from the lines before to the lines now."""
+        """Return the edits that turn the old lines into the current lines."""
         return UNKNOWN if self.is_part else line_map(self.before, self.after)
 
 

@@ -40,7 +40,7 @@ def foreign_tool(named: NamedTool, foreign: ForeignTool, folder: str, run: Run) 
 
     Args:
         named: The tool of the server.
-        foreign: What a yes to it rests on.
+        foreign: The facts on which a yes to the call depends.
         folder: The workspace folder; where it is restricted, no tool of a server runs.
         run: Calls the tool at the server; raises ``ToolError``.
     """

@@ -67,7 +67,7 @@ class FoundTool(msgspec.Struct, frozen=True):
 
 
 class McpState(msgspec.Struct, frozen=True):
-    """What survives a restart: the tools that were looked up, and digests of the tools seen."""
+    """The state that survives a restart: looked-up tools, and digests of known tools."""
 
     loaded: tuple[FoundTool, ...] = ()
     seen: dict[str, str] = {}
@@ -89,7 +89,7 @@ async def nobody_answers(_words: str, _moment: Moment[Session]) -> str | None:
 
 
 class McpInputs(NamedTuple):
-    """What the feature needs of the workspace and the session.
+    """The parts of the workspace and the session that the feature uses.
 
     Attributes:
         definitions: Returns the servers that may run now.

@@ -69,7 +69,7 @@ class NamedResource(NamedTuple):
 
 
 class CalledPrompt(NamedTuple):
-    """A prompt that the user calls, and the words behind its name."""
+    """A prompt that the user calls, and the words after its name."""
 
     server: str
     name: str

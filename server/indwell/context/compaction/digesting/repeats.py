@@ -83,7 +83,7 @@ def whole_again(conversation: Conversation, step: CompactionStep) -> CompactionS
 def unfolded(messages: Sequence[Message], history: History, start: int) -> dict[int, Message]:
     """Return messages from ``start`` on, by index, with the lines that pointers had replaced.
 
-    A layer needs these texts before it removes the lines behind the pointers.
+    A layer needs these texts before it removes the lines to which the pointers refer.
     """
     found: dict[int, Message] = {}
     if start >= len(history.places):

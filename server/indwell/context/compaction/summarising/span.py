@@ -65,7 +65,7 @@ def summary_span(
         layer: The layer that wants it.
         view: The inputs of the decision.
         start: The first message.
-        stop: The index behind the last one.
+        stop: The index after the last one.
         keep_replies: Whether the assistant's words stay, unless the conversation would begin with
             them.
         most_characters: See ``SummarySpan``.
@@ -108,13 +108,13 @@ def kept_blocks(
 
     Words without room go to files. A line among the blocks names these files, so no word is lost.
     The files hold all of the source's words without room, also those that an earlier summary of the
-    source has put into a file. Of each pinned source only the newest block stays.
+    source has put into a file. Only the newest block of each pinned source stays.
 
     Args:
         source: The original messages.
         view: The inputs of the decision.
         keep_replies: Whether the assistant's words stay.
-        later: Blocks behind the source; a pinned block among them replaces an older pinned block.
+        later: Blocks after the source; a pinned block among them replaces an older pinned block.
     """
     pinned: dict[Source, Block] = {}
     said: list[Text] = []
