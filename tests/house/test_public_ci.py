@@ -55,6 +55,16 @@ def test_the_forge_runs_every_folder_of_tests_that_needs_no_system_program() -> 
     assert set(quick[1].split()) - left_out <= run
 
 
+def test_the_forge_runs_on_windows_what_the_windows_lane_runs() -> None:
+    script = (ROOT / "scripts" / "test-windows").read_text("utf-8")
+    whole = re.search(r'^whole="([^"]*)"', script, re.MULTILINE)
+    assert whole is not None
+    steps = [one for one in jobs()["tests"]["steps"] if "run" in one]
+    elsewhere = ("runner.os == 'Linux'", "runner.os != 'Windows'")
+    run = " ".join(one["run"] for one in steps if one.get("if") not in elsewhere)
+    assert [one for one in whole[1].split() if f"tests/{one}" not in run.split()] == []
+
+
 def test_the_forge_pins_every_action_and_names_no_registry() -> None:
     text = FORGE.read_text("utf-8")
     used = re.findall(r"uses: (\S+)", text)

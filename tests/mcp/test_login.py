@@ -17,6 +17,7 @@ from indwell.mcp.login import _checked, is_logged_in, log_in, login_key, turn_au
 from indwell.mcp.offers import McpError, NeedsLogin
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
 from support.login_server import LoginServer, browse, login_server
+from support.platforms import posix_only
 
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
@@ -152,6 +153,7 @@ async def test_a_server_that_lets_indwell_in_wants_no_login(server, keys) -> Non
     assert keys.origins() == {}
 
 
+@posix_only("modes")
 async def test_the_token_is_kept_where_only_the_user_reads_it(server, keys, tmp_path) -> None:
     assert await log_in(vault(server), keys, browse)
     path = Path(tmp_path) / "keys.json"

@@ -74,7 +74,7 @@ def test_mcp_json_gives_programs_and_addresses() -> None:
           "far": {"type": "http", "url": "https://h/mcp", "headers": {"K": "${K}"}}
         }}"""
     )
-    near = StdioServer("uvx", ("/work/shop/x",), (("A", "${T:-b}"),), "/work/shop")
+    near = StdioServer("uvx", (f"{FOLDER}/x",), (("A", "${T:-b}"),), str(FOLDER))
     far = HttpServer("https://h/mcp", (("K", "${K}"),))
     assert found == FoundServers(
         (
@@ -97,7 +97,7 @@ def test_the_file_of_vscode_has_comments_and_inputs() -> None:
         ".vscode/mcp.json",
     )
     env = (("K", "${input:key}"), ("L", "${input:level:-low}"), ("U", "http://a"))
-    stdio = StdioServer("x", (), env, "/work/shop/sub")
+    stdio = StdioServer("x", (), env, str(FOLDER / "sub"))
     assert found == FoundServers((ServerDefinition("a", stdio, source=".vscode/mcp.json"),))
 
 
