@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from cli.test_setup_keeps import FILES
 
+from cli.test_setup_keeps_user_files import FILES
 from indwell.cli import main
 from indwell.cli.setup.command import server_command
 from indwell.cli.setup.configurations import (
