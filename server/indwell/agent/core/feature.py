@@ -40,19 +40,15 @@ class Moment(Generic[SessionT]):
     emit: Listener
 
 
-def _nothing() -> None:
-    """Do nothing when a reminder was queued."""
-
-
 class Reminder(NamedTuple):
-    """Blocks for the end of the next request, and a function to call once they are queued.
+    """Blocks for the end of the next request, and a function to call once they are queued, if any.
 
     A preview of the request asks for the same blocks and never calls ``told``, so a preview changes
     no state.
     """
 
     blocks: tuple[Text, ...]
-    told: Callable[[], None] = _nothing
+    told: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -394,7 +394,8 @@ class ReviewNews:
             for path, now in rejected.known:
                 session.seen.record(path, now.stamp.digest, now.text)
             self._aftermath.is_told(rejected.marks)
-            became.told()
+            if became.told is not None:
+                became.told()
 
         return Reminder((*rejected.blocks, *became.blocks), told)
 

@@ -301,7 +301,8 @@ async def tell_news(session: Session, turn: TurnState, emit: Listener) -> None:
     moment = Moment(session, turn.number, emit)
     for reminder in await session.parts.features.reminders(moment):
         session.conversation = talk.queue(session.conversation, reminder.blocks)
-        reminder.told()
+        if reminder.told is not None:
+            reminder.told()
 
 
 def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:
