@@ -1,4 +1,4 @@
-"""Names, the bounded catalogue, the search, and what is checked of arguments."""
+"""Names, the bounded catalogue, the search, and the checks of arguments."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ SAID = streamed(chunk({"content": "hello"}, finish="stop"))
 
 @pytest.fixture
 def self_signed(tmp_path: Path) -> ssl.SSLContext:
-    """A server's certificate for 127.0.0.1 that nobody signed but itself."""
+    """A self-signed server certificate for 127.0.0.1."""
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1"
     files = ["-keyout", str(key), "-out", str(certificate)]
@@ -170,7 +170,7 @@ async def test_llm_40_cancelling_a_request_is_quick_and_leaves_no_task(
         before = asyncio.all_tasks()
         task = asyncio.ensure_future(provider.complete(ASKED, lambda _: None))
         await endpoint.arrived.wait()
-        await asyncio.sleep(0.03)  # what was sent has come; nothing else will
+        await asyncio.sleep(0.03)  # everything that was sent has arrived; no more will come
         task.cancel()
         done, _ = await asyncio.wait({task}, timeout=60)
         assert done == {task}

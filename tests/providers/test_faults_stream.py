@@ -1,7 +1,7 @@
 """Cases LLM-09 to LLM-24, LLM-38, LLM-41: the stream is broken, endless, slow, or none at all.
 
-What an event says depends on the wire, so these cases are tried on each. What bytes say does not:
-their cases take the wires in turn.
+The meaning of an event depends on the API, so these cases are tried on each. Faults in bytes do not
+depend on it: their cases use the APIs in turn.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def whole_end(wire: WireName, finish: str = "") -> bytes:
 async def broken_reply(
     wire: WireName, *steps: object, timeout_s: float = 5.0
 ) -> tuple[str, str, str]:
-    """Text, finish and problem of what is left."""
+    """Text, finish reason and problem of the kept part."""
     settings = {"timeout_s": timeout_s, "dialect": Dialect(wire=wire)}
     async with connected(broken(*steps), **settings) as (provider, endpoint):  # type: ignore[arg-type]
         reply = await provider.complete(ASKED, lambda _: None)

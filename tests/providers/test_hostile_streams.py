@@ -84,7 +84,7 @@ async def test_an_event_with_too_many_parts_is_refused(delta: str, why: str) -> 
 
 
 async def test_a_non_streamed_answer_with_too_many_parts_is_read_up_to_a_limit() -> None:
-    """Of the other wires only a whole answer has many parts in one event."""
+    """In the other APIs only a complete answer has many parts in one event."""
     message = {"type": "message", "content": [{"type": "output_text", "text": "a"}]}
     text = {"type": "text", "text": "a"}
     for wire, part, name, fields in (
@@ -347,7 +347,7 @@ async def test_bytes_behind_a_reply_are_never_the_next_reply(steps: tuple[Step, 
 
 @pytest.fixture
 def tls(tmp_path: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """What a server at 127.0.0.1 shows, and what trusts it."""
+    """The certificate of a server at 127.0.0.1, and a context that trusts it."""
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1"
     names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out"]

@@ -1,4 +1,4 @@
-"""A long request goes out piece by piece, as one body of a known length, and again if it must."""
+"""A long request is sent piece by piece, as one body of a known length, and again if needed."""
 
 from __future__ import annotations
 

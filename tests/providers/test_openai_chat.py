@@ -227,7 +227,7 @@ async def test_the_end_mark_may_come_in_pieces() -> None:
 
 
 async def cut_after(*chunks: Mapping[str, Any], end: tuple[Any, ...] = (CUT,)) -> tuple[Reply, str]:
-    """The reply of a line that breaks as soon as something was told, and the address."""
+    """The reply over a connection that breaks after the first event, and the address."""
     heard = asyncio.Event()
     async with connected([stream(*chunks, heard, *end, done=False)]) as (provider, endpoint):
         reply = await provider.complete(

@@ -1,4 +1,4 @@
-"""A row for each endpoint: how it is known, what it gets, and a stream in its dialect."""
+"""A row for each endpoint: its recognition, its request, and a stream in its dialect."""
 
 from __future__ import annotations
 

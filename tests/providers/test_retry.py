@@ -31,7 +31,7 @@ GONE = Unreachable("nobody there")
 
 
 class Clock:
-    """Time that passes only while somebody sleeps, or a step says so."""
+    """Time that passes only during sleeps, or when a step says so."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -43,7 +43,7 @@ class Clock:
 async def run(
     *steps: Step, clock: Clock | None = None, random: Callable[[], float] = lambda: 1.0
 ) -> tuple[Reply | ProviderError, list[StreamEvent], int]:
-    """The outcome, what was told, and how many attempts were made."""
+    """The outcome, the events, and the number of attempts."""
     clock = clock or Clock()
     told: list[StreamEvent] = []
     script = ScriptedProvider(steps)

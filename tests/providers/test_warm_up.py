@@ -1,4 +1,4 @@
-"""What happens before the first request, and by which way of the SDK requests go out."""
+"""Work before the first request, and the SDK's method that sends requests."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ SEALS: dict[WireName, str] = {
 async def test_unreadable_encrypted_reasoning_is_left_out_and_the_model_continues_thinking(
     wire: WireName,
 ) -> None:
-    """As in openai/codex#8145: a session that went on at another deployment."""
+    """As in openai/codex#8145: a session that continued at another deployment."""
     stream = next(one for one in STREAMS if one["wire"] == wire and one.get("back"))
     refused = json.dumps({"error": {"message": SEALS[wire], "type": "invalid_request_error"}})
     script = (script_of(stream), answer(400, refused), script_of(stream))

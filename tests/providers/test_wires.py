@@ -328,7 +328,7 @@ def empty(model: str) -> Conversation:
 
 
 def body(talk: Conversation, dialect: Dialect, model: str = "claude-opus-4-6") -> dict[str, Any]:
-    """What the next request sends."""
+    """The body of the next request."""
     sent = msgspec.structs.replace(REQUEST, messages=talk.messages, model=model)
     return chat_body(sent, dialect)
 

@@ -1,4 +1,4 @@
-"""What the rules of a provider's cache serve of the next request."""
+"""The part of the next request that a provider's cache rules serve."""
 
 from __future__ import annotations
 

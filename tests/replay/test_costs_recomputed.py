@@ -1,4 +1,4 @@
-"""What sliding costs, worked out a second time from the raw records, without the engine.
+"""The cost of sliding, recomputed from the raw records, without the engine.
 
 The goals of ``default`` are shares of this cost, so it must be right: prefix of 6,000 tokens, each
 token 1.25 when it is new and 0.1 when the last request began with it, no output.

@@ -37,7 +37,7 @@ def point(
 
 
 def second(*shown: Block, closing: Text = CLOSING, spills: tuple[SpilledText, ...] = ()) -> Broken:
-    """What the second turn's request does not keep if it shows ``shown``."""
+    """The losses of the second turn's request if it shows ``shown``."""
     promises = Promises()
     assert promises.at(point((FIRST,), closing, FIRST)) == Broken()
     return promises.at(point(shown, said("yes", 2), closing, SECOND, spills=spills))

@@ -1,4 +1,4 @@
-"""What counts as lost, kept and recoverable; each case small enough to be counted by hand."""
+"""Lost, kept and recoverable text; each case is small enough to count by hand."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def point(
 
 
 def after_a_cut(shown: Block, reply: Block, *spills: SpilledText) -> Loss:
-    """First the source stands there whole, then ``shown`` in its place."""
+    """First the whole source is shown, then ``shown`` in its place."""
     meter = LossMeter(Reader())
     source = result(SOURCE)
     first = meter.at(point((source,), said("I see."), (WORDS, READ, source)))

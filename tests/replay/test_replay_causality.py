@@ -1,4 +1,4 @@
-"""A part of a recording gives the requests of the whole: nothing is known before it is said."""
+"""A prefix of a recording gives the same requests: no step depends on later messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sent(
 
 
 def check(one: Recorded, preset: str, window: int, ratio: float, parts: tuple[int, ...]) -> int:
-    """Compare; gives in how many requests something was compacted."""
+    """Compare; return the number of requests with a compaction."""
     rules = ReplayRules(PRESETS[preset], window, ratio)
     whole = list(sent(one.messages, rules))
     for n in parts:

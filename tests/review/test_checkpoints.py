@@ -1,4 +1,4 @@
-"""What a command changes in the workspace is in the ledger, and can be taken back byte for byte."""
+"""Changes of a command in the workspace are in the ledger, and can be reverted byte for byte."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def as_it_is(text: str) -> str:
 
 
 class Room:
-    """A folder, its ledger, and a coverage; ``told`` is what the user hears."""
+    """A folder, its ledger, and a coverage; ``told`` has the messages to the user."""
 
     def __init__(self, folder: Path, ledger: ReviewLedger, files: Mapping[str, bytes]) -> None:
         self.root = folder / "work"
@@ -266,7 +266,7 @@ async def test_text_saved_or_typed_by_the_user_during_a_command_belongs_to_the_u
     for path, text in ((paths["saved"], "new\n"), (paths["typed"], "b and mine\n")):
         room.ledger.sync(path, text)
     assert room.kinds() == {}
-    room.ledger.sync(paths["shown"], "new\n")  # the editor loads what the command wrote
+    room.ledger.sync(paths["shown"], "new\n")  # the editor reloads the command's text
     assert room.kinds() == {"shown.txt": ["change"]}
 
 

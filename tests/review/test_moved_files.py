@@ -1,4 +1,4 @@
-"""Files and folders that the user gives another name: what is pending there goes along."""
+"""Files and folders that the user renames: their pending changes move, too."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from support.near_editor import NearEditor
 
 
 class Room:
-    """An editor that has one file open; ``told`` is what the user hears."""
+    """An editor that has one file open; ``told`` has the messages to the user."""
 
     def __init__(self, root: Path, ledger: ReviewLedger) -> None:
         self.path = root / "a.txt"
@@ -68,5 +68,5 @@ async def test_a_rewind_skips_and_names_a_file_whose_buffer_is_older_than_the_di
     assert "reload the file" in done.failed[0][1]
     assert room.path.read_bytes() == b"one\n2\n"
     assert (await rewind_files(room.ledger, room.editor.workspace, "s1", 1)).failed == ()
-    room.path.write_bytes(b"one\ntwo\n")  # somebody took it back on the disk
+    room.path.write_bytes(b"one\ntwo\n")  # another program reverted it on disk
     assert (await rewind_files(room.ledger, room.editor.workspace, "s1", 0)).failed == ()

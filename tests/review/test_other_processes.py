@@ -49,7 +49,7 @@ async def test_a_process_that_sees_only_the_disk_does_not_revert_unsaved_hunks_f
     other = await ledger_in(tmp_path.resolve(), path.parent)
     other.sync(path, BEFORE)
     other.sync(path, BEFORE + "\n")
-    other.sync(path, BEFORE)  # looked at twice, and with something between
+    other.sync(path, BEFORE)  # checked twice, with a change in between
     await other.close()
     assert other.hunks(path) == ()
     assert kinds(ledger) == ["started", "began", "finished"]
@@ -100,7 +100,7 @@ async def test_a_verdict_on_saved_text_leaves_unsaved_lines_pending(tmp_path) ->
     assert (await reject(other, workspace, Scope())).failed == ()
     assert path.read_text(encoding="utf-8") == BEFORE
     await ledger.refresh()
-    ledger.sync(path, "# mine\n" + AFTER)  # loaded anew, or taken back by hand
+    ledger.sync(path, "# mine\n" + AFTER)  # reloaded, or reverted by hand
     assert news(ledger, path) == [("2\n",)]
 
 
@@ -176,7 +176,7 @@ async def test_a_file_that_was_accepted_elsewhere_is_not_named(tmp_path) -> None
 
 
 async def test_a_file_that_the_editor_opens_while_the_log_is_read_is_not_named(tmp_path) -> None:
-    """After a reload, where ``git checkout`` took the change back while no server looked."""
+    """After a reload, if ``git checkout`` reverted the change while no server ran."""
     _, path = await held(tmp_path)
     window = Window(path, BEFORE)
     reopened = await ledger_in(tmp_path.resolve(), path.parent)

@@ -1,4 +1,4 @@
-"""What somebody else's change of a file means for the agent's lines: one example a rule.
+"""Effects of other people's edits on the agent's lines: one example for each rule.
 
 Lines are written ``a b c``; a hunk reads ``line:old>new``, with ``!`` if the user touched it.
 """

@@ -1,4 +1,4 @@
-"""What cannot be done is said, and stays pending: files that are something else by now."""
+"""Replaced files: an impossible verdict is reported, and the change stays pending."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts are carried out by edits of the text that stands there, and a failure leaves it told."""
+"""Verdicts are carried out by edits of the current text, and a failure is reported."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ async def test_a_created_file_with_a_line_by_the_user_is_not_removed(room: Room)
 
 
 class Moving(DiskWorkspace):
-    """Somebody types right before each write, some times."""
+    """The user types right before each write, a few times."""
 
     n_left = 0
 
@@ -147,7 +147,7 @@ async def test_the_rejection_of_a_changing_file_is_planned_again_three_times(roo
 
 
 class Refusing(DiskWorkspace):
-    """One file takes no edit."""
+    """One file refuses edits."""
 
     refused = Path()
 

@@ -69,7 +69,7 @@ class Life:
         self.oracle.deletes(at, n_gone)
 
     def rewrites(self) -> None:
-        """Types into a line, which makes it the user's; what it does to a hunk is checked there."""
+        """Types into a line, which makes it the user's; the effect on a hunk is checked there."""
         n = len(self.oracle.visible)
         if not n:
             return
@@ -85,7 +85,7 @@ class Life:
             for _ in range(self.rng.randrange(1, min(4, len(self.past)) + 1)):
                 self.oracle = self.past.pop()
                 if self.ledger.sync(self.oracle.text):
-                    # What the user typed may read as before the agent took it away again.
+                    # The user's text may equal the text that the agent removed.
                     is_changed = any(one.is_new or one.is_gone for one in self.oracle.lines)
                     self.was_touched = self.was_touched or is_changed != bool(self.ledger.hunks())
 
@@ -135,7 +135,7 @@ class Life:
 
     def check(self) -> None:
         if self.ledger.sync(self.oracle.text):
-            self.was_touched = True  # typed what an undo gives: nobody can tell the two apart
+            self.was_touched = True  # typed the same as an undo gives: indistinguishable
         weave = self.ledger.weave
         if NAME not in self.ledger.state.files:
             return

@@ -45,7 +45,7 @@ async def ask(
 
 
 def of_the_answer(listener: Callable[[StreamEvent], None]) -> Callable[[StreamEvent], None]:
-    """Hears what comes back, not what goes out."""
+    """Receives responses, not requests."""
     return lambda event: None if isinstance(event, Sending) else listener(event)
 
 

@@ -22,7 +22,7 @@ commonName = supplied
 
 
 class Authority:
-    """Signs what it is asked to; its own certificate is ``file``."""
+    """Signs certificates; its own certificate is ``file``."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

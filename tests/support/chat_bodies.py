@@ -1,4 +1,4 @@
-"""The body of a request as JSON, for tests of what stands in it."""
+"""The body of a request as JSON, for tests of its contents."""
 
 from __future__ import annotations
 

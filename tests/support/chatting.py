@@ -37,7 +37,7 @@ def write(editor: Editor, buffer: Buffer, words: str) -> None:
 
 
 async def send(editor: Editor, buffer: Buffer, how: str = "auto") -> Any:
-    """The user sends what was written."""
+    """The user sends the written text."""
     return await editor.execute("indwell.send", {"uri": buffer.uri, "how": how})
 
 

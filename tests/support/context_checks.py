@@ -129,7 +129,7 @@ def check_step(
 
 
 def check_results(conversation: Conversation) -> None:
-    """What is left of a result is that result's, though ids of calls repeat."""
+    """The rest of a shortened result belongs to that result, although ids of calls repeat."""
     messages, history = conversation.messages, conversation.history
     told = transcript(messages, history)
     for index in range(len(history.places)):

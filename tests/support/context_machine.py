@@ -69,7 +69,7 @@ class ContextMachine:
     """One session.
 
     Args:
-        dice: Decides everything; the same seed gives the same session.
+        dice: The random generator; the same seed gives the same session.
         preset: Name of the ladder to begin with.
         window: Tokens to begin with.
         huge: Probability that a result has 10 MB.
@@ -169,7 +169,7 @@ class ContextMachine:
         self.tally["queued"] += 1
 
     def compact(self, *, incoming: int = 0, force: bool = False) -> None:
-        """Run the ladder; each step is checked, and what was decided is decided again."""
+        """Run the ladder; each step is checked, and each decision is repeated and compared."""
         dice = self.dice
         facts = CompactionFacts(
             incoming=incoming,
@@ -267,7 +267,7 @@ class ContextMachine:
 
 
 def random_step(machine: ContextMachine) -> None:
-    """One operation, chosen by the machine's own die."""
+    """One operation, chosen by the machine's random generator."""
     dice = machine.dice
     match dice.choices(range(6), (60, 15, 10, 10, 5, 4))[0]:
         case 0:

@@ -26,7 +26,7 @@ def examples(page: str, language: str = "") -> tuple[Example, ...]:
     """The blocks of ``docs/<page>``, in order; of one language if that is given.
 
     Raises:
-        AssertionError: There is none: a test that runs nothing proves nothing.
+        AssertionError: The page has no example: a test without one proves nothing.
     """
     text = (DOCS / page).read_text("utf-8")
     found = tuple(

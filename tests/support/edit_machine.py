@@ -114,7 +114,7 @@ class EditMachine(EditModel):
         if behaviour.versions == "any" or self.editor.desk._untold or self.held:
             return
         if not behaviour.takes and behaviour.refusal == "true":
-            return  # a yes without a change stands in the way of the next edit
+            return  # a yes without a change blocks the next edit
         found = self._some_edits()
         known = self.seen.text(self.path)
         if found is None or known != self.text:
@@ -236,7 +236,7 @@ class EditMachine(EditModel):
         return texts | {formatted(one) for one in texts} if self._formats() else texts
 
     def _set_race(self, raced: list[str]) -> None:
-        """The user types while the edit is under way: before it is looked at, or right after."""
+        """The user types during the edit: before it is checked, or right after."""
 
         async def type_once(_edit: types.WorkspaceEdit) -> None:
             token = with_ending(self._texts.token(), self.buffer.ending)
@@ -257,7 +257,7 @@ class EditMachine(EditModel):
         return self.text is None or (behaviour.takes and not self._formats())
 
     async def _call(self, tool: str, **arguments: Any) -> str | None:
-        """Call a tool of the agent; gives what went wrong."""
+        """Call a tool of the agent; return its error."""
         call = TOOLS.bind(tool, json.dumps(arguments))
         try:
             outcome = await call.run(self.context)
@@ -269,7 +269,7 @@ class EditMachine(EditModel):
         return outcome.text if outcome.is_error else None
 
     def _some_edits(self) -> list[dict[str, str]] | None:
-        """One or two edits of what the agent knows; None if it knows nothing that is unique."""
+        """One or two edits of text that the agent knows; None if it knows no unique text."""
         known = self.seen.text(self.path)
         if not known:
             return None
@@ -281,7 +281,7 @@ class EditMachine(EditModel):
         edits = [{"old": line, "new": self._texts.replacement(line)} for line in chosen]
         try:
             apply(known, _edits(edits), "x")
-        except ToolError:  # one is part of what the other made
+        except ToolError:  # one is part of the other's result
             return edits[:1]
         return edits
 

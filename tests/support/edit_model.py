@@ -22,7 +22,7 @@ class EditModel:
     """See the module.
 
     Args:
-        path: The file; it is written anew.
+        path: The file; it is overwritten.
         profile: What kind of editor it is.
         random: Decides everything.
         disk: The disk below the buffers; it may be shared between models.

@@ -67,7 +67,7 @@ class Home:
         return path
 
     def environment(self, base_url: str = "", **more: str) -> dict[str, str]:
-        """All variables of a process: nothing of the machine's own settings leaks in."""
+        """All variables of a process, without any settings of the machine."""
         inherited = {
             name: os.environ[name]
             for name in ("PATH", "PYTHONPATH", "SYSTEMROOT")
@@ -270,14 +270,14 @@ def running(marker: str) -> list[str]:
         try:
             words = (folder / "cmdline").read_bytes() if folder.name.isdecimal() else b""
         except OSError:
-            continue  # ended while we looked
+            continue  # ended during the check
         if marker.encode() in words:
             found.append(words.replace(b"\0", b" ").decode())
     return found
 
 
 class Playlist:
-    """A script that each test writes anew, for an endpoint that several tests share.
+    """A script that each test replaces, for an endpoint that several tests share.
 
     Attributes:
         asked: Set when the first request since ``play`` has come.

@@ -1,9 +1,9 @@
-"""An endpoint that breaks HTTP in every way: what it sends is written byte for byte.
+"""An endpoint that breaks HTTP in every way: its scripts give each byte.
 
     async with FaultEndpoint([broken(HEAD, event, RST)]) as endpoint:
         provider = EndpointClient(base_url=endpoint.base_url)
 
-``LoopbackEndpoint`` plays answers that are HTTP; this one plays what is not. Connections are kept
+``LoopbackEndpoint`` plays valid HTTP answers; this one plays invalid ones. Connections are kept
 for the next request if an answer ends properly, and ``n_connections`` counts them.
 """
 
@@ -34,7 +34,7 @@ DONE = b"data: [DONE]\n\n"
 
 @dataclass(frozen=True)
 class Script:
-    """What one request gets; ``forever`` is sent again and again behind the steps."""
+    """The answer to one request; ``forever`` is sent again and again after the steps."""
 
     steps: tuple[Step, ...]
     forever: bytes = b""
@@ -131,7 +131,7 @@ class FaultEndpoint:
                     head = await reader.readuntil(b"\r\n\r\n")
                     if head.startswith(
                         b"GET "
-                    ):  # what is asked of a model; the script is for chats
+                    ):  # requests for a model's facts; the script is for chats
                         await self._play(answer(404, "{}"), reader, writer)
                         continue
                     self.heads.append(head)

@@ -41,7 +41,7 @@ class FileKeyring(KeyringBackend):
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """Those that make a process use it, with its file in ``folder``."""
+    """The variables that make a process use it, with its file in ``folder``."""
     return {
         "PYTHON_KEYRING_BACKEND": "support.file_keyring.FileKeyring",
         "PYTHONPATH": os.pathsep.join([FOLDER, os.environ.get("PYTHONPATH", "")]).rstrip(
@@ -52,6 +52,6 @@ def variables(folder: Path) -> dict[str, str]:
 
 
 def held(folder: Path) -> dict[str, str]:
-    """What it holds, by service and origin."""
+    """The stored keys, by service and origin."""
     path = folder / "keyring.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -96,7 +96,7 @@ def _packs_index(work: Path) -> None:
 
 
 def _graph(work: Path) -> None:
-    """The graph of commits gives the newest one another tree."""
+    """The commit-graph file gives the newest commit another tree."""
     evil = _git(work, "hash-object", "-w", "--stdin", data=EVIL).strip()
     inner = _git(work, "mktree", data=f"100644 blob {evil}\told.yml\n".encode()).strip()
     tree = _git(work, "mktree", data=f"040000 tree {inner}\t.github\n".encode()).strip()

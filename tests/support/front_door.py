@@ -1,4 +1,4 @@
-"""A front door without a person: notes what it is told, answers as it was told to."""
+"""A user interface without a person: records messages, and gives scripted answers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class NotingDoor:
     """Implements ``FrontDoor``.
 
     Args:
-        answers: To questions, in their order; nobody answers when they are used up.
+        answers: The answers to questions, in order; later questions get no answer.
 
     Attributes:
-        told: All sentences that were shown.
+        told: All messages that were shown.
         asked: All questions.
         events: Of all sessions, in their order, as (session, seq, event).
     """

@@ -1,4 +1,4 @@
-"""Shell text with git in it, as nobody in particular."""
+"""Shell text with git commands, with a neutral identity."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def _own() -> dict[str, str]:
 
 
 def _fixed(environment: Mapping[str, str]) -> dict[str, str]:
-    """Of PYTHONPATH all but the folder of the tests, which what is hatched looks into too."""
+    """PYTHONPATH without the folder of the tests, which forked processes search, too."""
     fixed = {
         name: value
         for name, value in environment.items()

@@ -1,4 +1,4 @@
-"""A ledger by hand, one object a line: what the weave must agree with."""
+"""A simple ledger with one object for each line, with which the weave must agree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass
 class OneLine:
-    """A line; ``is_new``: the agent brought it; ``is_gone``: the agent took it away."""
+    """A line; ``is_new``: the agent added it; ``is_gone``: the agent removed it."""
 
     text: str
     is_new: bool = False

@@ -23,7 +23,7 @@ class LoginServer:
 
     Attributes:
         heard: Method and path of each request.
-        life_s: Seconds for which a token is good, as the client is told.
+        life_s: The lifetime of a token in seconds, as told to the client.
         gives: Whether the user agrees in the browser.
         refreshes: Whether a token can be refreshed.
         leads_to: Where the browser is led to log in; its own page if empty.

@@ -28,7 +28,7 @@ COUNTED = 40  # turns whose calls of functions are counted, early and late
 
 
 class Course(NamedTuple):
-    """What a long session came to.
+    """The result of a long session.
 
     Attributes:
         early_s: Mean time of a turn without a compaction, of the second sixth of them.
@@ -39,7 +39,7 @@ class Course(NamedTuple):
         n_compacted: Steps of compaction.
         n_live: Messages that were sent last.
         text_b: Characters that were said and read in all.
-        grown_b: Memory that the process took meanwhile; 0 where nobody can say.
+        grown_b: Growth of the process's memory; 0 if unknown.
     """
 
     early_s: float
@@ -54,7 +54,7 @@ class Course(NamedTuple):
 
 @dataclass
 class Cost:
-    """What one turn took: seconds, and calls if those are counted."""
+    """The work of one turn: seconds, and calls if those are counted."""
 
     turn: int
     seconds: float = 0.0
@@ -85,7 +85,7 @@ class Costs:
             cost.calls = sum(entry.callcount for entry in profile.getstats())
 
     def add(self, cost: Cost) -> None:
-        """Note what a turn without a compaction took."""
+        """Record the work of a turn without a compaction."""
         if cost.calls is None:
             self.seconds.append(cost.seconds)
         else:

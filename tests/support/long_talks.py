@@ -1,4 +1,4 @@
-"""Conversations with calls and results, and what a layer wants done with them, in few words."""
+"""Conversations with calls and results, and the changes by a layer, in a short notation."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Part: TypeAlias = bytes | float | asyncio.Event | Literal["hang", "cut"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What one request gets."""
+    """The answer to one request."""
 
     parts: tuple[Part, ...]
     status: int = 200

@@ -1,4 +1,4 @@
-"""Secrets of every form, made up anew from a seed: no file holds one."""
+"""Secrets of every form, generated from a seed, so that no file contains one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FRAME = [f"-----{word} RSA PRIVATE KEY-----" for word in ("BEGIN", "END")]
 
 
 def made_secrets(seed: int = 7) -> dict[str, tuple[str, str]]:
-    """By name: a text as it is found in files and outputs, and what in it must not be seen."""
+    """By name: a text as in files and outputs, and the secret part of it."""
     make = Maker(seed)
     word = make.word
     plain = {

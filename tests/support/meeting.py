@@ -134,7 +134,7 @@ def _methods(paths: frozenset[Path]) -> dict[str, set[Definition]]:
 
 @cache
 def _imported(path: Path) -> dict[str, Definition]:
-    """What a file imports from other modules of the tests, by the names that it has here."""
+    """The imports of a file from other modules of the tests, by their names here."""
     found: dict[str, Definition] = {}
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):

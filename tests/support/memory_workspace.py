@@ -175,7 +175,7 @@ class MemoryWorkspace:
         return None
 
     def noting(self) -> Callable[[], Noted]:
-        """Record nothing: nobody types here."""
+        """Record nothing, because no user types here."""
         return Noted
 
     def unsaved(self) -> Mapping[Path, str]:

@@ -42,7 +42,7 @@ def answering(
 
 
 def with_gets(script: Callable[[Seen], Answer]) -> Callable[[Seen], Answer]:
-    """Let a script answer what is asked with GET, too."""
+    """Let a script answer GET requests, too."""
     script.gets = True  # type: ignore[attr-defined] # as ``LoopbackEndpoint`` looks for it
     return script
 

@@ -1,4 +1,4 @@
-"""What was moved out of a workspace, by where it came from."""
+"""The files that were moved out of a workspace, by their former paths."""
 
 from __future__ import annotations
 

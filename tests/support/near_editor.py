@@ -32,7 +32,7 @@ APPLY_TIMEOUT_S = 10.0
 
 
 class NearEditor:
-    """An editor with one folder, and what the server makes of it.
+    """An editor with one folder, and the server's view of it.
 
     Args:
         root: The workspace folder.
@@ -46,7 +46,7 @@ class NearEditor:
         workspace: What tools work on.
         moments: What happens around an edit.
         sent: The edits that the server sent.
-        withdrawn: The requests that it took back.
+        withdrawn: The cancelled requests.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class NearEditor:
     def apply(
         self, params: types.ApplyWorkspaceEditParams, request: str
     ) -> asyncio.Future[types.ApplyWorkspaceEditResult | None]:
-        """``workspace/applyEdit``; the editor goes on with it, whoever waits for the answer."""
+        """``workspace/applyEdit``; the editor continues even if no caller waits for the answer."""
         self.sent.append(params)
         work = asyncio.ensure_future(self._answer(params.edit))
         self._at_work[request] = work
@@ -104,7 +104,7 @@ class NearEditor:
             raise RequestError(error.message, error.code or REQUEST_FAILED) from error
 
     async def leave(self) -> None:
-        """Let go of what was never answered."""
+        """Release unanswered requests."""
         for work in tuple(self._at_work.values()):
             work.cancel()
         await asyncio.sleep(0)
@@ -120,11 +120,11 @@ class NearEditor:
     ) -> None:
         del self._at_work[request]
         if not work.cancelled():
-            work.exception()  # seen, also where nobody waits any more
+            work.exception()  # seen, even if no caller waits any more
         asyncio.get_running_loop().call_soon(self.desk.tell)
 
     def _hear(self, method: str, params: Any) -> None:
-        """What ``lsp.server`` does with these notifications."""
+        """Handles these notifications as ``lsp.server`` does."""
         document = params.text_document
         match method:
             case types.TEXT_DOCUMENT_DID_OPEN:

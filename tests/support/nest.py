@@ -4,11 +4,11 @@
 
 On the socket FD comes a message for each, ``{"arguments", "environment", "folder", "terminal"}``,
 with four file descriptors: stdin, stdout, stderr, and one to report on. The report is its process
-id as a line, and when it has ended its status as ``os.waitpid`` gives it. When the socket closes,
-this process waits 60 s for those that still run, kills the rest and exits with 1 if there was any.
+id as a line, and at the end its status from ``os.waitpid``. When the socket closes, this process
+waits 60 s for those that still run, kills the rest and exits with 1 if there was any.
 
-Loading takes 0.5 to 1.2 s of a processor, for ``indwell`` itself and for hundreds of tests. What
-begins with it, in its order, stays the matter of the tests that start a true process.
+Loading takes 0.5 to 1.2 s of a processor, for ``indwell`` itself and for hundreds of tests. Its
+start-up, in its order, is covered by the tests that start a real process.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def load() -> None:
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     for name in ("watchdog.observers", "rapidfuzz.distance", "_strptime"):
-        importlib.import_module(name)  # what a turn imports at its first use
+        importlib.import_module(name)  # modules that a turn imports at its first use
     from indwell.policy.commands.dangerous import why_dangerous  # noqa: PLC0415
     from indwell.policy.commands.judge import judge  # noqa: PLC0415
     from indwell.policy.commands.path_rules import Situation  # noqa: PLC0415

@@ -48,7 +48,7 @@ _ODD = ("", "\x0c", "\x0b", "\x1c", "\u2028", "\x85", "\t", "\x7f")
 
 
 class OddFile(NamedTuple):
-    """A file: its name, the bytes before the word and behind it, and what it is in."""
+    """A file: its name, the bytes before and after the word, and its encoding."""
 
     name: str
     encoding: str
@@ -91,7 +91,7 @@ def odd_files(number: int, seed: int = 7) -> Iterator[OddFile]:
 
 
 async def through_review(file: OddFile, root: Path, ledger: ReviewLedger, *, is_open: bool) -> str:
-    """Edit, accept, edit, reject, edit, rewind; gives what went wrong, empty for nothing."""
+    """Edit, accept, edit, reject, edit, rewind; return the error, or an empty text."""
     path = root / file.name
     path.write_bytes(file.bytes_with(WORD))
     path.chmod(0o640)

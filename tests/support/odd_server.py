@@ -1,4 +1,4 @@
-"""A server with faults built in, for tests of what a client sees of them; run with ``-m``.
+"""A server with built-in faults, for tests of clients; run with ``-m``.
 
 Its composition fails as a bug of ours would, and it has three methods that no server should have.
 ``SIGUSR1`` lets it write to stdout in every way that a library might; ``SIGUSR2`` floods the log.

@@ -13,7 +13,7 @@ LIMIT_B = 1 << 16
 
 
 class OverlappedLog:
-    """What a server writes to its stderr; a ``Log`` of ``raw_client``.
+    """A server's stderr; a ``Log`` of ``raw_client``.
 
     Attributes:
         data: All that came so far.

@@ -1,4 +1,4 @@
-"""What a client asks about plans, and an answer of the model that proposes one."""
+"""A client's requests about plans, and a reply of the model that proposes one."""
 
 from __future__ import annotations
 

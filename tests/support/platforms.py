@@ -1,4 +1,4 @@
-"""What a test needs that not every system has: one marker for it, one place for the reasons."""
+"""Requirements of tests that not every system meets: one marker and one reason for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the kernel says of a process (Linux): memory, threads, descriptors, time, descendants."""
+"""Kernel facts about a process (Linux): memory, threads, descriptors, time, descendants."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def cpu_s(pid: int) -> float:
 
 
 def forget_peak(pid: int) -> None:
-    """Let ``peak_b`` begin anew at what is held now."""
+    """Reset ``peak_b`` to the present memory."""
     (Path("/proc") / str(pid) / "clear_refs").write_bytes(b"5")
 
 

@@ -17,7 +17,7 @@ NAME = str(PATH)
 
 
 class PureLedger:
-    """One file; ``text`` is what it reads."""
+    """One file; ``text`` is its current text."""
 
     def __init__(self, text: str | None) -> None:
         self.text = text
@@ -54,7 +54,7 @@ class PureLedger:
         self.text = after
 
     def sync(self, text: str | None) -> bool:
-        """The file reads ``text``, made by somebody else; True if that is an earlier form of it."""
+        """Somebody else changed the file to ``text``; True if that is an earlier version."""
         self.text = text
         is_again = NAME in self.state.files and self.state.is_again(NAME, self.weave)
         if is_again:
@@ -83,7 +83,7 @@ class PureLedger:
     def reject(
         self, ids: Sequence[str], *, force: bool = False, only: Sequence[Actor] = ()
     ) -> list[str]:
-        """Take hunks back; gives the reasons for those that stay."""
+        """Revert hunks; return the reasons for those that stay."""
         actors = tuple((one.session, one.turn) for one in only)
         outcome = rejected(self.weave, NAME, ids, actors, force=force)
         order = Order(tuple(one.id for one in outcome.groups), tuple(only), force=force)

@@ -24,7 +24,7 @@ DEMO_WORDS = "Fix what you see."
 
 
 class Log:
-    """What a server writes to its stderr, a pipe that does not block.
+    """A server's stderr, a pipe that does not block.
 
     Attributes:
         data: All that came so far.
@@ -41,7 +41,7 @@ class Log:
         self._loop.add_reader(self._fd, self.read)
 
     def read(self) -> None:
-        """Take what is there."""
+        """Read the available bytes."""
         with suppress(BlockingIOError):
             while data := os.read(self._fd, 1 << 16):
                 self.data += data
@@ -86,12 +86,12 @@ class RawClient(Wire):
 
     @property
     def stderr(self) -> str:
-        """What the server has logged so far."""
+        """The server's log so far."""
         return self._log.data.decode(errors="replace")
 
     @property
     def facts(self) -> Facts:
-        """What the kernel says of the server."""
+        """The kernel's facts about the server."""
         return facts(self.pid)
 
     @property
@@ -125,7 +125,7 @@ class RawClient(Wire):
         }
 
     def open_shop(self, text: str | None = None, *, name: str = "shop.py") -> str:
-        """Open a document; gives its URI."""
+        """Open a document; return its URI."""
         path = self.home.workspace / name
         item = {"uri": path.as_uri(), "languageId": "python", "version": 1}
         item["text"] = path.read_text(encoding="utf-8") if text is None else text
@@ -133,18 +133,18 @@ class RawClient(Wire):
         return path.as_uri()
 
     async def prompt(self, text: str = "hello", *, timeout_s: float = PATIENCE_S) -> Message:
-        """A turn to its end; gives the answer."""
+        """Run a turn to its end; return the answer."""
         return await self.request("indwell/prompt", {"text": text}, timeout_s=timeout_s)
 
     async def say_goodbye(self) -> int:
-        """Shutdown, exit; gives the exit code."""
+        """Send shutdown and exit; return the exit code."""
         answer = await self.request("shutdown")
         assert answer["result"] is None, answer
         self.notify("exit")
         return await self.ended()
 
     async def ended(self, *, timeout_s: float = PATIENCE_S) -> int:
-        """Wait for the server's end and for the end of its log; gives the exit code."""
+        """Wait for the server's end and for the end of its log; return the exit code."""
         async with asyncio.timeout(timeout_s):
             await asyncio.shield(self._waiting)
         assert self.process.returncode is not None
@@ -164,7 +164,7 @@ class RawClient(Wire):
 
     async def _wait_for_the_end(self) -> None:
         await self.process.wait()
-        self._log.read()  # what it wrote last is in the pipe now
+        self._log.read()  # its last output is in the pipe now
         self.tell()
 
 

@@ -163,7 +163,7 @@ class Wire:
     """A client's end of a connection.
 
     Args:
-        ends: What the server sends is read there, and what it gets is written.
+        ends: The pipes for reading from and writing to the server.
 
     Attributes:
         messages: All that came, in order.
@@ -200,7 +200,7 @@ class Wire:
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def ask(self, method: str, params: object = None, *, id_: object = None) -> object:
-        """Send a request and go on; gives its id."""
+        """Send a request without waiting; return its id."""
         self._n_requests += 1
         identifier = f"raw-{self._n_requests}" if id_ is None else id_
         self.send({"jsonrpc": "2.0", "id": identifier, "method": method, "params": params})
@@ -235,10 +235,10 @@ class Wire:
         await self.request("$/heard")
 
     async def wait_until(self, holds: Callable[[], bool], *, timeout_s: float = PATIENCE_S) -> None:
-        """Wait until something is so; looked at whenever anything happens.
+        """Wait until a condition is true; it is checked at every event.
 
         Raises:
-            AssertionError: The server sent what is no message, or nothing more will come.
+            AssertionError: The server sent an invalid message, or no more will come.
             TimeoutError: It did not happen in time.
         """
         async with asyncio.timeout(timeout_s):
@@ -258,7 +258,7 @@ class Wire:
         self._ends.resume()
 
     def read_some(self, n_bytes: int) -> int:
-        """Read at most so many bytes now, while nothing else reads; gives how many came."""
+        """Read at most so many bytes now, while no one else reads; return their number."""
         before = self.n_bytes
         self._ends.read_some(n_bytes)
         return self.n_bytes - before
@@ -322,4 +322,4 @@ def error_of(answer: Mapping[str, Any]) -> tuple[object, int | None]:
 
 
 def _nothing(_params: object) -> None:
-    """The answer to what a test says nothing about."""
+    """The answer to requests that a test does not mention."""

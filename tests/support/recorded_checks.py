@@ -1,4 +1,4 @@
-"""What must hold of each request of a recorded session that is run again: words, task, finished."""
+"""Checks of each request of a replayed session: user words, task, finished requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EARLIER = "Earlier requests; what is finished is not to be done again:"
 
 
 def violations(session: Recorded, preset: str, window: int) -> Counter[str]:
-    """What does not hold, and how often; ``requests`` and others say how much was looked at."""
+    """The failed checks with counts; ``requests`` and others count the checked items."""
     found: Counter[str] = Counter()
     said: list[Text] = []
     spills: dict[str, str] = {}
@@ -99,7 +99,7 @@ def _wrongly_marked(messages: Sequence[Message], point: Point) -> Counter[str]:
 
 
 def _summed_up(part: str, earlier: Collection[int]) -> dict[int, str]:
-    """What the lines that stand for many turns say of each of them."""
+    """The statements about each turn in lines that represent many turns."""
     said: dict[int, str] = {}
     for first, last, state, but in _SUMMED_UP.findall(part):
         said |= dict.fromkeys(_among(first, last, earlier), state)

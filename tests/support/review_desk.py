@@ -1,4 +1,4 @@
-"""An editor's side of review on one event loop: documents, what is shown, and a real ledger."""
+"""An editor's side of review on one event loop: documents, shown hunks, and a real ledger."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from indwell.service.chores import Chores
 
 
 class Screen:
-    """Shows what it is told, and wakes whoever waits for it."""
+    """Shows the messages, and wakes waiting tests."""
 
     def __init__(self) -> None:
         self.features = ClientFeatures()
@@ -26,18 +26,18 @@ class Screen:
         self._shown = asyncio.Event()
 
     def publish(self, published: Published) -> None:
-        """As the client does."""
+        """Does the same as the client."""
         self.published.append(published)
         self.hints[published.uri] = published
         self._shown.set()
 
     def refresh_lenses(self) -> None:
-        """As the client does."""
+        """Does the same as the client."""
         self.n_refreshes += 1
         self._shown.set()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until that is what is shown."""
+        """Wait until exactly that is shown."""
         async with asyncio.timeout(60):
             while not is_so():
                 self._shown.clear()

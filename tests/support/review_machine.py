@@ -56,7 +56,7 @@ class ReviewMachine(EditMachine):
         )
 
     async def step(self) -> None:
-        """As before, or something about review."""
+        """A step of the base class, or a step of review."""
         if self.random.random() < 0.7:
             await super().step()
         else:
@@ -70,7 +70,7 @@ class ReviewMachine(EditMachine):
         await self._review()
 
     async def _review(self) -> None:
-        """What the ledger says of the file as the server knows it."""
+        """The ledger's hunks of the file as the server knows it."""
         self.editor.desk.tell()
         await a_moment()
         text = self._real()
@@ -135,7 +135,7 @@ class ReviewMachine(EditMachine):
         if not raced:
             wanted = self._as_written({planned or "", before}, whole=False)
             assert after in wanted, f"not what was planned: {after!r} instead of {planned!r}"
-        if not force and not any("\n" in token for token in raced):  # which part what was typed
+        if not force and not any("\n" in token for token in raced):  # the part that was typed
             ending = self.buffer.ending if self.text is not None else ""
             typed = self._texts.typed_in(before, ending)
             # Lines that come back may stand between two that were typed.

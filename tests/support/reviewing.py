@@ -52,7 +52,7 @@ def at_line(number: int) -> types.Range:
 
 
 async def act(editor: Editor, buffer: Buffer, line: int, title: str) -> Any:
-    """Choose a code action at a line; gives what its command answered."""
+    """Choose a code action at a line; return its command's answer."""
     actions = await editor.code_actions(buffer, at_line(line))
     found = [one for one in actions if one.title.startswith(title)]
     assert len(found) == 1, [one.title for one in actions]

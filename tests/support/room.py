@@ -62,7 +62,7 @@ class Agent:
         return await self._tools.bind(tool, json.dumps(arguments)).run(self._context)
 
     async def read(self, name: str = NAME) -> str:
-        """What the model reads."""
+        """The text that the model reads."""
         return (await self.call("read_file", path=name)).text
 
     async def edit(self, *edits: dict[str, str], name: str = NAME) -> str:
@@ -78,7 +78,7 @@ class Agent:
         raise AssertionError(f"it was done: {told}")
 
     async def tried(self, *edits: dict[str, str]) -> str | None:
-        """What went wrong, or nothing."""
+        """The error, or an empty text."""
         try:
             await self.edit(*edits)
         except ToolError as error:
@@ -116,12 +116,12 @@ class Room:
 
     @property
     def text(self) -> str:
-        """What the user sees."""
+        """The text that the user sees."""
         return self.buffer.text
 
     @property
     def on_disk(self) -> str:
-        """What is on disk."""
+        """The text on disk."""
         return self.path.read_bytes().decode()
 
     def type_text(self, at: int, text: str = MINE) -> None:
@@ -129,7 +129,7 @@ class Room:
         self.editor.type_text(self.buffer, at, at, text)
 
     def types_before_each_edit(self, at: Callable[[str], int], times: int = 1) -> list[str]:
-        """Let the user be faster than the next edits; gives what was typed, as it is typed."""
+        """Let the user type before the next edits; return a list that the texts are added to."""
         typed: list[str] = []
 
         async def before(_edit: types.WorkspaceEdit) -> None:

@@ -1,4 +1,4 @@
-"""A session whose commands run on in the background, held back by a pipe until a test lets go."""
+"""A session with background commands, which a pipe blocks until a test releases them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def background(folder: Path, script: list[Reply], *, begin_s: float = 0.3, **mor
 
 
 async def let_go(project: Project) -> None:
-    """Let the command that waits at the gate end, and be told of."""
+    """Let the waiting command end, and be reported."""
     (running,) = project.session.parts.features.door(BackgroundBoard).running
     assert running.task is not None
     await asyncio.to_thread((project.folder / "gate").write_text, "open\n")

@@ -8,5 +8,5 @@ from indwell.bounds.secrets import OtherNames
 
 
 def names_in(*roots: Path) -> OtherNames:
-    """Those of the files in these folders."""
+    """The secrets in the files of these folders."""
     return OtherNames(lambda: roots)

@@ -58,7 +58,7 @@ PATIENCE_S = 60.0  # until a wait counts as hanging; only a failing test takes s
 
 
 class Clock:
-    """A clock that goes on by half a second whenever somebody looks."""
+    """A clock that advances by half a second at every reading."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -72,7 +72,7 @@ class Clock:
 
 
 class RecordingApprover:
-    """Answers in order, then "no"; keeps what it was asked."""
+    """Answers in order, then "no"; records the questions."""
 
     def __init__(self, *answers: Answer) -> None:
         self.questions: list[Question] = []
@@ -104,7 +104,7 @@ class MemoryLog:
 
 @dataclass
 class World:
-    """A session and what stands around it; ``events`` is all that it told."""
+    """A session and its surroundings; ``events`` has all its events."""
 
     session: Session
     provider: ScriptedProvider
@@ -157,7 +157,7 @@ class World:
         ]
 
     async def records(self) -> tuple[Record, ...]:
-        """The log as it stands on disk, which has to say what the session knows (invariant 6)."""
+        """The log on disk, which must contain what the session knows (invariant 6)."""
         await self.session.parts.log.commit()
         reading = self.store.open(self.session.id)
         assert reading.notices == ()
@@ -358,5 +358,5 @@ def says(text: str = "done") -> Reply:
 
 
 def texts(message: Message) -> list[str]:
-    """What a message says, block by block."""
+    """The text of a message, block by block."""
     return [block.text for block in message.blocks if isinstance(block, Text | ToolResult)]

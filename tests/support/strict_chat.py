@@ -15,7 +15,7 @@ from support.loopback_endpoint import Answer, Seen, refuse
 
 
 def complaints(body: dict[str, Any]) -> tuple[str, ...]:
-    """What is wrong with the messages of a request body; empty if they are taken."""
+    """The fault in the messages of a request body; empty if they are accepted."""
     messages = body["messages"]
     if not messages:
         return ("no messages",)
