@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,7 @@ import pytest
 
 from indwell.agent.core.events import Notice
 from indwell.bounds.folder_trust import with_folders
+from indwell.prompt.instruction_files import read_rule
 from indwell.settings.model import InstructionKind
 from support.doc_examples import examples
 from support.editing import Home, texts_of
@@ -259,3 +261,9 @@ async def test_a_command_in_a_restricted_folder_is_not_read(home: Home) -> None:
         )
         assert (ended.code, endpoint.seen) == (1, []), ended
     assert "have not trusted" in ended.stderr
+
+
+def test_the_globs_of_a_rule_are_split_within_moments() -> None:
+    began = time.process_time()
+    read_rule(f"---\nglobs: {',' * 100_000}\n---\nBe kind.\n")
+    assert time.process_time() - began < 5

@@ -131,17 +131,19 @@ async def test_hostile_pages_end_within_limits(home: Home) -> None:
         "/pdf": page("%PDF", "application/pdf"),
         "/binary": page(b"\0\1\2", "text/plain"),
         "/odd": page("<p>odd", "text/html; charset=no-such-thing"),
+        "/slow": page(f"<p>slow<script>-{'b' * 900_000}</script>", "text/html; charset=punycode"),
     }
     async with page_server(pages) as server:
         home.configure(f'web_fetch = true\nweb_hosts = ["localhost:{server.port}"]\n')
         urls = [f"http://localhost:{server.port}{path}" for path in pages]
         *_, seen = await run(home, *map(fetch, urls))
-    endless, deep, pdf, binary, odd = results(seen)
+    endless, deep, pdf, binary, odd, slow = results(seen)
     assert "the page is longer; the rest was left out" in endless
     assert deep
     assert pdf.endswith("is application/pdf, which web_fetch cannot read")
     assert binary.endswith("is no text")
     assert odd.endswith("odd")
+    assert slow.endswith("slow")
 
 
 async def test_the_pages_settings_turn_the_tool_on_and_name_the_hosts(home: Home) -> None:

@@ -40,6 +40,7 @@ RULES: Mapping[str, tuple[str, str]] = {
 NESTED = frozenset(name for names in IN_FOLDERS.values() for name in names)
 MOST_IMPORTS = 20  # of one file
 MOST_IMPORT_DEPTH = 5  # imports of imports, as in Claude Code
+MOST_GLOB_CHARACTERS = 4_000  # of all globs of a rule; splitting more would take long
 
 _IMPORT = lazy_pattern(r"(?<![^\s(])@(?![\s/~@])([^\s`,;:()<>\"']+)")
 _CODE = lazy_pattern(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -73,7 +74,7 @@ def read_rule(text: str) -> InstructionRule:
     if front is None:
         return InstructionRule((), is_always=True, description="", body=text)
     values = {one[1].lower(): one[2].strip() for one in _VALUE.finditer(front[1])}
-    globs = _list(values.get("globs") or values.get("applyto") or "")
+    globs = _list((values.get("globs") or values.get("applyto") or "")[:MOST_GLOB_CHARACTERS])
     is_always = values.get("alwaysapply", "").lower() == "true" or "**" in globs or "**/*" in globs
     description = _plain(" ".join(values.get("description", "").split()))
     return InstructionRule(globs, is_always, description, text[front.end() :].lstrip("\r\n"))

@@ -21,6 +21,8 @@ MOST_SHOWN = 30_000  # characters of one result; about 9,000 tokens
 MOST_PAGES = 20  # that a session keeps
 FRESH_S = 900.0  # seconds that a page is kept
 _HTML = frozenset({"text/html", "application/xhtml+xml", ""})
+_NO_CHARSETS = frozenset({"punycode", "idna"})
+"""Python's codecs for names of hosts; ``punycode`` would take hours for a page."""
 _TEXT = ("application/json", "application/xml", "application/javascript", "application/yaml")
 
 
@@ -155,8 +157,8 @@ def _decoded(found: Fetched) -> str:
         declared = head.partition("charset=")[2].lstrip("\"'")[:40]
         declared = "".join(one for one in declared if one.isalnum() or one in "-_")
     try:
-        codecs.lookup(declared or "utf-8")
-        return found.body.decode(declared or "utf-8", "replace")
+        name = codecs.lookup(declared or "utf-8").name
+        return found.body.decode("utf-8" if name in _NO_CHARSETS else name, "replace")
     except (LookupError, ValueError, UnicodeError):
         return found.body.decode("utf-8", "replace")
 

@@ -18,6 +18,7 @@ from indwell.lazy_pattern import lazy_pattern
 
 SUFFIX = ".ipynb"
 KINDS = ("code", "markdown", "raw")
+MOST_COMPARED = 1_000  # cells; of more, frequent ones are no hints where others belong
 MOST_NAMED = 100  # cells whose first lines a note names
 _MARK = lazy_pattern(r"^# %% \[(code|markdown|raw)\][ \t]*$", re.MULTILINE)
 _SPACE = lazy_pattern(r"[ \t\r\n]*")
@@ -139,8 +140,14 @@ def with_cells(raw: str, text: str) -> str:
 
 def _partners(old: Sequence[NotebookCell], new: Sequence[NotebookCell]) -> Iterator[int | None]:
     """Yield for each new cell the old one that it continues; None for an added cell."""
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for what, first, last, start, stop in matcher.get_opcodes():
+    same = 0  # at the begin; the comparison of many equal cells takes long
+    while same < min(len(old), len(new)) and old[same] == new[same]:
+        same += 1
+    yield from range(same)
+    few = max(len(old), len(new)) - same <= MOST_COMPARED
+    matcher = difflib.SequenceMatcher(None, old[same:], new[same:], autojunk=not few)
+    codes = [(what, *(same + one for one in places)) for what, *places in matcher.get_opcodes()]
+    for what, first, last, start, stop in codes:
         left = list(range(first, last))
         for cell in new[start:stop]:
             if what == "equal":
