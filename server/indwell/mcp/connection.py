@@ -12,7 +12,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from importlib.metadata import version as installed_version
 from typing import Any, TypeVar
 
 from mcp.client import Client, IncomingMessage, InputRequiredRoundsExceededError, Transport
@@ -23,6 +22,7 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 from tenacity.wait import wait_exponential_jitter
 
 from indwell.context.untrusted_text import short_line
+from indwell import __version__
 from indwell.errors import IndwellError
 from indwell.mcp.client_side import ClientSide
 from indwell.mcp.definition import START_S, HttpServer, ServerDefinition, StdioServer
@@ -234,7 +234,7 @@ class Connection:
         async with Client(
             self._transport(definition),
             cache=None,
-            client_info=types.Implementation(name="indwell", version=installed_version("indwell")),
+            client_info=types.Implementation(name="indwell", version=__version__),
             log_level="info",
             logging_callback=self._side.log,
             message_handler=self._hear,

@@ -166,7 +166,7 @@ def _decide_read(asked: CallFacts, policy: Policy) -> Decision:
 def _decide_external(asked: CallFacts, policy: Policy) -> Decision:
     """Decide on a call of a tool of an MCP server; what the server claims decides nothing."""
     assert asked.foreign is not None
-    reason = f"the MCP server {quoted(asked.foreign.server)} decides what this tool of it does"
+    reason = f"the MCP server {quoted(asked.foreign.server)} decides what it does"
     if policy.mode == "plan":
         return Ask(f"the mode is `plan`, and {reason}", rule="", by="plan")
     if (rule := rule_of(asked)) in policy.granted:
