@@ -21,8 +21,8 @@ from pydantic import ValidationError
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 from tenacity.wait import wait_exponential_jitter
 
-from indwell.context.untrusted_text import short_line
 from indwell import __version__
+from indwell.context.untrusted_text import short_line
 from indwell.errors import IndwellError
 from indwell.mcp.client_side import ClientSide
 from indwell.mcp.definition import START_S, HttpServer, ServerDefinition, StdioServer

@@ -46,7 +46,7 @@ from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "find_tools"
 MOST_LOADED = 40  # tools that were looked up; the oldest make room
-PINNED_WAIT_S = 3.0  # seconds that a first turn waits for the pinned tools
+PINNED_WAIT_S = 10.0  # seconds that a first turn waits for the pinned tools at most
 SETTLE_S = 30.0  # seconds that a search waits for servers that start
 MOST_NAMED = 8  # servers in the description of the tool
 _LINE = 200  # characters of a description in the result of a search
