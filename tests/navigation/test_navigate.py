@@ -127,14 +127,16 @@ async def test_references_by_name_leave_out_comments_and_say_what_they_are(tmp_p
 async def test_symbols_of_a_file_are_its_outline_and_of_the_workspace_a_search(
     tmp_path: Path,
 ) -> None:
-    outline, search = await asked(
+    outline, part, search = await asked(
         tmp_path,
         {"action": "symbols", "path": "shop/cart.py"},
+        {"action": "symbols", "path": "shop/cart.py", "symbol": "car"},
         {"action": "symbols", "symbol": "TOT"},
     )
     assert text_of(outline) == (
         "shop/cart.py\n1\tclass Cart:\n2\t    def total(self):\n6\tdef total():"
     )
+    assert text_of(part) == "shop/cart.py\n1\tclass Cart:"
     assert text_of(search).startswith("shop/cart.py\n2\t")
     assert "web/app.ts\n1\t" in search.text
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from indwell.errors import ToolError
 from indwell.files.spelling import quoted
 from indwell.navigation.navigator import CodeAnswer, CodePlace, Navigated, Navigator, SourceFailed
@@ -84,6 +86,10 @@ async def _told(found: Navigated, arguments: Navigate, context: ToolContext) -> 
         if len(words) > MOST_WORDS:
             words = f"{words[:MOST_WORDS]}\n[…]"
         return Outcome(with_notes([words], notes), figure=answer.source)
+    if arguments.action == "symbols" and arguments.path and arguments.symbol:
+        part = arguments.symbol.casefold()
+        named = tuple(one for one in answer.places if part in one.name.casefold())
+        answer = msgspec.structs.replace(answer, places=named)
     if not answer.places:
         words = f"{answer.source} found nothing for {quoted(subject_of(arguments))}"
         return Outcome(with_notes([words], notes), figure="nothing")
