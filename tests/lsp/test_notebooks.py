@@ -19,6 +19,13 @@ from support.loopback_endpoint import Answer, LoopbackEndpoint, say
 NOTEBOOKS = msgspec.structs.replace(
     PLAIN, capabilities={**PLAIN.capabilities, "notebookDocument": {"synchronization": {}}}
 )
+TEXTS = msgspec.structs.replace(
+    PLAIN,
+    capabilities={
+        **PLAIN.capabilities,
+        "workspace": {**PLAIN.capabilities["workspace"], "textDocumentContent": {}},
+    },
+)
 _PARAMS: Any = {
     "didOpen": types.DidOpenNotebookDocumentParams,
     "didChange": types.DidChangeNotebookDocumentParams,
@@ -166,6 +173,25 @@ async def test_unsaved_cells_count_and_an_edit_goes_to_its_cell(home: Home) -> N
         texts = [one.text for one in notebook.cells]
         assert texts == ["# Sales", "total = 2\nshow()", "print(total, 'ü')"]
         assert notebook.path.read_bytes() == on_disk, "saving is the user's"
+        assert (await editor.execute("indwell.reject", {"all": True, "wait": True}))["hunks"]
+        texts = [one.text for one in notebook.cells]
+        assert texts == ["# Sales", "total = 1 + 1\nshow()", "print(total)"]
+
+
+async def test_the_base_of_a_changed_notebook_is_json_like_the_file(home: Home) -> None:
+    playlist = Playlist()
+    path = home.workspace / "sales.ipynb"
+    before = path.read_bytes()
+    async with (
+        LoopbackEndpoint(playlist) as endpoint,
+        editing(home, endpoint.base_url, profile=TEXTS) as editor,
+    ):
+        playlist.play(READ, edit("total = 1", "total = 2"), say("."))
+        assert (await editor.ask("go")).ending == "done"
+        assert path.read_bytes() != before
+        params = types.TextDocumentContentParams(uri=f"indwell-base:{path}")
+        shown = await editor.client.workspace_text_document_content_async(params)
+        assert shown.text == before.decode()
 
 
 async def test_cells_are_added_on_disk_only_where_nothing_is_unsaved(home: Home) -> None:

@@ -19,6 +19,7 @@ from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import one_line, visible
 from indwell.errors import ToolError, UserError
 from indwell.files.listing import exists
+from indwell.files.reading import read_bytes
 from indwell.lsp.host import Host
 from indwell.lsp.messages.context import (
     AttachedRow,
@@ -39,6 +40,8 @@ from indwell.service.sessions.recorded_turns import events_of
 from indwell.sessions.overview import overview
 from indwell.workspace.base import Workspace
 from indwell.workspace.comparing.diff import unified_diff
+from indwell.workspace.encoding.notebook import SUFFIX, with_cells
+from indwell.workspace.large import LARGE_B
 from indwell.workspace.paths import display
 
 
@@ -221,6 +224,12 @@ class Changes:
         """
         path, span = self._path(document.path), document.span
         await self._now(path)
+        text = self._base(path, span)
+        if path.suffix == SUFFIX:
+            return await asyncio.to_thread(_as_on_disk, path, self._workspace.roots, text)
+        return text
+
+    def _base(self, path: Path, span: ChangeSpan) -> str:
         if span.turn:
             before = self._ledger.before(path, span.session, span.turn)
         elif span.session:
@@ -303,6 +312,14 @@ class Changes:
         if path not in self._ledger.known():
             raise UserError(f"the agent has changed nothing in {shown!r} that is still known")
         return path
+
+
+def _as_on_disk(path: Path, roots: Sequence[Path], text: str) -> str:
+    """Return the JSON of a notebook with these cells: editors compare it with the file."""
+    try:
+        return with_cells(read_bytes(path, roots, LARGE_B).decode("utf-8"), text)
+    except (ToolError, ValueError):  # gone, or no notebook: then the text is that of the file
+        return text
 
 
 def _worded(before: str | None, now: str | None, shown: str) -> str:
