@@ -55,7 +55,7 @@ def test_the_forge_runs_every_folder_of_tests_that_needs_no_system_program() -> 
     assert set(quick[1].split()) - left_out <= run
 
 
-def test_the_forge_runs_on_windows_what_the_windows_lane_runs() -> None:
+def test_the_public_ci_runs_all_tests_of_the_windows_lane() -> None:
     script = (ROOT / "scripts" / "test-windows").read_text("utf-8")
     whole = re.search(r'^whole="([^"]*)"', script, re.MULTILINE)
     assert whole is not None

@@ -384,7 +384,7 @@ for _name, _arguments in {
     ATTEMPTS[f"a socket of the kind {_name}"] = lambda a=_arguments: bool(socket.socket(*a))
 
 
-# Depths of the kernel.
+# Internals of the kernel.
 for _name, _given in {
     "io_uring_setup": (8, ctypes.create_string_buffer(256)),
     "bpf": (0, ctypes.create_string_buffer(128), 128),

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 
 
 def zombies() -> list[str]:
-    """Children of ours that ended and were not waited for."""
+    """Our child processes that ended and were not reaped."""
     found = []
     for one in Path("/proc").iterdir():
         if one.name.isdecimal():

@@ -98,7 +98,7 @@ def test_a_deleted_line_that_the_other_side_changed_collides() -> None:
     assert (conflict.mine, conflict.theirs) == (MergePiece(2, 2, ""), MergePiece(2, 2, "B\n"))
 
 
-def test_two_texts_put_in_at_one_place_collide() -> None:
+def test_two_insertions_at_one_place_conflict() -> None:
     assert len(merge("a\nb\n", "a\nM\nb\n", "a\nT\nb\n").conflicts) == 1
 
 

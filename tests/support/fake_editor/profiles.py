@@ -21,7 +21,7 @@ class Behaviour(msgspec.Struct, frozen=True):
     """How an editor treats ``workspace/applyEdit``, and how it tells of changes.
 
     Attributes:
-        takes: False for an editor that applies nothing, and answers by ``refusal``.
+        takes: Whether the editor applies edits; if not, it answers with ``refusal``.
         versions: Which versions of an edit it takes.
         refusal: How it answers when it did not apply an edit.
         reason: ``failureReason``, or the message of the error.
