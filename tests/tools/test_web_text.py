@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from indwell.tools.web_text import TIME_S, markdown_of
+from indwell.tools.web_text import PIECE, TIME_S, markdown_of
 
 ADDRESS = "https://docs.example/guide/"
 
@@ -77,3 +77,21 @@ def test_a_hostile_page_ends_in_time(html: str) -> None:
     begun = time.thread_time()
     markdown_of(html, ADDRESS)
     assert time.thread_time() - begun < TIME_S + 3
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        *("<blockquote>a" * 20_000, "<ul><li>a" * 20_000),
+        "<a href=/x>" * 10_000 + "w " * 50_000 + "</a>" * 10_000,
+    ],
+    ids=lambda html: html[:12],
+)
+def test_the_text_of_a_page_is_about_as_long_as_the_page(html: str) -> None:
+    found, is_cut = markdown_of(html, ADDRESS)
+    assert len(found) < 4 * len(html)
+    assert not is_cut
+
+
+def test_the_number_of_no_character_ends_a_page() -> None:
+    assert markdown_of(f"<p>read{' ' * PIECE}<p>&#{'9' * 5_000};", ADDRESS) == ("read", True)

@@ -145,7 +145,7 @@ def _read(found: Fetched) -> _Kept:
         from indwell.tools.web_text import markdown_of  # noqa: PLC0415 - only for pages
 
         text, is_slow = markdown_of(text[:MOST_HTML], found.address.text)
-        notes += ["the page took too long to read; the rest was left out"] if is_slow else []
+        notes += ["the page could not be read to its end; the rest was left out"] if is_slow else []
     lines = (line.rstrip() for line in text.splitlines())
     return _Kept(_without_gaps(lines), monotonic(), tuple(notes))
 

@@ -17,6 +17,7 @@ from indwell.lazy_pattern import lazy_pattern
 TIME_S = 5.0  # an ordinary page takes 0.1 s
 PIECE = 16_384  # characters between two looks at the clock
 ADDRESS_CHARACTERS = 500  # of a link
+MOST_NESTED = 12  # lists and quotes in each other that are shown; each one indents its lines
 
 _SPACE = lazy_pattern(r"\s+")
 _HIDDEN = lazy_pattern(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -76,7 +77,7 @@ _MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "code": "`"}
 
 
 def markdown_of(html: str, address: str) -> tuple[str, bool]:
-    """Return the Markdown of a page, and whether the rest was left out for want of time.
+    """Return the Markdown of a page, and whether the rest could not be read.
 
     Args:
         html: The page.
@@ -84,11 +85,14 @@ def markdown_of(html: str, address: str) -> tuple[str, bool]:
     """
     reader = _Reader(address)
     until = monotonic() + TIME_S
-    for at in range(0, len(html), PIECE):
-        reader.feed(html[at : at + PIECE])
-        if monotonic() > until:
-            return reader.text(), True
-    reader.feed("\n<p>")  # in place of `close`, which takes minutes for many open comments
+    try:
+        for at in range(0, len(html), PIECE):
+            reader.feed(html[at : at + PIECE])
+            if monotonic() > until:
+                return reader.text(), True
+        reader.feed("\n<p>")  # in place of `close`, which takes minutes for many open comments
+    except ValueError:  # the number of a character with thousands of digits
+        return reader.text(), True
     return reader.text(), False
 
 
@@ -146,6 +150,7 @@ class _Reader(HTMLParser):
             self._block()
             self._code = [_language(given)]
         elif tag == "a":
+            self._end_of_link()  # a link in a link ends that one
             self._links.append((len(self._words), given.get("href", "")))
         elif tag in _MARKS:
             self._words.append(_MARKS[tag])
@@ -288,9 +293,9 @@ class _Reader(HTMLParser):
         self._words, self._links = [], []
         if not text:
             return
-        indent = "  " * max(0, len(self._lists) - 1)
+        indent = "  " * min(max(0, len(self._lists) - 1), MOST_NESTED)
         lead, self._lead = self._lead, "  " if self._lists else ""
-        self._lines.append("> " * self._n_quoted + indent + lead + text)
+        self._lines.append("> " * min(self._n_quoted, MOST_NESTED) + indent + lead + text)
         if not self._lists:
             self._lead = ""
 
