@@ -1,6 +1,7 @@
 /** The Source Control button that writes a commit message; the user commits. */
 import * as vscode from "vscode";
 import type { CommitMessageResult } from "../../../protocol.ts";
+import { showProgress } from "../../say.ts";
 import type { Server } from "../../server/server.ts";
 import { repositoryAt, repositoryOf } from "../../suggestions/git.ts";
 import type { Handler } from "./run.ts";
@@ -17,9 +18,9 @@ export function commitCommands(server: Server): Readonly<Record<string, Handler>
           : repositoryAt(root);
       if (repository === null) throw new Error("there is no git repository here");
       const uri = repository.rootUri.toString();
-      const made = await vscode.window.withProgress(
-        { location: vscode.ProgressLocation.SourceControl, title: "Writing a commit message" },
-        () => server.execute<CommitMessageResult>("indwell.commitMessage", { uri, quiet: true }),
+      const params = { command: "indwell.commitMessage", arguments: [{ uri, quiet: true }] };
+      const made = await showProgress("Indwell: writing a commit message", (_step, token) =>
+        server.request<CommitMessageResult>("workspace/executeCommand", params, token),
       );
       const typed = repository.inputBox.value;
       const isOurs = typed.trim() === "" || typed === written.get(uri);
