@@ -146,10 +146,9 @@ def _partners(old: Sequence[NotebookCell], new: Sequence[NotebookCell]) -> Itera
     yield from range(same)
     few = max(len(old), len(new)) - same <= MOST_COMPARED
     matcher = difflib.SequenceMatcher(None, old[same:], new[same:], autojunk=not few)
-    codes = [(what, *(same + one for one in places)) for what, *places in matcher.get_opcodes()]
-    for what, first, last, start, stop in codes:
-        left = list(range(first, last))
-        for cell in new[start:stop]:
+    for what, first, last, start, stop in matcher.get_opcodes():
+        left = list(range(same + first, same + last))
+        for cell in new[same + start : same + stop]:
             if what == "equal":
                 yield left.pop(0)
                 continue
