@@ -133,3 +133,32 @@ def test_the_question_shows_what_would_run_and_which_variables_it_takes(world) -
     assert "│ uvx x\\u202e\n" in words
     assert "Its variables: TOKEN=${GH_TOKEN}, A=1\n" in words
     assert "It gets the values of your variables GH_TOKEN.\n" in words
+
+
+def test_the_question_pushes_nothing_out_of_sight_and_names_what_is_not_encrypted(world) -> None:
+    blank = " " * 300
+    world.define(DEFINED.replace("server.py", f"x{blank} evil"))
+    shown = question_about(server_named(world.book().look(), "a"))
+    assert "blanks …]" in shown
+    assert blank not in shown
+    world.define('{"mcpServers": {"a": {"url": "http://remote.example/mcp"}}}')
+    assert "is encrypted" in question_about(server_named(world.book().look(), "a"))
+
+
+@pytest.mark.parametrize(
+    ("args", "file"),
+    [
+        ('["-m", "pkg.run"]', "pkg/run.py"),
+        ('["-m", "pkg"]', "pkg/__main__.py"),
+        ('["pkg"]', "pkg/index.js"),
+        ('["./server"]', "server.js"),
+    ],
+)
+def test_a_changed_module_of_a_server_is_asked_about_again(world, args, file) -> None:
+    (world.root / "pkg").mkdir()
+    world.write(file, "1")
+    world.define(DEFINED.replace('["server.py"]', args))
+    world.say(approved=True)
+    assert world.standing() == "usable"
+    world.write(file, "2")
+    assert world.standing() == "open"

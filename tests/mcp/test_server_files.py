@@ -157,3 +157,12 @@ def test_the_variables_that_a_server_takes_are_named() -> None:
         '{"mcpServers": {"a": {"command": "x", "args": ["${A}"], "env": {"B": "${env:C:-d}"}}}}'
     ).servers
     assert server.named_variables() == ("A", "C")
+
+
+@pytest.mark.parametrize(
+    "url", ["https://good.example@evil.example/", "https://g\u043eod.example/"]
+)
+def test_an_address_that_looks_like_another_one_is_not_used(url: str) -> None:
+    found = of_project(f'{{"mcpServers": {{"a": {{"url": "{url}"}}}}}}')
+    assert found.servers == ()
+    assert "plain ASCII host" in found.problems[0]

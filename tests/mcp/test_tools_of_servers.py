@@ -8,9 +8,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from indwell.agent.core.events import Notice, ToolOutput
+from indwell.agent.features.mcp.asking import ToolCaller
 from indwell.agent.features.mcp.feature import McpInputs, ServerTools
 from indwell.mcp.definition import ServerDefinition, StdioServer
+from indwell.mcp.offers import McpError, ServerQuestion
 from indwell.mcp.servers import Servers
 from indwell.mcp.surrounding import Surrounding
 from indwell.messages import Request
@@ -288,3 +292,17 @@ async def test_an_allowed_sample_is_charged_to_the_turn(tmp_path: Path) -> None:
         assert "asks you for a text" in requests[2].system[0].text
         assert requests[2].tools == ()
         assert world.session.spending.usage.output == 2 + 2 + 1 + 1
+
+
+async def test_a_server_leads_nobody_to_an_address_that_looks_like_another_one() -> None:
+    asked: list[str] = []
+
+    async def ask(words: str, _options: Sequence[str], _context: ToolContext) -> None:
+        asked.append(words)
+
+    nothing: Any = None
+    caller = ToolCaller(nothing, ask, nothing)
+    for url in ("https://g\u043eod.example/", "http://good.example/", "https:///x"):
+        with pytest.raises(McpError, match="plain ASCII host"):
+            await caller.answer(ServerQuestion("paper", "Log in", url=url))
+    assert asked == []

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from indwell.bounds.folder_trust import FolderTrust
-from indwell.context.untrusted_text import one_line
+from indwell.context.untrusted_text import narrow, one_line
 from indwell.errors import ToolError, UserError
 from indwell.files.reading import read_bytes
 from indwell.files.system.access import why_foreign
@@ -32,6 +32,10 @@ from indwell.workspace.executable_files import known_file
 
 Standing: TypeAlias = Literal["usable", "open", "declined", "restricted", "off"]
 """``open``: the user has not answered; ``restricted``: its folder is not trusted."""
+
+_ENDS = ("", ".js", "/index.js", "/package.json", "/__main__.py")
+"""What node and Python add to the path of a program."""
+_MODULE_ENDS = (".py", "/__main__.py", "/__init__.py")  # of ``python -m package.module``
 
 START = "Start this server"
 LEAVE = "Do not start it"
@@ -203,9 +207,11 @@ def _files(server: ServerDefinition, root: Path) -> list[str]:
     words = (server.transport.command, *server.transport.args)
     folder, real = Path(server.transport.cwd), root.resolve()
     implied = project_files((Path(words[0]).name, *words[1:]))
-    named = (part for word in words for part in (word, word.rpartition("=")[2]))
+    named = [part for word in words for part in (word, word.rpartition("=")[2]) if part]
+    whole = (f"{part}{end}" for part in named for end in _ENDS)
+    modules = (f"{part.replace('.', '/')}{end}" for part in named for end in _MODULE_ENDS)
     found = {}
-    for name in dict.fromkeys((*named, *implied)):
+    for name in dict.fromkeys((*whole, *modules, *implied)):
         path = Path(os.path.normpath(folder / name)) if name and "\0" not in name else real
         if path.is_relative_to(real) and path != real:
             one = known_file(real, path, "servers")
@@ -231,6 +237,8 @@ def question_about(server: KnownServer) -> str:
                 lines.append(f"Its variables: {one_line(redacted(', '.join(given)))}")
         case HttpServer(headers=headers):
             lines.append("It is at that address, and gets the arguments of each call.")
+            if definition.transport.url.lower().startswith("http:"):
+                lines.append("Nothing on the way to it is encrypted.")
             if headers:
                 sent = ", ".join(f"{name}: {value}" for name, value in headers)
                 lines.append(f"Its headers: {one_line(redacted(sent))}")
@@ -240,7 +248,7 @@ def question_about(server: KnownServer) -> str:
         "Each call of its tools is asked about as your rules say. You are asked again when its "
         "definition changes."
     )
-    return "\n".join(lines)
+    return narrow("\n".join(lines))
 
 
 def server_named(found: WorkspaceServers, name: str) -> KnownServer:

@@ -41,6 +41,7 @@ _Texts = Annotated[tuple[_Text, ...], Meta(max_length=_MOST_PARTS)]
 _Table = Annotated[dict[str, _Text], Meta(max_length=_MOST_PARTS)]
 _JSON_PIECE = lazy_pattern(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
 _INPUT = lazy_pattern(r"\$\{input:([\w.-]+)\}")
+_AUTHORITY_END = lazy_pattern(r"[/?#\\]")
 _NOT_NAME = lazy_pattern(r"[^a-z0-9]+")
 _RIGHTS = frozenset(
     {
@@ -248,6 +249,9 @@ def _transport(stdio: StdioServer, http: HttpServer) -> Transport:
     if http.url:
         if not http.url.lower().startswith(("https://", "http://")) and "${" not in http.url:
             raise _Wrong(f"its 'url' {shown(http.url)} is no address such as 'https://host/mcp'")
+        place = _AUTHORITY_END.split(http.url.partition("://")[2])[0]
+        if "@" in place or not place.isascii():  # people would take it for another host
+            raise _Wrong(f"its 'url' {shown(http.url)} needs a plain ASCII host, without a user")
         return http
     return stdio
 

@@ -69,8 +69,8 @@ class ToolCaller:
 
     async def _opened(self, question: ServerQuestion) -> ServerAnswer:
         address = urlsplit(question.url)
-        if address.scheme != "https" or not address.hostname:
-            raise McpError("only an address that begins with https:// is shown to the user")
+        if address.scheme != "https" or not address.hostname or not address.netloc.isascii():
+            raise McpError("only an https:// address with a plain ASCII host is shown to the user")
         words = (
             f"{_intro(question)}\nIt asks you to open this address of {address.hostname!r} in a "
             f"browser. Open it only if you expect it:\n{one_line(question.url)}"
