@@ -31,7 +31,10 @@ MOST_PROBLEMS = 3  # of the arguments of one call
 _SUBJECT = 200  # characters of the arguments in a list of calls
 _COMPLAINT = 300  # characters of what does not fit
 _HEAD_SHARE = 2 / 3  # of a long result; the rest is its end
-_UNCHECKED = ("pattern", "patternProperties", "propertyNames", "uniqueItems", "format")
+_UNCHECKED = (
+    *("pattern", "patternProperties", "propertyNames", "uniqueItems", "format"),
+    *("unevaluatedProperties", "unevaluatedItems"),  # the time doubles with each level
+)
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
