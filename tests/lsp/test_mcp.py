@@ -174,7 +174,7 @@ async def test_a_running_server_shows_its_state_and_what_it_offers(paper):
         assert row.tools > 5
         assert [one.text for one in row.prompts] == ["/paper:letter"]
         assert [one.text for one in row.resources] == ["@paper:note://today"]
-        assert '<server-resource server="paper" uri="note://today">\nbuy paper\n' in users(
+        assert '<attached-item server="paper" uri="note://today">\nbuy paper\n' in users(
             endpoint.seen[0]
         )
         await mcp(editor, "restart", name="paper")

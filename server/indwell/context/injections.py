@@ -60,7 +60,7 @@ KINDS: Mapping[Kind, _InjectionRow] = {
     "ide_selection": _InjectionRow("ide_selection", 2, "ide_selection"),
     "ide_opened_file": _InjectionRow("ide_opened_file", 2, "ide_opened"),
     "mention": _InjectionRow("mentioned-file", 2, "mention"),
-    "server_resource": _InjectionRow("server-resource", 3, "mention"),
+    "server_resource": _InjectionRow("attached-item", 3, "mention"),
     "attached": _InjectionRow("attached-item", 2, "attached"),
     "diagnostics": _InjectionRow("ide_diagnostics", 2, "diagnostics"),
     "changed_file": _InjectionRow("changed-file", 2, "changed_file"),

@@ -28,7 +28,6 @@ TAGS = (
     "ide_selection",
     "ide_opened_file",
     "mentioned-file",
-    "server-resource",
     "attached-item",
     "ide_diagnostics",
     "changed-file",
