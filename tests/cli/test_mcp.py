@@ -116,6 +116,18 @@ def test_the_documented_mcp_example_works(home) -> None:
     assert written == tomllib.loads(examples("mcp.md", "toml")[0].text)
 
 
+async def test_a_client_for_the_login_is_added_with_the_name_of_its_secret(home) -> None:
+    options = ("--client-id", "me", "--client-secret", "${SECRET}", "--client-credentials")
+    await mcp(home, "add", "docs", "--url", "https://docs.example/mcp", *options)
+    written = tomllib.loads((home.config / "indwell" / "config.toml").read_text("utf-8"))
+    assert written["mcp"]["docs"] == {
+        "url": "https://docs.example/mcp",
+        "client_id": "me",
+        "client_secret": "${SECRET}",
+        "grant": "client_credentials",
+    }
+
+
 async def test_a_login_in_the_browser_is_kept_and_forgotten(home) -> None:
     async with login_server() as server:
         await mcp(home, "add", "vault", "--url", server.url)

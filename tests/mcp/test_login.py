@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, build_opener
 
 import pytest
 
-from indwell.mcp.definition import HttpServer, ServerDefinition
+from indwell.mcp.definition import HttpServer, OwnClient, ServerDefinition
 from indwell.mcp.http import http_client
 from indwell.mcp.login import _checked, is_logged_in, log_in, login_key, turn_auth
 from indwell.mcp.offers import McpError, NeedsLogin
+from indwell.mcp.servers import Servers
+from indwell.mcp.surrounding import Surrounding
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
-from support.login_server import LoginServer, browse, login_server
+from support.login_server import BASIC, POST, LoginServer, browse, login_server
 from support.platforms import posix_only
 
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -53,7 +57,7 @@ async def status(server: LoginServer, keys: KeyStore) -> int:
     definition = vault(server)
     transport = definition.transport
     assert isinstance(transport, HttpServer)
-    async with http_client(transport, turn_auth(definition, keys), lambda: None) as client:
+    async with http_client(transport, turn_auth(definition, keys), lambda _why: None) as client:
         return (await client.post(server.url, json=HELLO)).status_code
 
 
@@ -151,6 +155,89 @@ async def test_a_server_that_lets_indwell_in_wants_no_login(server, keys) -> Non
     open_server = HttpServer(server.url, (("Authorization", f"Bearer {server.url}"),))
     assert not await log_in(ServerDefinition("vault", open_server), keys, browse)
     assert keys.origins() == {}
+
+
+def own(server: LoginServer, **client: Any) -> ServerDefinition:
+    """The server with a client that the user registered by hand."""
+    given = OwnClient("mine", client.pop("secret", server.secret), **client)
+    return ServerDefinition("vault", HttpServer(server.url, client=given), timeout_s=20)
+
+
+@asynccontextmanager
+async def connected(definition: ServerDefinition, keys: KeyStore) -> AsyncIterator[Any]:
+    """A connection as turns use it, with the stored login."""
+    servers = Servers()
+    around = Surrounding((Path.cwd(),), auth=lambda one: turn_auth(one, keys))
+    try:
+        yield await servers.lease(definition, around).opened()
+    finally:
+        await servers.close()
+
+
+@pytest.mark.parametrize("method", [BASIC, POST])
+async def test_a_client_that_the_user_registered_is_used_with_its_secret(
+    server, keys, method
+) -> None:
+    server.secret, server.methods = "hush", [method]
+    assert await log_in(own(server), keys, browse)
+    assert "POST /register" not in server.heard
+    async with connected(own(server), keys) as vault_now:
+        assert (await vault_now.call("secret", {})).pieces[0].text == "it is 42"
+    kept = keys.get(login_key(HttpServer(server.url)))
+    assert kept is not None
+    assert "hush" not in str(kept.key and kept.key.reveal())
+
+
+async def test_a_client_logs_in_alone_and_its_token_is_stored_nowhere(server, keys) -> None:
+    server.secret, server.methods, server.grants = "hush", [BASIC], ["client_credentials"]
+    definition = own(server, grant="client_credentials")
+    async with connected(definition, keys) as vault_now:
+        assert (await vault_now.call("secret", {})).pieces[0].text == "it is 42"
+    assert "GET /authorize" not in server.heard
+    assert keys.origins() == {}
+    assert not await log_in(definition, keys, browse)
+
+
+async def test_a_refused_client_says_so_without_its_secret(server, keys) -> None:
+    server.secret, server.methods, server.grants = "hush", [BASIC], ["client_credentials"]
+    definition = own(server, secret="wrong-hush", grant="client_credentials")
+    async with connected(definition, keys) as vault_now:
+        with pytest.raises(McpError, match="invalid_client") as refused:
+            await vault_now.tools()
+    assert not isinstance(refused.value, NeedsLogin)
+    assert "wrong-hush" not in str(refused.value)
+
+
+async def test_a_secret_goes_to_no_other_issuer_than_the_users(server, keys) -> None:
+    server.secret, server.methods, server.grants = "hush", [BASIC], ["client_credentials"]
+    definition = own(server, grant="client_credentials", issuer="https://login.example")
+    async with connected(definition, keys) as vault_now:
+        with pytest.raises(McpError, match="the server names another issuer"):
+            await vault_now.tools()
+    assert "POST /token" not in server.heard
+
+
+async def test_a_secret_goes_to_no_address_without_encryption(server, keys) -> None:
+    server.secret, server.methods, server.grants = "hush", [BASIC], ["client_credentials"]
+    server.tells_at = "http://far.example/token"
+    async with connected(own(server, grant="client_credentials"), keys) as vault_now:
+        with pytest.raises(McpError, match="is not an https address"):
+            await vault_now.tools()
+
+
+async def test_a_tool_that_needs_more_rights_says_so_and_the_next_login_asks_for_them(
+    server, keys
+) -> None:
+    assert await log_in(vault(server), keys, browse)
+    server.scopes = "read write"
+    async with connected(vault(server), keys) as vault_now:
+        with pytest.raises(NeedsLogin, match="more rights .* run `indwell mcp login vault`"):
+            await vault_now.call("secret", {})
+        assert server.heard.count("GET /authorize") == 1
+        assert [one.name for one in await vault_now.tools()] == ["secret"]
+        assert await log_in(vault(server), keys, browse)
+        assert server.asked == "read write"
+        assert (await vault_now.call("secret", {})).pieces[0].text == "it is 42"
 
 
 @posix_only("modes")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.mcp.definition import HttpServer, ServerDefinition, StdioServer
+from indwell.mcp.definition import HttpServer, OwnClient, ServerDefinition, StdioServer
 from indwell.mcp.server_files import FoundServers, own_servers, project_servers
 
 FOLDER = Path("/work/shop")
@@ -58,6 +58,22 @@ def test_a_user_table_can_set_every_option_of_a_server() -> None:
         ({"command": "a", "url": "https://b"}, "it needs either a 'command' or a 'url'"),
         ({"url": "ftp://b"}, "its 'url' 'ftp://b' is no address such as 'https://host/mcp'"),
         ({"comand": "a"}, "object contains unknown field `comand`"),
+        (
+            {"url": "https://b", "client_id": "a", "client_secret": "hush"},
+            (
+                "its 'client_secret' is written out; put the secret into a variable, and write "
+                "'${NAME}' with the name of that variable"
+            ),
+        ),
+        ({"url": "https://b", "client_secret": "${A}"}, "its login needs a 'client_id'"),
+        (
+            {"url": "https://b", "client_id": "a", "grant": "client_credentials"},
+            "its 'grant' needs a 'client_secret'",
+        ),
+        (
+            {"command": "b", "client_id": "a"},
+            "a program takes no 'client_id'; only a server with a 'url' wants a login",
+        ),
         ({"command": ["a"]}, "expected `str`, got `array` for `command`"),
     ],
 )
@@ -166,3 +182,29 @@ def test_an_address_that_looks_like_another_one_is_not_used(url: str) -> None:
     found = of_project(f'{{"mcpServers": {{"a": {{"url": "{url}"}}}}}}')
     assert found.servers == ()
     assert "plain ASCII host" in found.problems[0]
+
+
+def test_only_a_user_names_the_client_of_a_login() -> None:
+    table = {
+        "url": "https://h/mcp",
+        "client_id": "me",
+        "client_secret": "${SECRET}",
+        "grant": "client_credentials",
+    }
+    (docs,) = own_servers({"docs": table}, "config.toml").servers
+    assert docs.transport == HttpServer(
+        "https://h/mcp", client=OwnClient("me", "${SECRET}", "client_credentials")
+    )
+    assert docs.named_variables() == ("SECRET",)
+    given = docs.expanded({"SECRET": "value"}).transport
+    assert isinstance(given, HttpServer)
+    assert given.client == OwnClient("me", "value", "client_credentials")
+    assert (
+        docs.fingerprint()
+        != own_servers({"docs": {"url": "https://h/mcp"}}, "config.toml").servers[0].fingerprint()
+    )
+    found = of_project(
+        '{"mcpServers": {"docs": {"url": "https://h/mcp", "client_secret": "${SECRET}"}}}'
+    )
+    assert found.servers[0].transport == HttpServer("https://h/mcp")
+    assert "only your own settings can set it" in found.problems[0]

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 from urllib.request import urlopen
 
+BASIC, POST = "client_secret_basic", "client_secret_post"
 Answer = tuple[int, Mapping[str, str], Any]
 
 
@@ -28,7 +29,13 @@ class LoginServer:
         refreshes: Whether a token can be refreshed.
         leads_to: Where the browser is led to log in; its own page if empty.
         gives_at: The path at which tokens are given.
+        tells_at: The address that it names for tokens; the true one if empty.
         token: The only good token.
+        secret: The secret of the client ``mine`` that is registered by hand; empty for no client.
+        methods: The ways in which a client shows its secret.
+        grants: The ways to a token.
+        scopes: The rights that a tool's call needs; empty for none.
+        asked: The rights that the last browser asked for.
     """
 
     def __init__(self) -> None:
@@ -39,7 +46,14 @@ class LoginServer:
         self.refreshes = True
         self.leads_to = ""
         self.gives_at = "/token"
+        self.tells_at = ""
         self.token = ""
+        self.secret = ""
+        self.grants = ["authorization_code", "refresh_token"]
+        self.scopes = ""
+        self.asked = ""
+        self.methods = ["none"]
+        self._rights: set[str] = set()
         self._n_tokens = 0
         self._challenges: dict[str, str] = {}
         self._redirects: list[str] = []
@@ -65,26 +79,27 @@ class LoginServer:
                 return 200, {}, {"resource": self.url, "authorization_servers": [self.base]}
             case "/.well-known/oauth-authorization-server":
                 return 200, {}, self._metadata()
-            case "/register":
+            case "/register" if not self.secret:
                 asked = json.loads(body)
                 self._redirects = asked["redirect_uris"]
                 return 201, {}, {**asked, "client_id": "indwell-1"}
             case "/authorize":
                 return self._authorize(query)
             case path if path == self.gives_at:
-                return self._token(form)
+                return self._token(form, headers.get("authorization", ""))
         return 404, {}, {}
 
     def _metadata(self) -> Mapping[str, Any]:
+        known = {"registration_endpoint": f"{self.base}/register"} if not self.secret else {}
         return {
+            **known,
             "issuer": self.base,
             "authorization_endpoint": self.leads_to or f"{self.base}/authorize",
-            "token_endpoint": f"{self.base}{self.gives_at}",
-            "registration_endpoint": f"{self.base}/register",
+            "token_endpoint": self.tells_at or f"{self.base}{self.gives_at}",
             "response_types_supported": ["code"],
-            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "grant_types_supported": self.grants,
             "code_challenge_methods_supported": ["S256"],
-            "token_endpoint_auth_methods_supported": ["none"],
+            "token_endpoint_auth_methods_supported": self.methods,
         }
 
     def _mcp(self, headers: Mapping[str, str], body: str) -> Answer:
@@ -92,6 +107,9 @@ class LoginServer:
             where = f"{self.base}/.well-known/oauth-protected-resource/mcp"
             return 401, {"WWW-Authenticate": f'Bearer resource_metadata="{where}"'}, {}
         asked = json.loads(body)
+        if asked["method"] == "tools/call" and not {*self.scopes.split()} <= self._rights:
+            wants = f'Bearer error="insufficient_scope", scope="{self.scopes}"'
+            return 403, {"WWW-Authenticate": wants}, {}
         if "id" not in asked:
             return 202, {}, None
         if asked["method"] == "tools/list":
@@ -113,15 +131,24 @@ class LoginServer:
 
     def _authorize(self, query: Mapping[str, str]) -> Answer:
         back = query["redirect_uri"]
-        assert back in self._redirects
+        assert back in self._redirects or self.secret
+        self.asked = query.get("scope", "")
         assert query["code_challenge_method"] == "S256"
         code = f"code-{len(self._challenges)}"
         self._challenges[code] = query["code_challenge"]
         given = {"code": code} if self.gives else {"error": "access_denied"}
         return 302, {"Location": f"{back}?{urlencode({**given, 'state': query['state']})}"}, None
 
-    def _token(self, form: Mapping[str, str]) -> Answer:
-        if form["grant_type"] == "refresh_token":
+    def _token(self, form: Mapping[str, str], given: str) -> Answer:
+        if self.secret:
+            pair = base64.b64encode(f"mine:{self.secret}".encode()).decode()
+            is_posted = form.get("client_secret") == self.secret and self.methods == [POST]
+            if given != f"Basic {pair}" and not is_posted:
+                return 401, {}, {"error": "invalid_client"}
+        self._rights = {*self.asked.split()}
+        if form["grant_type"] == "client_credentials":
+            assert self.grants == ["client_credentials"]
+        elif form["grant_type"] == "refresh_token":
             if not self.refreshes or form["refresh_token"] != f"refresh-{self._n_tokens}":
                 return 400, {}, {"error": "invalid_grant"}
         else:

@@ -6,11 +6,13 @@ Usage: ``python mcp_conformance_client.py URL``; it calls each tool.
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from indwell.mcp.definition import HttpServer, ServerDefinition
+from indwell.mcp.definition import Grant, HttpServer, OwnClient, ServerDefinition
 from indwell.mcp.login import log_in, turn_auth
 from indwell.mcp.offers import NeedsLogin, Sample, SampleRequest, ServerAnswer, ServerQuestion
 from indwell.mcp.servers import Servers
@@ -56,8 +58,18 @@ async def use(definition: ServerDefinition, keys: KeyStore) -> None:
         await servers.close()
 
 
+def client() -> OwnClient | None:
+    """The client that the scenario has registered by hand; None if it has none."""
+    given = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
+    if "client_id" not in given:
+        return None
+    is_alone = given["name"].startswith("auth/client-credentials")
+    grant: Grant = "client_credentials" if is_alone else "authorization_code"
+    return OwnClient(given["client_id"], given["client_secret"], grant)
+
+
 async def main(url: str) -> None:
-    definition = ServerDefinition("conformance", HttpServer(url), timeout_s=20)
+    definition = ServerDefinition("conformance", HttpServer(url, client=client()), timeout_s=20)
     with TemporaryDirectory() as folder:
         keys = KeyStore(Path(folder) / "keys.json", no_ring)
         for _ in range(MOST_LOGINS):

@@ -425,8 +425,15 @@ class Connection:
                 self._fault.set("the server ended the session")
             if self._fault.happened.is_set():
                 raise self._broken() from error
+            whose = f"the MCP server {self.definition.name!r}"
+            if self._fault.wants_scope:
+                self._fault.wants_scope = False
+                raise NeedsLogin(
+                    f"{whose} wants more rights for this than your login gave; run "
+                    f"`indwell mcp login {self.definition.name}`, then try again"
+                ) from error
             said = short_line(error.error.message, _WORDS)
-            raise McpError(f"the MCP server {self.definition.name!r} refused it: {said}") from error
+            raise McpError(f"{whose} refused it: {said}") from error
         except (ValidationError, RuntimeError, InputRequiredRoundsExceededError) as error:
             _log.info("an answer of an MCP server cannot be used", exc_info=error)
             whose = f"the answer of the MCP server {self.definition.name!r}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -39,6 +39,28 @@ class StdioServer:
     cwd: str = ""
 
 
+Grant: TypeAlias = Literal["authorization_code", "client_credentials"]
+"""How a login gets a token: by a person in the browser, or by the client itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnClient:
+    """A client that the user has registered by hand at the server that logs in.
+
+    Attributes:
+        id: The client id.
+        secret: The client secret as it is written, such as ``${SECRET}``; empty for none.
+        grant: How it gets a token.
+        issuer: The server that logs in, and alone gets the secret; empty for the one that the
+            MCP server names.
+    """
+
+    id: str
+    secret: str = ""
+    grant: Grant = "authorization_code"
+    issuer: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class HttpServer:
     """A server at an address, spoken to by streamable HTTP.
@@ -46,10 +68,17 @@ class HttpServer:
     Attributes:
         url: The address.
         headers: Headers for that address alone, by name.
+        client: The client of a login; None registers one.
     """
 
     url: str
     headers: tuple[tuple[str, str], ...] = ()
+    client: OwnClient | None = None
+
+    @property
+    def logs_in_alone(self) -> bool:
+        """Whether a login needs no person."""
+        return self.client is not None and self.client.grant == "client_credentials"
 
 
 Transport: TypeAlias = StdioServer | HttpServer
@@ -90,8 +119,8 @@ class ServerDefinition:
         match self.transport:
             case StdioServer(command, args, env, cwd):
                 parts: object = ["stdio", command, args, sorted(env, key=str), cwd]
-            case HttpServer(url, headers):
-                parts = ["http", url, sorted(headers)]
+            case HttpServer(url, headers, client):
+                parts = ["http", url, sorted(headers), *([] if client is None else [client])]
         data = msgspec.json.encode(
             [self.name, parts, self.is_confined, self.hosts, self.may_sample]
         )
@@ -120,10 +149,16 @@ class ServerDefinition:
                 transport: Transport = StdioServer(
                     fill(command), tuple(map(fill, args)), values, fill(cwd)
                 )
-            case HttpServer(url, headers):
-                transport = HttpServer(
-                    fill(url), tuple((name, fill(value)) for name, value in headers)
-                )
+            case HttpServer(url, headers, client):
+                filled = tuple((name, fill(value)) for name, value in headers)
+                if client is not None:
+                    client = replace(
+                        client,
+                        id=fill(client.id),
+                        secret=fill(client.secret),
+                        issuer=fill(client.issuer),
+                    )
+                transport = HttpServer(fill(url), filled, client)
         return replace(self, transport=transport)
 
     def named_variables(self) -> tuple[str, ...]:
@@ -132,8 +167,9 @@ class ServerDefinition:
             case StdioServer(command, args, env, cwd):
                 texts = (command, *args, *(value or "" for _, value in env), cwd)
                 passed = [name for name, value in env if value is None]
-            case HttpServer(url, headers):
+            case HttpServer(url, headers, client):
                 texts = (url, *(value for _, value in headers))
+                texts += () if client is None else (client.id, client.secret, client.issuer)
                 passed = []
         named = (
             match[1].removeprefix("env:") for one in texts for match in _VARIABLE.finditer(one)

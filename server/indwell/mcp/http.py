@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import httpx2
 
@@ -25,6 +25,9 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 Auth: TypeAlias = httpx2.Auth
 """Adds the token of a login to requests."""
 
+Refusal: TypeAlias = Literal["login", "scope"]
+"""What a server wants first: a login, or one that gives more rights."""
+
 
 class AnswerTooLarge(httpx2.TransportError):
     """An answer has more bytes than any message may have."""
@@ -36,14 +39,14 @@ class CompressedAnswer(httpx2.TransportError):
 
 @asynccontextmanager
 async def http_client(
-    server: HttpServer, auth: Auth | None, on_refused: Callable[[], None]
+    server: HttpServer, auth: Auth | None, on_refused: Callable[[Refusal], None]
 ) -> AsyncIterator[httpx2.AsyncClient]:
     """Open the client for a server.
 
     Args:
         server: Its address and headers, with all variables replaced.
         auth: Adds the token of a login.
-        on_refused: Called if the server wants a login first.
+        on_refused: Called if the server refuses a request of the present login.
     """
     origin = _origin(httpx2.URL(server.url))
 
@@ -53,8 +56,12 @@ async def http_client(
             _add(request, server.headers)
 
     async def heed_refusal(response: httpx2.Response) -> None:
-        if response.status_code == HTTPStatus.UNAUTHORIZED and _origin(response.url) == origin:
-            on_refused()
+        if _origin(response.url) != origin:
+            return
+        if response.status_code == HTTPStatus.UNAUTHORIZED:
+            on_refused("login")
+        elif wants_scope(response):
+            on_refused("scope")
 
     # Loading certificates takes 20-100 ms: in a thread, and not at all for plain http.
     client = await asyncio.to_thread(
@@ -68,6 +75,12 @@ async def http_client(
     )
     async with client:
         yield client
+
+
+def wants_scope(response: httpx2.Response) -> bool:
+    """Does the server refuse because the login gives too few rights?"""
+    wants = response.headers.get("www-authenticate", "")
+    return response.status_code == HTTPStatus.FORBIDDEN and "insufficient_scope" in wants
 
 
 def _add(request: httpx2.Request, headers: Sequence[tuple[str, str]]) -> None:

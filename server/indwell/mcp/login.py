@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -17,6 +17,7 @@ import httpx2
 import msgspec
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.exceptions import OAuthFlowError
+from mcp.client.auth.utils import extract_scope_from_www_auth, issuers_match, union_scopes
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -24,12 +25,12 @@ from mcp.shared.auth import (
     OAuthMetadata,
     OAuthToken,
 )
-from pydantic import AnyUrl, ValidationError
+from pydantic import AnyUrl, PrivateAttr, ValidationError
 
 from indwell.context.untrusted_text import short_line
 from indwell.errors import SettingsError
-from indwell.mcp.definition import HttpServer, ServerDefinition
-from indwell.mcp.http import Auth, http_client
+from indwell.mcp.definition import HttpServer, OwnClient, ServerDefinition
+from indwell.mcp.http import Auth, http_client, wants_scope
 from indwell.mcp.offers import McpError, NeedsLogin
 from indwell.settings.credentials import Secret
 from indwell.settings.keys import KeyStore
@@ -39,6 +40,7 @@ _MOST_B = 16 << 10  # bytes of a redirect's request
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _WORDS = 300
 _PATH = "/callback"
+_BASIC, _POST = "client_secret_basic", "client_secret_post"
 _DONE = "You may close this page: Indwell has the answer."
 _HELLO = {
     "jsonrpc": "2.0",
@@ -57,13 +59,15 @@ _TOOLS = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 class _Kept(msgspec.Struct, frozen=True):
     """A login as it is stored: the SDK's values as JSON objects, and when the token ends.
 
-    ``issuer`` describes the server that gave the token, which alone may refresh it.
+    ``issuer`` describes the server that gave the token, which alone may refresh it. ``wanted`` are
+    the rights that the next login asks for, because a turn lacked them.
     """
 
     tokens: dict[str, Any]
     client: dict[str, Any]
     expires_at: float | None = None
     issuer: dict[str, Any] = {}
+    wanted: str = ""
 
 
 def login_key(server: HttpServer) -> str:
@@ -77,9 +81,14 @@ def is_logged_in(server: HttpServer, keys: KeyStore) -> bool:
 
 
 def turn_auth(definition: ServerDefinition, keys: KeyStore) -> Auth | None:
-    """Return what adds the stored token to a server's requests; None without a login."""
+    """Return what adds the stored token to a server's requests; None without a login.
+
+    A client that logs in alone gets a token for each connection; the token is stored nowhere.
+    """
     server = definition.transport
-    if not isinstance(server, HttpServer) or not is_logged_in(server, keys):
+    if not isinstance(server, HttpServer):
+        return None
+    if not (server.logs_in_alone or is_logged_in(server, keys)):
         return None
 
     async def refuse(_address: str) -> None:
@@ -91,8 +100,8 @@ def turn_auth(definition: ServerDefinition, keys: KeyStore) -> Auth | None:
     async def nothing() -> AuthorizationCodeResult:
         raise AssertionError("nobody was led to a browser")
 
-    metadata = _metadata("http://127.0.0.1/callback")
-    return _Provider(server.url, metadata, StoredLogin(server, keys), refuse, nothing)
+    login = StoredLogin(server, keys, is_new=server.logs_in_alone)
+    return _TurnProvider(server.url, _metadata(f"http://127.0.0.1{_PATH}"), login, refuse, nothing)
 
 
 class StoredLogin:
@@ -105,6 +114,7 @@ class StoredLogin:
     """
 
     def __init__(self, server: HttpServer, keys: KeyStore, *, is_new: bool = False) -> None:
+        self.server = server
         self._key = login_key(server)
         self._keys = keys
         self._is_new = is_new
@@ -125,18 +135,37 @@ class StoredLogin:
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         """Store the tokens of a login or of a refresh."""
+        if self.server.logs_in_alone:
+            return
         ends = None if tokens.expires_in is None else time.time() + tokens.expires_in
         issuer = self.issuer.model_dump(mode="json", exclude_none=True) if self.issuer else {}
         kept = _Kept(tokens.model_dump(mode="json"), self._client or {}, ends, issuer)
+        await self._put(kept)
+        self.was_stored = True
+
+    async def want(self, scope: str) -> None:
+        """Note the rights that the next login has to ask for, besides those that it gave."""
+        kept = await self._kept()
+        if kept is not None and scope:
+            wanted = union_scopes(union_scopes(kept.tokens.get("scope"), kept.wanted), scope) or ""
+            await self._put(msgspec.structs.replace(kept, wanted=wanted))
+
+    async def wanted(self) -> str:
+        """Return the rights that the next login has to ask for; empty if no turn lacked any."""
+        kept = await self._kept()
+        return "" if kept is None else kept.wanted
+
+    async def _put(self, kept: _Kept) -> None:
         text = msgspec.json.encode(kept).decode()
         try:
             await asyncio.to_thread(self._keys.put, self._key, Secret(text))
         except SettingsError as error:
             raise McpError(f"the login could not be stored: {error}") from error
-        self.was_stored = True
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """Return how Indwell is registered with the server that logs in."""
+        if self.server.client is not None:
+            return _registered(self.server.client)
         kept = await self._kept()
         if kept is None or not kept.client:
             return None
@@ -176,20 +205,89 @@ class _Provider(OAuthClientProvider):
         self._login.issuer = self.context.oauth_metadata
         await super()._handle_token_response(response)
 
+    async def _perform_authorization(self) -> httpx2.Request:
+        """Lead to the browser, or log in alone; only the right server gets the client's secret."""
+        context, client = self.context, self._login.server.client
+        if client is None:
+            return await super()._perform_authorization()
+        metadata = context.oauth_metadata
+        found = "" if metadata is None else str(metadata.issuer)
+        if client.issuer and not issuers_match(found, client.issuer):
+            raise OAuthFlowError(f"the server names another issuer ({found}) than the settings")
+        if client.secret:
+            _checked(self._get_token_endpoint())
+            known = (metadata and metadata.token_endpoint_auth_methods_supported) or ()
+            if context.client_info and _POST in known and _BASIC not in known:
+                context.client_info.token_endpoint_auth_method = _POST
+        if client.grant == "authorization_code":
+            return await super()._perform_authorization()
+        form = {"grant_type": "client_credentials"}
+        if context.should_include_resource_param(context.protocol_version):
+            form["resource"] = context.get_resource_url()
+        if context.client_metadata.scope:
+            form["scope"] = context.client_metadata.scope
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        form, headers = context.prepare_token_auth(form, headers)
+        return httpx2.Request("POST", self._get_token_endpoint(), data=form, headers=headers)
+
     @property
     def _login(self) -> StoredLogin:
         assert isinstance(self.context.storage, StoredLogin)
         return self.context.storage
 
 
-def _metadata(redirect: str) -> OAuthClientMetadata:
-    return OAuthClientMetadata(
+class _TurnProvider(_Provider):
+    """The flow of a turn: it notes rights that a login lacks, and asks no person for them."""
+
+    async def _auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        is_by_person = not self._login.server.logs_in_alone
+        async with aclosing(super()._auth_flow(request)) as flow:
+            try:
+                sent = await anext(flow)
+                while True:
+                    response = yield sent
+                    if is_by_person and sent is request and wants_scope(response):
+                        await self._login.want(extract_scope_from_www_auth(response) or "")
+                        self._initialized = False  # the next request looks for a new login
+                        return
+                    sent = await flow.asend(response)
+            except StopAsyncIteration:
+                return
+
+
+class _Metadata(OAuthClientMetadata):
+    """The client for registration; each scope that the flow sets has at least these rights."""
+
+    _at_least: str = PrivateAttr(default="")
+
+    def __setattr__(self, name: str, value: Any) -> None:  # noqa: ANN401 - as pydantic has it
+        if name == "scope":
+            value = union_scopes(self._at_least, value)
+        super().__setattr__(name, value)
+
+
+def _registered(client: OwnClient) -> OAuthClientInformationFull:
+    return OAuthClientInformationFull(
+        redirect_uris=None,
+        client_id=client.id,
+        client_secret=client.secret or None,
+        grant_types=[client.grant],
+        token_endpoint_auth_method=_BASIC if client.secret else "none",
+    )
+
+
+def _metadata(redirect: str, at_least: str = "") -> OAuthClientMetadata:
+    metadata = _Metadata(
         redirect_uris=[AnyUrl(redirect)],
         client_name="Indwell",
         grant_types=["authorization_code", "refresh_token"],
         response_types=["code"],
         token_endpoint_auth_method="none",  # noqa: S106 - a method, no password
     )
+    metadata._at_least = at_least  # noqa: SLF001 - of our own class
+    return metadata
 
 
 async def log_in(
@@ -214,7 +312,10 @@ async def log_in(
     """
     server = definition.transport
     assert isinstance(server, HttpServer)
+    if server.logs_in_alone:
+        return False
     storage = StoredLogin(server, keys, is_new=True)
+    wanted = await StoredLogin(server, keys).wanted()
     try:
         async with asyncio.timeout(BROWSER_S), _redirect() as (address, came):
 
@@ -224,7 +325,7 @@ async def log_in(
             async def answer() -> AuthorizationCodeResult:
                 return _code(await _first(came, pasted))
 
-            provider = _Provider(server.url, _metadata(address), storage, lead, answer)
+            provider = _Provider(server.url, _metadata(address, wanted), storage, lead, answer)
             status = await _greet(server, provider, storage)
     except TimeoutError as error:
         raise McpError(f"nobody finished the login within {BROWSER_S / 60:.0f} minutes") from error
@@ -241,7 +342,7 @@ async def _greet(server: HttpServer, auth: Auth, storage: StoredLogin) -> int:
     Some servers greet everybody, and want a login only for their tools.
     """
     headers = {"Accept": "application/json, text/event-stream"}
-    async with http_client(server, auth, lambda: None) as client:
+    async with http_client(server, auth, lambda _why: None) as client:
         for message in (_HELLO, _TOOLS):
             async with client.stream("POST", server.url, json=message, headers=headers) as answer:
                 session = answer.headers.get("mcp-session-id")

@@ -17,7 +17,9 @@ from msgspec import Meta
 from indwell.lazy_pattern import lazy_pattern
 from indwell.mcp.definition import (
     TIMEOUT_S,
+    Grant,
     HttpServer,
+    OwnClient,
     ServerDefinition,
     StdioServer,
     Transport,
@@ -42,11 +44,13 @@ _Table = Annotated[dict[str, _Text], Meta(max_length=_MOST_PARTS)]
 _JSON_PIECE = lazy_pattern(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
 _INPUT = lazy_pattern(r"\$\{input:([\w.-]+)\}")
 _AUTHORITY_END = lazy_pattern(r"[/?#\\]")
+_VARIABLE = lazy_pattern(r"\$\{[A-Za-z_]\w*\}")
 _NOT_NAME = lazy_pattern(r"[^a-z0-9]+")
 _RIGHTS = frozenset(
     {
         *("confined", "hosts", "allow_sampling", "pinned", "autoApprove", "alwaysAllow", "trust"),
-        *("sandboxEnabled", "sandbox", "includeTools", "excludeTools"),
+        *("sandboxEnabled", "sandbox", "includeTools", "excludeTools", "oauth", "issuer"),
+        *("client_id", "client_secret", "grant"),
     }
 )
 """Keys by which a project would decide what only its user decides."""
@@ -70,6 +74,10 @@ class OwnServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         cwd: Its working directory; the first workspace folder if not set.
         url: The address of a server that runs already.
         headers: Headers for that address, by name.
+        client_id: The id of a client that you registered at the server that logs in.
+        client_secret: Its secret, by the name of a variable: ``${NAME}``.
+        grant: ``client_credentials`` logs in as that client, without a browser.
+        issuer: The server that logs in; the secret is sent there alone.
         confined: Whether a started server runs in the sandbox.
         hosts: Hosts that a confined server may reach.
         allow_sampling: Whether it may ask the model for text, at your cost.
@@ -85,6 +93,10 @@ class OwnServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cwd: _Text = ""
     url: _Text = ""
     headers: _Table = {}
+    client_id: _Text = ""
+    client_secret: _Text = ""
+    grant: Grant = "authorization_code"
+    issuer: _Text = ""
     confined: bool = True
     hosts: _Texts = ()
     allow_sampling: bool = False
@@ -130,7 +142,9 @@ def own_servers(tables: Mapping[str, Mapping[str, Any]], source: str) -> FoundSe
         stdio = StdioServer(found.command, found.args, env, found.cwd)
         return ServerDefinition(
             name,
-            _transport(stdio, HttpServer(found.url, tuple(found.headers.items()))),
+            _transport(
+                stdio, HttpServer(found.url, tuple(found.headers.items()), _own_client(found))
+            ),
             is_confined=found.confined,
             hosts=found.hosts,
             timeout_s=found.timeout_s,
@@ -140,6 +154,24 @@ def own_servers(tables: Mapping[str, Mapping[str, Any]], source: str) -> FoundSe
         )
 
     return _read(tables, read, lambda name: f"{source}: [mcp.{name}]")
+
+
+def _own_client(found: OwnServer) -> OwnClient | None:
+    """Return the client of the user's own; a secret is never in the settings' file."""
+    if not found.client_id:
+        if found.client_secret or found.issuer or found.grant != "authorization_code":
+            raise _Wrong("its login needs a 'client_id'")
+        return None
+    if found.command:
+        raise _Wrong("a program takes no 'client_id'; only a server with a 'url' wants a login")
+    if found.client_secret and not _VARIABLE.fullmatch(found.client_secret):
+        raise _Wrong(
+            "its 'client_secret' is written out; put the secret into a variable, and write "
+            "'${NAME}' with the name of that variable"
+        )
+    if found.grant == "client_credentials" and not found.client_secret:
+        raise _Wrong("its 'grant' needs a 'client_secret'")
+    return OwnClient(found.client_id, found.client_secret, found.grant, found.issuer)
 
 
 def project_servers(file: str, data: bytes, folder: Path) -> FoundServers:

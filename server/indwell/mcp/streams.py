@@ -25,7 +25,7 @@ from mcp.shared.message import SessionMessage
 from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError
 from indwell.mcp.definition import HttpServer
-from indwell.mcp.http import LIMIT_B, Auth, http_client
+from indwell.mcp.http import LIMIT_B, Auth, Refusal, http_client
 from indwell.sandbox import Finished
 from indwell.sandbox.capture import Feed, OnChunk
 from indwell.sandbox.program import Pool
@@ -61,12 +61,14 @@ class BreakReason:
 
     Attributes:
         wants_login: Whether the server refused a request without a login.
+        wants_scope: Whether the server refused a request for which the login gives too few rights.
     """
 
     def __init__(self) -> None:
         self.words = ""
         self.happened = asyncio.Event()
         self.wants_login = False
+        self.wants_scope = False
 
     def set(self, words: str) -> None:
         """Note the reason."""
@@ -180,8 +182,10 @@ async def http_streams(
 ) -> AsyncIterator[TransportStreams]:
     """Yield the streams to a server at an address."""
 
-    def note_refusal() -> None:
-        fault.wants_login = True
+    def note_refusal(why: Refusal) -> None:
+        if not server.logs_in_alone:
+            fault.wants_scope |= why == "scope"
+            fault.wants_login |= why == "login"
 
     async with (
         http_client(server, auth, note_refusal) as client,

@@ -109,6 +109,9 @@ def _add(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         table["url"] = options.url
         headers = dict(_pair(one, ":", "--header", parser) for one in options.header)
         table |= {"headers": headers} if headers else {}
+        table |= {"client_id": options.client_id} if options.client_id else {}
+        table |= {"client_secret": options.client_secret} if options.client_secret else {}
+        table |= {"grant": "client_credentials"} if options.client_credentials else {}
     else:
         command, *rest = options.words
         table["command"] = command

@@ -72,6 +72,23 @@ def _add(add: argparse.ArgumentParser) -> None:
         help="a header for that address; ${VARIABLE} in it takes a variable of yours",
     )
     add.add_argument(
+        "--client-id",
+        default="",
+        metavar="ID",
+        help="the id of a client that you registered at the server that logs in",
+    )
+    add.add_argument(
+        "--client-secret",
+        default="",
+        metavar="'${NAME}'",
+        help="the variable of yours with the secret of that client",
+    )
+    add.add_argument(
+        "--client-credentials",
+        action="store_true",
+        help="log in as that client, without a browser",
+    )
+    add.add_argument(
         "--env",
         action="append",
         default=[],
