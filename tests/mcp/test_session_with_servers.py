@@ -10,8 +10,10 @@ import pytest
 
 from indwell.agent.features.questions import Answer as QuestionAnswer
 from indwell.agent.features.questions import UserQuestion
+from indwell.mcp.definition import HttpServer, ServerDefinition, StdioServer
 from indwell.messages import Request
 from indwell.policy.approvals import Answer, Question
+from indwell.review.verdicts import Scope, reject
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import a_project
 from support.session import asks, call, says
@@ -54,6 +56,47 @@ async def test_a_server_of_the_settings_writes_in_the_workspace_and_nowhere_else
     async with a_project(other, script, mcp={"paper": PAPER}, answers=["once"]) as project:
         await project.turn()
         assert not outside.exists()  # the sandbox has a /tmp of its own
+
+
+async def test_changes_of_a_call_are_listed_for_review_and_can_be_rejected(tmp_path: Path) -> None:
+    work = tmp_path.resolve() / "work"
+    script = [
+        asks(call("find_tools", query="paper__write")),
+        asks(call("paper__write", "c2", name=str(work / "a.txt"), text="sum\n")),
+        asks(call("paper__write", "c3", name=str(work / "new.txt"), text="x\n")),
+        says(),
+    ]
+    async with a_project(
+        tmp_path,
+        script,
+        mcp={"paper": {**PAPER, "confined": False}},
+        mode="review",
+        is_reviewed=True,
+        answers=["once", "once"],
+    ) as project:
+        await project.turn()
+        ledger = project.session.parts.changes.ledger
+        assert ledger is not None
+        (changed,), (made,) = ledger.hunks(work / "a.txt"), ledger.hunks(work / "new.txt")
+        assert (changed.old, changed.new) == (("total\n",), ("sum\n",))
+        assert (made.old, made.new) == ((), ("x\n",))
+        assert changed.actors[0].session == project.session.id
+        await reject(ledger, project.session.parts.workspace, Scope())
+        assert (work / "a.txt").read_text("utf-8") == "total\n"
+        assert not (work / "new.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("transport", "is_near"),
+    [
+        (StdioServer("npx"), True),
+        (HttpServer("http://127.0.0.1:8080/mcp"), True),
+        (HttpServer("http://[::1]:8080/mcp"), True),
+        (HttpServer("https://docs.example/mcp"), False),
+    ],
+)
+def test_only_a_server_on_this_machine_is_expected_to_change_files(transport, is_near) -> None:
+    assert ServerDefinition("paper", transport).is_near == is_near
 
 
 async def test_without_a_server_nothing_of_it_is_in_the_request_or_imported(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -76,6 +77,11 @@ class HttpServer:
     client: OwnClient | None = None
 
     @property
+    def is_near(self) -> bool:
+        """Whether it is on this machine, as far as the address tells."""
+        return urlsplit(self.url).hostname in {"localhost", "127.0.0.1", "::1"}
+
+    @property
     def logs_in_alone(self) -> bool:
         """Whether a login needs no person."""
         return self.client is not None and self.client.grant == "client_credentials"
@@ -109,6 +115,11 @@ class ServerDefinition:
     hosts: tuple[str, ...] = ()
     may_sample: bool = False
     is_enabled: bool = True
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the server may change files of this machine."""
+        return isinstance(self.transport, StdioServer) or self.transport.is_near
 
     def fingerprint(self) -> str:
         """Return a digest of everything that decides what runs or who is asked.

@@ -34,6 +34,7 @@ class ForeignTool(msgspec.Struct, frozen=True):
         digest: A digest of the server's definition, and of the tool's description and schema.
         claims: What the server claims about the effect; people see it, and it decides nothing.
         is_changed: Whether description or schema differ from what the session saw first.
+        is_near: Whether the server is on this machine, where it may change files.
     """
 
     server: str
@@ -41,6 +42,7 @@ class ForeignTool(msgspec.Struct, frozen=True):
     digest: str
     claims: tuple[str, ...] = ()
     is_changed: bool = False
+    is_near: bool = True
 
 
 class CallFacts(msgspec.Struct, frozen=True):

@@ -164,7 +164,7 @@ class ToolContext(msgspec.Struct, frozen=True):
         unasked: Whether its command runs without a question because it only reads.
         hide: Removes secrets from a text. Apply it before a cut: half a secret is not recognised.
         chosen: The hunks of its preview that the user allowed, if not all of them.
-        covered: Changes of a command inside this context can be reviewed and undone.
+        covered: Changes of a command or server inside this context can be reviewed and undone.
         turn: The number of the turn, from 1.
         call_id: The id of the call.
         look: Returns the marks of the files that the turn has changed; it blocks.

@@ -54,9 +54,9 @@ OF_BYTES = "bytes:"  # prefix of the digest of a large file; see ``line_index``
 def covered(
     session: Session, use: ToolUse, permit: Permit, emit: Listener
 ) -> Callable[[], AbstractAsyncContextManager[None]]:
-    """The context that records the changes of this call's command; empty without review."""
+    """The context that records changes by this call's command or server; empty without review."""
     coverage, turn = session.parts.changes.coverage, use.meta.turn
-    if coverage is None or permit.surely_reads:
+    if coverage is None or not _may_write(permit):
         return nullcontext
 
     def tell(words: str) -> None:
@@ -70,7 +70,9 @@ def covered(
 def command_turn(
     session: Session, turn: int, permit: Permit, emit: Listener
 ) -> AbstractAsyncContextManager[None]:
-    """The context of a command that may write: no command of another session runs at the same time.
+    """The context of a command that may write, or of a server's tool that may.
+
+    No such call of another session runs at the same time, so that changes have one author.
 
     An earlier permit may not hold any more: ``still_allowed`` says so.
 
@@ -81,13 +83,21 @@ def command_turn(
         emit: Receives the event that the command waits.
     """
     coverage = session.parts.changes.coverage
-    if coverage is None or permit.requester.facts.effect != "run" or permit.surely_reads:
+    if coverage is None or not _may_write(permit):
         return nullcontext()
 
     def tell(words: str) -> None:
         emit(Notice(turn, "info", words))
 
     return coverage.turn(session.id, tell)
+
+
+def _may_write(permit: Permit) -> bool:
+    """May a command or a server's tool change files by itself?"""
+    facts = permit.requester.facts
+    if facts.effect == "external":
+        return facts.foreign is None or facts.foreign.is_near
+    return facts.effect == "run" and not permit.surely_reads
 
 
 def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:

@@ -271,7 +271,12 @@ class ServerTools:
         digest = named.digest(definition.fingerprint())
         first = self._seen.setdefault(named.name, digest)
         foreign = ForeignTool(
-            named.server, named.tool.name, digest, named.tool.claims, is_changed=first != digest
+            named.server,
+            named.tool.name,
+            digest,
+            named.tool.claims,
+            is_changed=first != digest,
+            is_near=definition.is_near,
         )
         known = self._made.get(named.name)
         if known is None or known[:2] != (foreign, named):
@@ -292,7 +297,8 @@ class ServerTools:
                 self._changed()
                 raise ToolError("the server has changed this tool meanwhile; look it up again")
             caller = ToolCaller(context, self._inputs.ask_user, self._samples.answer)
-            return await connection.call(named.tool.name, given, caller)
+            async with context.covered():
+                return await connection.call(named.tool.name, given, caller)
         except McpError as error:
             raise ToolError(str(error)) from error
 
