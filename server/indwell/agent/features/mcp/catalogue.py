@@ -14,12 +14,13 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.context.tokens import estimate_tokens
-from indwell.context.untrusted_text import short_line
+from indwell.context.untrusted_text import neutralise, short_line
 from indwell.lazy_pattern import lazy_pattern
 from indwell.mcp.offers import OfferedTool
 
 BUDGET = 350  # estimated tokens of the catalogue's text; with its tag it has fewer than 400
 MOST_FOUND = 8  # tools that one search loads
+INSTRUCTIONS = 100  # estimated tokens of a server's instructions in the result of a search
 _NAME_CHARS = 64  # as OpenAI's and Anthropic's endpoints require
 _LINES = (100, 60, 30, 0)  # characters of a description, from the most generous layout on
 _NAMES = (40, 20, 10, 5, 2, 0)  # names of each server, where not all fit
@@ -167,6 +168,16 @@ def _has(found: set[str], word: str) -> bool:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(_CAMEL.sub(" ", text).lower())
+
+
+def instructions_line(server: str, instructions: str) -> str:
+    """Return a server's own words about its tools, cut, as one line of data; empty without any."""
+    most = 4 * INSTRUCTIONS  # characters; plain English has four for a token
+    shown = neutralise(short_line(instructions, most))
+    while estimate_tokens(shown) > INSTRUCTIONS:
+        most = most * 4 // 5
+        shown = neutralise(short_line(instructions, most))
+    return f"The server {server} says of its tools: {shown}" if shown else ""
 
 
 def by_server(tools: Iterable[NamedTool]) -> dict[str, list[NamedTool]]:

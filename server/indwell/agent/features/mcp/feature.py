@@ -23,6 +23,7 @@ from indwell.agent.features.mcp.catalogue import (
     ListedServer,
     NamedTool,
     catalogue,
+    instructions_line,
     named_tools,
     search,
 )
@@ -37,7 +38,7 @@ from indwell.context.injections import inject
 from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError, UserError
 from indwell.mcp.definition import ServerDefinition
-from indwell.mcp.offers import CallResult, McpError, OfferedTool, ServerConnection
+from indwell.mcp.offers import CallResult, McpError, NeedsLogin, OfferedTool, ServerConnection
 from indwell.mcp.servers import Lease
 from indwell.messages import Text
 from indwell.policy.call_facts import ForeignTool
@@ -300,6 +301,8 @@ class ServerTools:
             async with context.covered():
                 return await connection.call(named.tool.name, given, caller)
         except McpError as error:
+            if isinstance(error, NeedsLogin):
+                context.tell(Notice(context.turn, "warning", str(error)))
             raise ToolError(str(error)) from error
 
     def _find_tool(self) -> Tool[Query]:
@@ -335,7 +338,13 @@ class ServerTools:
         self._changed()
         lines = [f"- {one.name}: {short_line(one.line, _LINE)}" for one in found]
         words = "You can call these tools now; their arguments are told next:"
-        return Outcome("\n".join((words, *lines)), figure=f"{len(found)} found")
+        said = [self._said_by(one) for one in dict.fromkeys(one.server for one in found)]
+        text = "\n".join((words, *lines, *filter(None, said)))
+        return Outcome(text, figure=f"{len(found)} found")
+
+    def _said_by(self, server: str) -> str:
+        connection = self._leases[server].connection
+        return instructions_line(server, connection.instructions) if connection else ""
 
     async def _remind(self, moment: Moment[Session]) -> Reminder:
         if any(_is_starting(one) for one in self.leases) and self._tasks:
