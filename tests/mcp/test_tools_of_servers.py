@@ -22,7 +22,8 @@ from indwell.policy.call_facts import Policy
 from indwell.policy.rules import PatternRules
 from indwell.sessions.records import Decided
 from indwell.tools.base import ToolContext
-from support.session import World, a_world, asks, call, says
+from support.session import World, a_world, asks, call, says, texts
+from support.subagents import Model, a_house, delegates
 
 SERVER = Path(__file__).parents[1] / "support" / "mcp_server.py"
 ALLOWED = Policy("auto", rules=PatternRules(allow=("tool: paper__*",)))
@@ -34,15 +35,13 @@ def paper(**more: Any) -> ServerDefinition:
 
 
 @asynccontextmanager
-async def a_session(
+async def servers_of(
     folder: Path,
-    script: Any,
     *definitions: ServerDefinition,
     said: Sequence[str] = (),
     questions: list[str] | None = None,
-    **more: Any,
-) -> AsyncIterator[World]:
-    """A session with these servers; ``said`` are the user's answers to questions of servers."""
+) -> AsyncIterator[ServerTools]:
+    """These servers for a session; ``said`` are the user's answers to questions of servers."""
     servers, answers = Servers(), list(said)
 
     async def find() -> Sequence[ServerDefinition]:
@@ -56,10 +55,25 @@ async def a_session(
             questions.append(f"{words} {list(options)}")
         return answers.pop(0) if answers else None
 
-    tools = ServerTools(McpInputs(find, lease, str(folder), ask))
-    async with a_world(folder, script, features=[tools.feature()], **more) as world:
-        yield world
+    yield ServerTools(McpInputs(find, lease, str(folder), ask))
     await servers.close()
+
+
+@asynccontextmanager
+async def a_session(
+    folder: Path,
+    script: Any,
+    *definitions: ServerDefinition,
+    said: Sequence[str] = (),
+    questions: list[str] | None = None,
+    **more: Any,
+) -> AsyncIterator[World]:
+    """A session with these servers."""
+    async with (
+        servers_of(folder, *definitions, said=said, questions=questions) as tools,
+        a_world(folder, script, features=[tools.feature()], **more) as world,
+    ):
+        yield world
 
 
 def names_of(request: Request) -> list[str]:
@@ -82,7 +96,8 @@ async def test_a_tool_is_looked_up_and_called_after_a_question(tmp_path: Path) -
         await world.turn()
         found, added = world.results
         assert "- paper__add: Add two numbers." in found.text
-        assert (added.text, added.meta.tier) == ("5", 3)
+        assert found.text.endswith("\nThe server paper says of its tools: Ask `add` for sums.")
+        assert (added.text, added.meta.tier, found.meta.tier) == ("5", 3, 3)
         (question,) = world.approver.questions
         assert question.title == "Use add of the MCP server paper?"
         assert question.detail == '{\n  "a": 2,\n  "b": 3\n}'
@@ -306,3 +321,43 @@ async def test_a_server_leads_nobody_to_an_address_that_looks_like_another_one()
         with pytest.raises(McpError, match="plain ASCII host"):
             await caller.answer(ServerQuestion("paper", "Log in", url=url))
     assert asked == []
+
+
+async def test_a_sub_agent_looks_up_and_calls_a_tool_after_a_question(tmp_path: Path) -> None:
+    task = "add two and three"
+    child = [
+        asks(call("find_tools", "f1", query="paper__add")),
+        asks(call("paper__add", "f2", a=2, b=3)),
+        says("it is five"),
+    ]
+    model = Model([delegates(task), says()], children={task: child})
+    async with (
+        servers_of(tmp_path, paper()) as tools,
+        a_house(tmp_path, model, features=[tools.feature()], answers=["once"]) as (world, _),
+    ):
+        await world.turn()
+        (question,) = world.approver.questions
+        assert question.title == "Sub-agent general: Use add of the MCP server paper?"
+        assert [one.text for one in world.results] == ["it is five"]
+    assert "find_tools" in names_of(model.sent_children[0])
+    assert "paper__add" in str(model.sent_children[1].messages)
+    assert "5" in texts(model.sent_children[2].messages[-1])
+
+
+async def test_a_call_of_a_sub_agent_that_the_user_refuses_does_not_reach_the_server(
+    tmp_path: Path,
+) -> None:
+    task = "write it"
+    child = [
+        asks(call("find_tools", "f1", query="paper__write")),
+        asks(call("paper__write", "f2", name=str(tmp_path / "x"), text="x")),
+        says("I may not"),
+    ]
+    model = Model([delegates(task), says()], children={task: child})
+    async with (
+        servers_of(tmp_path, paper()) as tools,
+        a_house(tmp_path, model, features=[tools.feature()], answers=["no"]) as (world, _),
+    ):
+        await world.turn()
+    assert not (tmp_path / "x").exists()
+    assert "the user did not allow this" in str(model.sent_children[2].messages[-1])

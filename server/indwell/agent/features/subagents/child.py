@@ -9,7 +9,7 @@ that are unique in the session.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -106,7 +106,9 @@ def make_child(  # noqa: PLR0917 - all that it is made of
     """
     parent = helping.session
     features = parent.parts.features.for_child()
-    tools = _tools(parent.parts.tools, (*own.tools, *features.tools), task.definition)
+    tools = _tools(
+        parent.parts.tools, (*own.tools, *features.tools), features.late_tools, task.definition
+    )
     bounded = _bounded(parent.parts, own, limits, log, tools, task)
     parts = _asking(replace(bounded, features=features), model)
     own_ids = OwnIds(parts.model.provider, f"a{task.number}")
@@ -136,18 +138,25 @@ def _is_foreign(definition: Definition) -> bool:
 
 
 def _tools(
-    registry: ToolTable, own: Iterable[Tool[Any]], definition: Definition | None
+    registry: ToolTable,
+    own: Iterable[Tool[Any]],
+    late: Callable[[], Sequence[Tool[Any]]],
+    definition: Definition | None,
 ) -> ToolTable:
     """Return the parent's tools, with the child's own in place; fewer if the definition says so."""
     anew: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in own}
     wanted = None if definition is None else definition.tools
-    return ToolTable(
-        [
+    fixed = {spec.name for spec in registry.fixed}
+
+    def given(tools: Iterable[Tool[Any]]) -> tuple[Tool[Any], ...]:
+        return tuple(
             anew.get(name, tool)
-            for tool in registry.tools
+            for tool in tools
             if (name := tool.spec.name) not in LEFT_OUT and (wanted is None or name in wanted)
-        ]
-    )
+        )
+
+    lasting = given(tool for tool in registry.tools if tool.spec.name in fixed)
+    return ToolTable(lasting, lambda: given(late()))
 
 
 def _bounded(  # noqa: PLR0917 - all that is its own
