@@ -78,7 +78,7 @@ async def test_a_link_that_took_its_place_is_not_followed(room, tmp_path) -> Non
 @posix_only("mkfifo")
 def test_a_pipe_is_not_deleted(tmp_path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ToolError, match="no regular file"):
+    with pytest.raises(ToolError, match="is not a regular file"):
         delete_exactly(tmp_path.resolve() / "pipe", [tmp_path], b"")
     with pytest.raises(EditRefused, match="does not exist any more"):
         delete_exactly(tmp_path.resolve() / "none", [tmp_path], b"")
