@@ -172,3 +172,31 @@ async def test_an_address_where_nobody_answers_fails_in_words() -> None:
     async with connected(f"http://127.0.0.1:{port}/mcp") as odd:
         with pytest.raises(McpError, match="'odd' does not run: it could not be started"):
             await odd.tools()
+
+
+async def test_a_result_of_very_many_pieces_is_cut_and_says_so() -> None:
+    piece = {"type": "text", "text": "x"}
+
+    def answer(message: dict[str, Any], headers: dict[str, str]) -> Answer:
+        del headers
+        if message["method"] == "tools/call":
+            return said(message, {"content": [piece] * 1_500})
+        return usual(message)
+
+    async with odd_server(answer) as url, connected(url) as odd:
+        pieces = (await odd.call("go", {})).pieces
+    assert len(pieces) == 1_001
+    assert pieces[-1].text == "[500 more pieces of this result were left out]"
+
+
+async def test_a_message_of_too_many_values_costs_only_the_call() -> None:
+    def answer(message: dict[str, Any], headers: dict[str, str]) -> Answer:
+        del headers
+        if message["method"] == "tools/call":
+            return said(message, {"structuredContent": {"a": [1] * 1_100_000}, "content": []})
+        return usual(message)
+
+    async with odd_server(answer) as url, connected(url) as odd:
+        with pytest.raises(McpError):
+            await odd.call("go", {})
+        assert [one.name for one in await odd.tools()] == ["go"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -11,7 +12,9 @@ from pathlib import Path
 
 from indwell.mcp.definition import ServerDefinition, StdioServer
 from indwell.mcp.servers import Servers, _connection_type
+from indwell.mcp.streams import BreakReason, _message
 from indwell.mcp.surrounding import Surrounding
+from mcp import types
 
 SERVER = Path(__file__).parents[1] / "support" / "small_mcp_server.py"
 N_SERVERS = 50
@@ -62,3 +65,28 @@ async def test_fifty_servers_start_at_once_without_holding_the_loop(tmp_path: Pa
         assert max(held) < 5 * MOST_HELD_S, sorted(held)[-10:]
     finally:
         await servers.close()
+
+
+async def test_the_loop_gets_its_turns_while_a_message_of_very_many_values_is_decoded() -> None:
+    sent = {"jsonrpc": "2.0", "id": 1, "result": {"a": [1] * 900_000, "b": "\U0001f600"}}
+    line = json.dumps(sent).encode()
+    gaps, began = [0.0], time.monotonic()
+    decoding = asyncio.create_task(_message(line, BreakReason()))
+    last = began
+    while not decoding.done():
+        await asyncio.sleep(0)
+        gaps.append(time.monotonic() - last)
+        last = time.monotonic()
+    decoded = decoding.result()
+    assert isinstance(decoded, types.JSONRPCResponse)
+    assert decoded.result == sent["result"]
+    assert max(gaps) < (last - began) / 3
+
+
+async def test_a_message_that_no_text_can_hold_is_dropped() -> None:
+    values = ",".join(["1"] * 100_000)
+    line = '{"jsonrpc":"2.0","id":1,"result":{"a":[' + values + '],"b":"\\ud800"}}'
+    fault = BreakReason()
+    assert await _message(line.encode(), fault) is None
+    assert await _message(b"[" * 100_000 + line.encode(), fault) is None
+    assert not fault.happened.is_set()

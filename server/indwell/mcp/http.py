@@ -14,11 +14,14 @@ from typing import Literal, TypeAlias
 
 import httpx2
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.mcp.definition import HttpServer
 
 LIMIT_B = 8 << 20  # bytes of one answer or one event of a stream
+MOST_VALUES = 1_000_000  # commas of one message; decoding more would take long
 CONNECT_S = 15.0
 READ_S = 330.0  # seconds of silence on a stream; the time-out of a call is shorter
+_EVENT_END = lazy_pattern(rb"\r?\n\r?\n")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -104,16 +107,24 @@ async def _bound(response: httpx2.Response) -> None:
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A body of at most ``LIMIT_B``; the SDK bounds each event of an endless stream."""
+    """A body of at most ``LIMIT_B`` and ``MOST_VALUES``.
+
+    Of an endless stream each event has at most so many values; the SDK bounds its bytes.
+    """
 
     def __init__(self, body: httpx2.AsyncByteStream, *, is_stream: bool) -> None:
         self._body = body
         self._is_stream = is_stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        total_b = 0
+        total_b = n_values = 0
         async for part in self._body:
             total_b += len(part)
+            n_values += part.count(b",")
+            if self._is_stream and (after := _EVENT_END.split(part))[1:]:
+                n_values = after[-1].count(b",")
+            if n_values > MOST_VALUES:
+                raise AnswerTooLarge(f"the answer has more than {MOST_VALUES:,} values")
             if total_b > LIMIT_B and not self._is_stream:
                 raise AnswerTooLarge(f"the answer has more than {LIMIT_B >> 20} MB")
             yield part

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import time
 from collections import deque
@@ -25,17 +26,18 @@ from mcp.shared.message import SessionMessage
 from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError
 from indwell.mcp.definition import HttpServer
-from indwell.mcp.http import LIMIT_B, Auth, Refusal, http_client
+from indwell.mcp.http import LIMIT_B, MOST_VALUES, Auth, Refusal, http_client
 from indwell.sandbox import Finished
 from indwell.sandbox.capture import Feed, OnChunk
 from indwell.sandbox.program import Pool
 from mcp import types
 
 MOST_MESSAGES, WITHIN_S = 5_000, 10.0  # more of them is a flood
-MOST_VALUES = 1_000_000  # commas of one message; decoding more would hold the event loop for long
+MOST_ENTRIES = 1_000  # of one list in a result; the SDK would check more for long
 MOST_GARBAGE = 100  # lines in a row that are no messages; banners and warnings have fewer
 _MOST_WAITING, _FEW_WAITING = 256, 32  # lines
 _SMALL_B = 64 << 10  # bytes decoded within a millisecond; more is decoded in a thread
+_FEW_VALUES = 20_000  # commas of a message that the fast decoder, which lets no thread run, takes
 _ERROR_LINES = 200  # lines of standard error in the log; the server keeps its own log
 _ERROR_CHARS = 400  # characters of one such line
 _END_S = 1.0  # seconds for a server to end by itself once its input has ended
@@ -234,6 +236,7 @@ class _Admitted:
             raise anyio.EndOfStream
         if isinstance(item, SessionMessage) and isinstance(item.message, types.JSONRPCResponse):
             _drop_output_schemas(item.message.result)
+            _cut_lists(item.message.result)
         return item
 
     async def aclose(self) -> None:
@@ -263,6 +266,16 @@ def _drop_output_schemas(result: dict[str, Any]) -> None:
             tool.pop("outputSchema", None)
 
 
+def _cut_lists(result: dict[str, Any]) -> None:
+    """Cut the lists of a result to ``MOST_ENTRIES``; the content of a call says so."""
+    for name, found in result.items():
+        if isinstance(found, list) and (n_more := len(found) - MOST_ENTRIES) > 0:
+            del found[MOST_ENTRIES:]
+            if name == "content":
+                words = f"[{n_more:,} more pieces of this result were left out]"
+                found.append({"type": "text", "text": words})
+
+
 async def _message(line: bytes, fault: BreakReason) -> types.JSONRPCMessage | None:
     """Decode a line; None if it is no message."""
     if line.count(b",") > MOST_VALUES:
@@ -272,10 +285,34 @@ async def _message(line: bytes, fault: BreakReason) -> types.JSONRPCMessage | No
     try:
         if len(line) < _SMALL_B:
             return decode(line, by_name=False)
-        return await asyncio.to_thread(decode, line, by_name=False)
-    except ValueError:
+        if line.count(b",") < _FEW_VALUES:
+            return await asyncio.to_thread(decode, line, by_name=False)
+        read = await asyncio.to_thread(_decoded_beside, line)
+        return types.jsonrpc_message_adapter.validate_python(read, by_name=False)
+    except (ValueError, RecursionError):
         _log.debug("an MCP server wrote a line that is no message")
         return None
+
+
+def _decoded_beside(line: bytes) -> object:
+    """Decode JSON in pure Python, so that the event loop gets its turns meanwhile.
+
+    The decoders in C and Rust hold the interpreter until the end of a message, in any thread.
+
+    Raises:
+        ValueError: It is no JSON, or a string of it cannot be written as UTF-8.
+    """
+    decoder: Any = json.JSONDecoder()
+    decoder.parse_string = _checked_string
+    decoder.scan_once = json.scanner.py_make_scanner(decoder)  # type: ignore[attr-defined]
+    return decoder.decode(line.decode())
+
+
+def _checked_string(text: str, begin: int, strict: bool) -> tuple[str, int]:  # noqa: FBT001 - as json calls it
+    found, end = json.decoder.py_scanstring(text, begin, strict)  # type: ignore[attr-defined]
+    if not found.isascii():
+        found.encode()
+    return found, end
 
 
 class _Lines:
