@@ -93,9 +93,40 @@ async def test_a_turn_opens_no_browser_when_a_login_has_ended(server, keys) -> N
     server.life_s = 0
     assert await log_in(vault(server), keys, browse)
     server.refreshes = False
-    with pytest.raises(NeedsLogin, match="run `indwell mcp login vault`"):
+    server.heard.clear()
+    with pytest.raises(NeedsLogin, match="log in again with `indwell mcp login vault`"):
         await status(server, keys)
-    assert server.heard.count("GET /authorize") == 1
+    assert server.heard == ["POST /token"]
+
+
+async def test_a_turn_starts_no_login_when_its_token_is_refused(server, keys) -> None:
+    assert await log_in(vault(server), keys, browse)
+    server.token = "another"  # noqa: S105 - of this test
+    server.heard.clear()
+    with pytest.raises(NeedsLogin, match="log in again with `indwell mcp login vault`"):
+        await status(server, keys)
+    assert server.heard == ["POST /mcp"]
+
+
+@pytest.mark.parametrize("step", ["metadata_at", "issuer_at", "registers_at"])
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("http://localhost:{port}/there", "no https address"),
+        ("https://localhost:{port}/there", "is on this machine or on a network"),
+        ("https://[::1]:{port}/there", "is on this machine or on a network"),
+        ("https://169.254.169.254/there", "is on this machine or on a network"),
+        ("https://10.0.0.1/there", "is on this machine or on a network"),
+        ("https://nobody.invalid/there", "that host is not known"),
+    ],
+)
+async def test_a_server_cannot_send_a_login_into_the_users_network(
+    server, keys, step, place, why
+) -> None:
+    setattr(server, step, place.format(port=server.port))
+    with pytest.raises(McpError, match=why):
+        await log_in(vault(server), keys, browse)
+    assert not [one for one in server.heard if one.startswith("POST /register") or "there" in one]
 
 
 async def test_the_address_of_the_browser_can_be_pasted(server, keys) -> None:

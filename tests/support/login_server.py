@@ -29,6 +29,9 @@ class LoginServer:
         refreshes: Whether a token can be refreshed.
         leads_to: Where the browser is led to log in; its own page if empty.
         gives_at: The path at which tokens are given.
+        metadata_at: Where its refusals say that its metadata is; its own place if empty.
+        issuer_at: The server of the login that its metadata names; itself if empty.
+        registers_at: Where the server of the login registers clients; its own place if empty.
         tells_at: The address that it names for tokens; the true one if empty.
         token: The only good token.
         secret: The secret of the client ``mine`` that is registered by hand; empty for no client.
@@ -46,6 +49,9 @@ class LoginServer:
         self.refreshes = True
         self.leads_to = ""
         self.gives_at = "/token"
+        self.metadata_at = ""
+        self.issuer_at = ""
+        self.registers_at = ""
         self.tells_at = ""
         self.token = ""
         self.secret = ""
@@ -76,7 +82,8 @@ class LoginServer:
             case "/mcp":
                 return self._mcp(headers, body)
             case "/.well-known/oauth-protected-resource/mcp":
-                return 200, {}, {"resource": self.url, "authorization_servers": [self.base]}
+                issuer = self.issuer_at or self.base
+                return 200, {}, {"resource": self.url, "authorization_servers": [issuer]}
             case "/.well-known/oauth-authorization-server":
                 return 200, {}, self._metadata()
             case "/register" if not self.secret:
@@ -90,7 +97,11 @@ class LoginServer:
         return 404, {}, {}
 
     def _metadata(self) -> Mapping[str, Any]:
-        known = {"registration_endpoint": f"{self.base}/register"} if not self.secret else {}
+        known = (
+            {"registration_endpoint": self.registers_at or f"{self.base}/register"}
+            if not self.secret
+            else {}
+        )
         return {
             **known,
             "issuer": self.base,
@@ -104,7 +115,7 @@ class LoginServer:
 
     def _mcp(self, headers: Mapping[str, str], body: str) -> Answer:
         if not self.token or headers.get("authorization") != f"Bearer {self.token}":
-            where = f"{self.base}/.well-known/oauth-protected-resource/mcp"
+            where = self.metadata_at or f"{self.base}/.well-known/oauth-protected-resource/mcp"
             return 401, {"WWW-Authenticate": f'Bearer resource_metadata="{where}"'}, {}
         asked = json.loads(body)
         if asked["method"] == "tools/call" and not {*self.scopes.split()} <= self._rights:

@@ -14,12 +14,17 @@ from typing import Literal, TypeAlias
 
 import httpx2
 
+from indwell.context.untrusted_text import short_line
 from indwell.lazy_pattern import lazy_pattern
 from indwell.mcp.definition import HttpServer
+from indwell.mcp.offers import McpError
+from indwell.sandbox.proxy.hosts import is_public, literal, place_of
+from indwell.sandbox.proxy.service import is_own, resolve
 
 LIMIT_B = 8 << 20  # bytes of one answer or one event of a stream
 MOST_VALUES = 1_000_000  # commas of one message; decoding more would take long
 CONNECT_S = 15.0
+_WORDS = 300  # characters of an address in a message
 READ_S = 330.0  # seconds of silence on a stream; the time-out of a call is shorter
 _EVENT_END = lazy_pattern(rb"\r?\n\r?\n")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -78,6 +83,30 @@ async def http_client(
     )
     async with client:
         yield client
+
+
+async def check_login_host(url: httpx2.URL, own: httpx2.URL) -> None:
+    """Check that a request of a login may be sent; the server at ``own`` chose its address.
+
+    Raises:
+        McpError: It may not: the host is on this machine or its network, or it is not encrypted.
+    """
+    if url.host == own.host and url.scheme in {"https", own.scheme}:
+        return
+    place = place_of(url.netloc.decode("ascii", "replace"))
+    shown = short_line(str(url.copy_with(query=None, fragment=None)), _WORDS)
+    if url.scheme != "https" or place is None:
+        raise McpError(f"the server's login leads to {shown}, which is no https address")
+    number = literal(place.host)
+    try:
+        found = (number,) if number is not None else await resolve(place)
+    except OSError as error:
+        raise McpError(f"the server's login leads to {shown}; that host is not known") from error
+    if not all(is_public(one) and not is_own(one) for one in found):
+        raise McpError(
+            f"the server's login leads to {shown}, which is on this machine or on a network that "
+            "is not the internet, so it was not asked"
+        )
 
 
 def wants_scope(response: httpx2.Response) -> bool:

@@ -1,7 +1,8 @@
 """Logs in to MCP servers by OAuth: a browser, a redirect to this machine, tokens in the keyring.
 
 The SDK does the protocol: discovery, registration, PKCE, refresh. A turn uses a stored login and
-refreshes its tokens, but never opens a browser.
+refreshes its tokens, but never discovers, registers or opens a browser. A server names the hosts
+of its login; of these hosts only its own and those on the internet are asked, over https.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from pydantic import AnyUrl, PrivateAttr, ValidationError
 from indwell.context.untrusted_text import short_line
 from indwell.errors import SettingsError
 from indwell.mcp.definition import HttpServer, OwnClient, ServerDefinition
-from indwell.mcp.http import Auth, http_client, wants_scope
+from indwell.mcp.http import Auth, check_login_host, http_client, wants_scope
 from indwell.mcp.offers import McpError, NeedsLogin
 from indwell.settings.credentials import Secret
 from indwell.settings.keys import KeyStore
@@ -93,8 +94,8 @@ def turn_auth(definition: ServerDefinition, keys: KeyStore) -> Auth | None:
 
     async def refuse(_address: str) -> None:
         raise NeedsLogin(
-            f"the login at the MCP server {definition.name!r} has ended; run "
-            f"`indwell mcp login {definition.name}`"
+            f"the login at the MCP server {definition.name!r} has ended; log in "
+            f"again with `indwell mcp login {definition.name}`"
         )
 
     async def nothing() -> AuthorizationCodeResult:
@@ -230,6 +231,26 @@ class _Provider(OAuthClientProvider):
         form, headers = context.prepare_token_auth(form, headers)
         return httpx2.Request("POST", self._get_token_endpoint(), data=form, headers=headers)
 
+    async def _auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Run the SDK's flow, and check each request that it makes on its own.
+
+        The SDK follows redirects of these requests only within their origin.
+        """
+        async with aclosing(super()._auth_flow(request)) as flow:
+            try:
+                outgoing = await anext(flow)
+                while True:
+                    if outgoing is not request:
+                        await self._check(outgoing)
+                    outgoing = await flow.asend((yield outgoing))
+            except StopAsyncIteration:
+                return
+
+    async def _check(self, request: httpx2.Request) -> None:
+        await check_login_host(request.url, httpx2.URL(self.context.server_url))
+
     @property
     def _login(self) -> StoredLogin:
         assert isinstance(self.context.storage, StoredLogin)
@@ -237,7 +258,33 @@ class _Provider(OAuthClientProvider):
 
 
 class _TurnProvider(_Provider):
-    """The flow of a turn: it notes rights that a login lacks, and asks no person for them."""
+    """The flow of a turn: it refreshes tokens, and starts no new login of a person.
+
+    It notes rights that a login lacks, and asks no person for them.
+    """
+
+    _refresh: httpx2.Request | None = None
+
+    async def _refresh_token(self) -> httpx2.Request:
+        self._refresh = await super()._refresh_token()
+        return self._refresh
+
+    async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
+        is_done = await super()._handle_refresh_response(response)
+        if not is_done and not self._login.server.logs_in_alone:
+            await self._stop()
+        return is_done
+
+    async def _check(self, request: httpx2.Request) -> None:
+        if request is not self._refresh and not self._login.server.logs_in_alone:
+            await self._stop()
+        await super()._check(request)
+
+    async def _stop(self) -> None:
+        """Say that the login has ended; the next request reads the stored one again."""
+        self._initialized = False
+        assert self.context.redirect_handler is not None
+        await self.context.redirect_handler("")
 
     async def _auth_flow(
         self, request: httpx2.Request
