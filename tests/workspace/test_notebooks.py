@@ -55,6 +55,14 @@ def test_a_notebook_is_read_as_its_cells_without_outputs(style: str) -> None:
     assert cells_text(cells_of(text)) == text
 
 
+@pytest.mark.parametrize("behind", ["x", "{}", "\n# run me", "\0", "\xa0"])
+def test_a_notebook_with_text_behind_its_json_is_shown_as_it_is(behind: str) -> None:
+    for raw in STYLES.values():
+        assert notebook_text(raw + behind) is None
+        with pytest.raises(ValueError, match="text behind the notebook"):
+            with_cells(raw + behind, TEXT)
+
+
 @pytest.mark.parametrize("style", STYLES)
 def test_an_unchanged_text_changes_no_byte(style: str) -> None:
     raw = STYLES[style]

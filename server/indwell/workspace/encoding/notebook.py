@@ -197,6 +197,8 @@ def _cells_in(raw: str) -> list[_Span]:
         raise ValueError("no notebook of version 4")
     if "cells" not in whole or not isinstance(whole["cells"].value, list):
         raise ValueError("a notebook without cells")
+    if raw[max(one.stop for one in whole.values()) :].strip(" \t\r\n") != "}":
+        raise ValueError("text behind the notebook, which its cells would hide")
     return list(_items(raw, whole["cells"].start))
 
 
