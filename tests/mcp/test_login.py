@@ -19,6 +19,7 @@ from indwell.mcp.login import _checked, is_logged_in, log_in, login_key, turn_au
 from indwell.mcp.offers import McpError, NeedsLogin
 from indwell.mcp.servers import Servers
 from indwell.mcp.surrounding import Surrounding
+from indwell.settings.credentials import Secret
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
 from support.login_server import BASIC, POST, LoginServer, browse, login_server
 from support.platforms import posix_only
@@ -106,6 +107,17 @@ async def test_a_turn_starts_no_login_when_its_token_is_refused(server, keys) ->
     with pytest.raises(NeedsLogin, match="log in again with `indwell mcp login vault`"):
         await status(server, keys)
     assert server.heard == ["POST /mcp"]
+
+
+async def test_no_token_goes_unencrypted_to_another_machine(keys) -> None:
+    far = ServerDefinition("far", HttpServer("http://far.example/mcp"))
+    with pytest.raises(McpError, match="write https:// in its definition"):
+        await log_in(far, keys, browse)
+    transport = far.transport
+    assert isinstance(transport, HttpServer)
+    keys.put(login_key(transport), Secret("{}"))
+    with pytest.raises(McpError, match="write https:// in its definition"):
+        turn_auth(far, keys)
 
 
 @pytest.mark.parametrize("step", ["metadata_at", "issuer_at", "registers_at"])

@@ -85,12 +85,16 @@ def turn_auth(definition: ServerDefinition, keys: KeyStore) -> Auth | None:
     """Return what adds the stored token to a server's requests; None without a login.
 
     A client that logs in alone gets a token for each connection; the token is stored nowhere.
+
+    Raises:
+        McpError: Others could read the token on the way to the server.
     """
     server = definition.transport
     if not isinstance(server, HttpServer):
         return None
     if not (server.logs_in_alone or is_logged_in(server, keys)):
         return None
+    _check_encrypted(server)
 
     async def refuse(_address: str) -> None:
         raise NeedsLogin(
@@ -103,6 +107,20 @@ def turn_auth(definition: ServerDefinition, keys: KeyStore) -> Auth | None:
 
     login = StoredLogin(server, keys, is_new=server.logs_in_alone)
     return _TurnProvider(server.url, _metadata(f"http://127.0.0.1{_PATH}"), login, refuse, nothing)
+
+
+def _check_encrypted(server: HttpServer) -> None:
+    """Check that nobody on the way to a server can read a token.
+
+    Raises:
+        McpError: The address is on another machine, and not encrypted.
+    """
+    url = httpx2.URL(server.url)
+    if url.scheme != "https" and url.host not in _LOOPBACK:
+        raise McpError(
+            f"its address begins with {url.scheme}://, so others on the way to it could read the "
+            "token of a login; write https:// in its definition"
+        )
 
 
 class StoredLogin:
@@ -359,6 +377,7 @@ async def log_in(
     """
     server = definition.transport
     assert isinstance(server, HttpServer)
+    _check_encrypted(server)
     if server.logs_in_alone:
         return False
     storage = StoredLogin(server, keys, is_new=True)
