@@ -143,7 +143,7 @@ async def test_a_login_in_the_browser_is_kept_and_forgotten(home) -> None:
         )
         assert process.stderr is not None
         told = [(await process.stderr.readline()).decode().strip() for _ in range(2)]
-        assert told[0] == "open this address in your browser, and log in there:"
+        assert told[0] == "open this address in your browser; log in there:"
         await browse(told[1])
         out, err = await process.communicate()
         assert (process.returncode, out, err) == (0, b"logged in to 'vault'\n", b"")
@@ -152,6 +152,24 @@ async def test_a_login_in_the_browser_is_kept_and_forgotten(home) -> None:
         forgot = await indwell(*words, "--forget", environment=environment, folder=home.workspace)
         assert (forgot.code, forgot.stdout) == (0, "the login is deleted\n")
         assert held(home.folder) == {}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the browser of this test is a POSIX script")
+async def test_a_login_opens_the_browser(home) -> None:
+    browser = home.folder / "browser.py"
+    browser.write_text(
+        f"#!{sys.executable}\nimport sys, urllib.request\nurllib.request.urlopen(sys.argv[1])\n",
+        "utf-8",
+    )
+    browser.chmod(0o755)
+    async with login_server() as server:
+        await mcp(home, "add", "vault", "--url", server.url)
+        environment = home.environment(BROWSER=str(browser), **variables(home.folder))
+        ended = await indwell(
+            "mcp", "login", "vault", environment=environment, folder=home.workspace
+        )
+    assert (ended.code, ended.stdout) == (0, "logged in to 'vault'\n")
+    assert ended.stderr.startswith("your browser opens this address; log in there:\n")
 
 
 async def test_a_program_takes_no_login(home) -> None:

@@ -6,6 +6,8 @@ import argparse
 import asyncio
 import os
 import sys
+import webbrowser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -136,13 +138,27 @@ def login(options: argparse.Namespace) -> int:
         )
 
     async def show(address: str) -> None:
-        print("open this address in your browser, and log in there:", file=sys.stderr)
+        opens = not options.paste and _opens_browser(os.environ)
+        how = "your browser opens this address" if opens else "open this address in your browser"
+        print(f"{how}; log in there:", file=sys.stderr)
         print(one_line(address), file=sys.stderr, flush=True)
+        if opens:
+            await asyncio.to_thread(webbrowser.open, address)
 
     pasted = _pasted if options.paste or is_typed() else None
     done = wait_for(log_in(definition, keys, show, pasted))
     words = f"logged in to {options.name!r}" if done else f"{options.name!r} wants no login"
     return _tell(options, words, done=True, state="logged in" if done else "not needed")
+
+
+def _opens_browser(environment: Mapping[str, str]) -> bool:
+    """Can a browser open in front of the user? Over SSH it would open on another machine."""
+    if "BROWSER" in environment:
+        return True
+    if not is_typed() or "SSH_CONNECTION" in environment:
+        return False
+    has_desktop = {"DISPLAY", "WAYLAND_DISPLAY"} & environment.keys()
+    return sys.platform in {"win32", "darwin"} or bool(has_desktop)
 
 
 async def _pasted() -> str:
