@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from indwell.bounds.folder_trust import FolderTrust
 from indwell.mcp.definition import ServerDefinition, StdioServer
 from indwell.mcp.offers import CallResult, LinkPiece, McpError, TextPiece
 from indwell.mcp.servers import Servers
 from indwell.mcp.surrounding import Surrounding
+from indwell.settings.model import Settings
+from indwell.wiring.mcp import surrounding_of
 
 SERVER = Path(__file__).parents[1] / "support" / "mcp_server.py"
 
@@ -89,6 +92,32 @@ async def test_a_server_that_dies_ends_the_call_in_plain_words_and_is_started_ag
         with pytest.raises(McpError, match="'paper' broke: it ended with exit code 3"):
             await paper.call("die", {})
         assert (await paper.call("add", {"a": 1, "b": 1})).structured == {"result": 2}
+
+
+async def test_a_server_whose_program_changed_in_the_workspace_is_started_again_only_by_the_user(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "server.py"
+    program.write_bytes(SERVER.read_bytes())
+    environment = {"INDWELL_STATE": str(tmp_path / "state")}
+    settings, trust = Settings(trusted=(str(tmp_path),)), FolderTrust(environment)
+    trust.look((tmp_path,), settings)
+    around = surrounding_of((tmp_path,), lambda: settings, trust, environment)
+    servers = Servers()
+    paper = await servers.lease(a_definition("server.py"), around).opened()
+    try:
+        with pytest.raises(McpError, match="broke"):
+            await paper.call("die", {})
+        assert (await paper.call("add", {"a": 1, "b": 1})).structured == {"result": 2}
+        program.write_bytes(SERVER.read_bytes() + b"# changed")
+        with pytest.raises(McpError, match="broke"):
+            await paper.call("die", {})
+        with pytest.raises(McpError, match="has changed since it was first started"):
+            await paper.call("add", {"a": 1, "b": 1})
+        await paper.restart()
+        assert (await paper.call("add", {"a": 1, "b": 1})).structured == {"result": 2}
+    finally:
+        await servers.close()
 
 
 async def test_a_cancelled_call_tells_the_server(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import UserError
+from indwell.mcp.offers import McpError
 from indwell.mcp.server_book import ServerBook, question_about, server_named
 from indwell.settings.model import Settings
 
@@ -85,6 +86,17 @@ def test_a_changed_script_of_the_command_line_is_asked_about_again(world) -> Non
     world.say(approved=True)
     world.write("server.py", "print(2)\n")
     assert world.standing() == "open"
+
+
+@pytest.mark.parametrize("changed", ["server.py", ".mcp.json"])
+def test_a_server_that_changed_since_its_approval_is_not_started_again(world, changed) -> None:
+    world.say(approved=True)
+    book = world.book()
+    (definition,) = book.usable()
+    assert book.inspect(definition, world.root) == book.inspect(definition, world.root)
+    world.write(changed, DEFINED.replace("server.py", "other.py"))
+    with pytest.raises(McpError, match="run `indwell mcp approve a`"):
+        book.inspect(definition, world.root)
 
 
 def test_an_answer_about_a_server_applies_only_in_its_folder(world, tmp_path) -> None:

@@ -103,6 +103,7 @@ class Connection:
         self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._failed_at = 0.0
+        self._inspected: str | None = None
         self.known_prompts: tuple[OfferedPrompt, ...] = ()
         self._kept: dict[str, tuple[Any, ...]] = {}
         self._refreshing: set[asyncio.Task[None]] = set()
@@ -134,7 +135,7 @@ class Connection:
     async def restart(self) -> None:
         """End the server, and start it again; its open calls fail."""
         await self.close()
-        self._closing, self._failed_at = asyncio.Event(), 0.0
+        self._closing, self._failed_at, self._inspected = asyncio.Event(), 0.0, None
         self.start()
 
     def _tell(self, state: State, problem: str = "") -> None:
@@ -229,6 +230,7 @@ class Connection:
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Client]:
+        await self._inspect()
         definition = self.definition.expanded(self._around.variables())
         await own_turn()
         async with Client(
@@ -243,6 +245,21 @@ class Connection:
             sampling_callback=self._side.sample if definition.may_sample else None,
         ) as client:
             yield client
+
+    async def _inspect(self) -> None:
+        """Check that this start runs the same files as the first one.
+
+        Raises:
+            McpError: They have changed; the user has to agree first.
+        """
+        found = await asyncio.to_thread(self._around.inspect, self.definition)
+        if self._inspected not in {None, found}:
+            raise McpError(
+                "a file that its command line names has changed since it was first started; look "
+                "at the change, then start it in the list of MCP servers (`indwell.mcp`), or in a "
+                "new session"
+            )
+        self._inspected = found
 
     def _transport(self, definition: ServerDefinition) -> Transport:
         match definition.transport:

@@ -20,6 +20,7 @@ from indwell.errors import ToolError, UserError
 from indwell.files.reading import read_bytes
 from indwell.files.system.access import why_foreign
 from indwell.mcp.definition import HttpServer, ServerDefinition, StdioServer
+from indwell.mcp.offers import McpError
 from indwell.mcp.server_files import MOST_FILE_B, PROJECT_FILES, own_servers, project_servers
 from indwell.policy.file_rules import project_files
 from indwell.sessions.storage.store import folder_name
@@ -132,6 +133,30 @@ class ServerBook:
         """Return the servers that may run now."""
         return self.look().usable
 
+    def inspect(self, definition: ServerDefinition, folder: Path | None) -> str:
+        """Return a digest of what a start of a server would run, files of the workspace included.
+
+        Args:
+            definition: The server, as it was found before.
+            folder: Where its program would run.
+
+        Raises:
+            McpError: A project defines it, and it is not what the user approved any more.
+        """
+        if definition.source == "user":
+            files = (
+                one for root in self._roots() for one in _files(definition, root, folder or root)
+            )
+            return digest_of("\n".join(files).encode())
+        now = next((one for one in self.look().servers if one.name == definition.name), None)
+        if now is None or now.definition != definition or now.standing != "usable":
+            raise McpError(
+                "its definition, or a file that its command line names, has changed since you "
+                f"approved it; look at the change, then run `indwell mcp approve {definition.name}`"
+                ", in an editor the command `indwell.mcp`"
+            )
+        return now.seen
+
     def answer(self, server: KnownServer, *, approved: bool) -> None:
         """Store the user's answer about a project's server, exactly as it was shown.
 
@@ -189,7 +214,7 @@ def _of_user(server: ServerDefinition, *, is_trusted: bool) -> KnownServer:
 
 
 def _answered(server: ServerDefinition, root: Path, answers: Sequence[str]) -> KnownServer:
-    seen = digest_of("\n".join((server.fingerprint(), *_files(server, root))).encode())
+    seen = digest_of("\n".join((server.fingerprint(), *_files(server, root, root))).encode())
     standing: Standing = "open"
     if not server.is_enabled:
         standing = "off"
@@ -200,12 +225,12 @@ def _answered(server: ServerDefinition, root: Path, answers: Sequence[str]) -> K
     return KnownServer(server, standing, root, seen)
 
 
-def _files(server: ServerDefinition, root: Path) -> list[str]:
+def _files(server: ServerDefinition, root: Path, base: Path) -> list[str]:
     """Return the digests of the folder's files that a command line names or implies."""
     if not isinstance(server.transport, StdioServer):
         return []
     words = (server.transport.command, *server.transport.args)
-    folder, real = Path(server.transport.cwd), root.resolve()
+    folder, real = base.resolve() / Path(server.transport.cwd).expanduser(), root.resolve()
     implied = project_files((Path(words[0]).name, *words[1:]))
     named = [part for word in words for part in (word, word.rpartition("=")[2]) if part]
     whole = (f"{part}{end}" for part in named for end in _ENDS)

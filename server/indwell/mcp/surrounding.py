@@ -25,6 +25,10 @@ def _no_login(_definition: ServerDefinition) -> Any:  # noqa: ANN401 - ``mcp.htt
     return None
 
 
+def _no_program(_definition: ServerDefinition) -> str:
+    return ""
+
+
 _NO_SANDBOX = (
     "this machine has no sandbox in which it could run; set `confined = false` in its definition "
     "to let it run with all your rights"
@@ -40,12 +44,15 @@ class Surrounding:
         open_bounds: Opens the bounds of a confined server; None if there are none.
         variables: Returns the values of ``${NAME}`` in definitions.
         auth: Returns what adds the token of a login to requests; None for no login.
+        inspect: Returns a digest of what a start would run; raises ``McpError`` if it is not
+            what the user approved. Blocks.
     """
 
     roots: tuple[Path, ...]
     open_bounds: OpenBounds | None = None
     variables: Callable[[], Mapping[str, str]] = dict
     auth: Callable[[ServerDefinition], Any] = _no_login
+    inspect: Callable[[ServerDefinition], str] = _no_program
 
     def folder(self, written: str) -> Path:
         """Return the working directory of a server.

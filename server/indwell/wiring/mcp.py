@@ -73,7 +73,12 @@ def surrounding_of(
         return bounds, bounds.close
 
     trusted = tuple(one.resolve() for one in trust.now(roots).trusted)
-    return Surrounding(trusted, open_bounds, lambda: environment, _auth)
+    book = ServerBook(lambda: roots, settings, trust, environment)
+
+    def inspect(definition: ServerDefinition) -> str:
+        return book.inspect(definition, trusted[0] if trusted else None)
+
+    return Surrounding(trusted, open_bounds, lambda: environment, _auth, inspect)
 
 
 def mcp_inputs(
