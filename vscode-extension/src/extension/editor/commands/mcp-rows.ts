@@ -1,7 +1,20 @@
 /** MCP servers as lines of a list, and a typed line as a server to add. Pure. */
-import type { McpRow } from "../../../protocol.ts";
+import type { McpParams, McpResult, McpRow } from "../../../protocol.ts";
 import { visible } from "../../../shared/visible.ts";
 import type { PickRow } from "./session-rows.ts";
+
+/** A change that the user chose in the list. */
+export type McpWish = Pick<McpParams, "action" | "name"> & Partial<McpParams>;
+
+/** The parts of the list that need the editor or the server. */
+export interface McpList {
+  /** Carries out a change, and returns the list after it. */
+  ask(wish: McpWish): Promise<McpResult>;
+  /** Shows a list; null if the user closed it. */
+  choose(found: McpResult): Promise<McpWish | null>;
+  /** Asks whether a server is to be removed. */
+  isSure(name: string): Promise<boolean>;
+}
 
 const STANDINGS: Readonly<Record<McpRow["standing"], string>> = {
   usable: "used",
@@ -22,6 +35,17 @@ export function serverRow(server: McpRow): PickRow<McpRow> {
     detail: `${problem}${visible(server.runs.replace(/\s+/g, " "))}`,
     value: server,
   };
+}
+
+/** Shows the list again after each change, as the server returned it, until the user closes it. */
+export async function showUntilClosed({ ask, choose, isSure }: McpList): Promise<void> {
+  let found = await ask({ action: "list", name: "" });
+  for (;;) {
+    const wish = await choose(found);
+    if (wish === null) return;
+    if (wish.action === "remove" && !(await isSure(wish.name ?? ""))) continue;
+    found = await ask(wish);
+  }
 }
 
 /** Would the user's answer about a server change its status? */

@@ -1,10 +1,10 @@
 /** Lists the MCP servers of the workspace: add, remove, approve a project's, restart. */
 import * as vscode from "vscode";
-import type { McpParams, McpResult, McpRow } from "../../../protocol.ts";
+import type { McpResult, McpRow } from "../../../protocol.ts";
 import { plainWords } from "../../plain-words.ts";
 import { askForWords, askModal } from "../../say.ts";
 import type { Server } from "../../server/server.ts";
-import { isUndecided, serverOf, serverRow } from "./mcp-rows.ts";
+import { isUndecided, type McpWish, serverOf, serverRow, showUntilClosed } from "./mcp-rows.ts";
 import { argumentOf, type Handler, stringIn } from "./run.ts";
 
 const button = (icon: string, tooltip: string): vscode.QuickInputButton => ({
@@ -16,45 +16,34 @@ const DECIDE = button("question", "Decide Whether It Is Used");
 const RESTART = button("debug-restart", "Start Again");
 
 type Row = vscode.QuickPickItem & { readonly server: McpRow | null };
-type Wish = Pick<McpParams, "action" | "name"> & Partial<McpParams>;
 
 /** The handler of the list; with an `action` it carries that out without a list. */
 export function mcpCommands(server: Server): Readonly<Record<string, Handler>> {
   return {
     "indwell.mcp": (...args) => {
       const argument = argumentOf(args);
-      if (stringIn(argument, "action") === null) return show(server);
+      if (stringIn(argument, "action") === null) {
+        const ask = (wish: McpWish) => server.request<McpResult>("indwell/mcp", wish);
+        return showUntilClosed({ ask, choose, isSure });
+      }
       return server.execute("indwell.mcp", { ...argument, wait: true });
     },
   };
 }
 
-/** Stays open until the user closes it, and is updated after each change. */
-async function show(server: Server): Promise<void> {
-  let found = await ask(server, { action: "list", name: "" });
-  for (;;) {
-    const wish = await choose(found);
-    if (wish === null) return;
-    found = await ask(server, wish);
-  }
-}
-
-function ask(server: Server, wish: Wish): Promise<McpResult> {
-  return server.request<McpResult>("indwell/mcp", wish);
-}
-
 /** The user's choice; null if the list was closed. */
-async function choose(found: McpResult): Promise<Wish | null> {
+async function choose(found: McpResult): Promise<McpWish | null> {
   const box = vscode.window.createQuickPick<Row>();
   box.title = "Indwell: MCP servers";
   box.placeholder = plainWords(found.problems[0] ?? "Choose a server, or add one");
   box.matchOnDescription = true;
+  box.ignoreFocusOut = true; // a dialog that closes would take the list along
   box.items = [
     { label: "$(add) Add a server…", alwaysShow: true, server: null },
     ...found.servers.map(rowOf),
   ];
   try {
-    const chosen = await new Promise<Wish | "add" | null>((resolve) => {
+    const chosen = await new Promise<McpWish | "add" | null>((resolve) => {
       box.onDidTriggerItemButton(({ item, button: pressed }) => resolve(wishOf(item, pressed)));
       box.onDidAccept(() => {
         const item = box.selectedItems[0];
@@ -65,9 +54,7 @@ async function choose(found: McpResult): Promise<Wish | null> {
       box.show();
     });
     box.hide();
-    if (chosen === "add") return add();
-    if (chosen?.action === "remove" && !(await isSure(chosen.name ?? ""))) return null;
-    return chosen;
+    return chosen === "add" ? add() : chosen;
   } finally {
     box.dispose();
   }
@@ -83,7 +70,7 @@ function rowOf(server: McpRow): Row {
   return { label, description, detail, buttons, server };
 }
 
-function wishOf({ server }: Row, pressed: vscode.QuickInputButton | undefined): Wish | null {
+function wishOf({ server }: Row, pressed: vscode.QuickInputButton | undefined): McpWish | null {
   if (server === null) return null;
   const { name } = server;
   if (pressed === DECIDE) return { action: "approve", name };
@@ -91,7 +78,7 @@ function wishOf({ server }: Row, pressed: vscode.QuickInputButton | undefined): 
   return pressed === RESTART ? { action: "restart", name } : null;
 }
 
-async function add(): Promise<Wish | null> {
+async function add(): Promise<McpWish | null> {
   const line = await askForWords({
     title: "Add an MCP server to your settings",
     prompt: "The program with its arguments, or the address of a server that runs already",

@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   isUndecided,
+  type McpWish,
   serverOf,
   serverRow,
+  showUntilClosed,
 } from "../../../../src/extension/editor/commands/mcp-rows.ts";
-import type { McpRow } from "../../../../src/protocol.ts";
+import type { McpResult, McpRow } from "../../../../src/protocol.ts";
 
 const FILES: McpRow = {
   name: "files",
@@ -55,4 +57,33 @@ test("a typed line is a program with its arguments, or an address", () => {
   });
   assert.deepEqual(serverOf(" https://host/mcp "), { url: "https://host/mcp" });
   assert.equal(serverOf("  "), null);
+});
+
+test("after a removal the list is shown as the server returned it, after a refused one as before", async () => {
+  const asked: string[] = [];
+  const shown: string[][] = [];
+  const wishes: (McpWish | null)[] = [
+    { action: "remove", name: "kept" },
+    { action: "remove", name: "files" },
+    null,
+  ];
+  const servers = new Map<string, McpRow>([
+    ["files", FILES],
+    ["kept", { ...FILES, name: "kept" }],
+  ]);
+  await showUntilClosed({
+    ask: async ({ action, name }): Promise<McpResult> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (action === "remove") servers.delete(name ?? "");
+      asked.push(`${action} ${name}`);
+      return { servers: [...servers.values()], problems: [] };
+    },
+    choose: async (found) => {
+      shown.push(found.servers.map((one) => one.name));
+      return wishes.shift() ?? null;
+    },
+    isSure: async (name) => name === "files",
+  });
+  assert.deepEqual(asked, ["list ", "remove files"]);
+  assert.deepEqual(shown, [["files", "kept"], ["files", "kept"], ["kept"]]);
 });
