@@ -200,7 +200,8 @@ async def test_a_test_says_why_a_server_does_not_work(home) -> None:
     await mcp(home, "add", "bad", "--not-confined", "--", "no-such-program")
     tried = await mcp(home, "test", "bad")
     assert tried.code == 1
-    assert "the MCP server 'bad' does not run" in tried.stderr
+    (line,) = tried.stderr.splitlines()
+    assert line.startswith("the MCP server 'bad' does not run: ")
     home.write(".mcp.json", '{"mcpServers": {"a": {"command": "x"}}}')
     tried = await mcp(home, "test", "a")
     assert tried.code == 1

@@ -140,8 +140,9 @@ class Connection:
 
     def _tell(self, state: State, problem: str = "") -> None:
         self.state, self.problem = state, problem
-        if problem:
-            _log.warning("MCP server %s: %s", self.definition.name, problem)
+        if problem:  # nobody else tells about a pause; each user of a server hears of its failure
+            level = logging.WARNING if state == "waiting" else logging.INFO
+            _log.log(level, "MCP server %s: %s", self.definition.name, problem)
         self.on_change()
 
     async def _run(self) -> None:
