@@ -37,7 +37,7 @@ END_S = 60.0  # a server takes 2 (safety.md, section 6); only a failing run wait
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in all that a shell puts behind
     signal.signal(signal.SIGINT, signal.default_int_handler)  # or no program would hear Ctrl-C
 IS_CI = os.environ.get("CI") == "true"
-# A machine under load is no clock: by itself hypothesis fails what takes longer than 0.2 s.
+# By default hypothesis fails an example that takes over 0.2 s; a busy machine may need longer.
 # CI tries more examples than a person waits for; a failure prints what repeats it.
 settings.register_profile(
     "shared",

@@ -1,4 +1,4 @@
-"""A model, or a command, that wants more of the background than there is (INJ, POL, SBX)."""
+"""A model or a command that misuses background commands (INJ, POL, SBX)."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ async def test_a_call_denied_after_a_yes_does_not_run_and_the_denial_is_recorded
 async def test_a_rule_change_that_allows_a_command_does_not_stop_the_permitted_command(
     tmp_path: Path,
 ) -> None:
-    """The script is bound to the yes, and it is the same; only the question is no longer needed."""
+    """The approved script has not changed; the new rule only makes the question unnecessary."""
     run = asks(call("bash", "b1", command="./hook.sh"))
     async with a_project(tmp_path, [run, says()], files={"hook.sh": SCRIPT}, mode="ask") as project:
         (project.folder / "hook.sh").chmod(0o755)

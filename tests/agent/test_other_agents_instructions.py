@@ -96,7 +96,7 @@ async def test_a_folder_without_agents_md_gets_its_claude_md_when_the_agent_work
 
 
 @pytest.mark.parametrize("way", ["link", "copy", "nearly a copy"])
-async def test_links_and_near_copies_are_sent_once(
+async def test_an_instruction_file_is_sent_once_despite_links_and_near_copies(
     project: Project, tmp_path: Path, way: str
 ) -> None:
     text = "Use spaces. " * 40 + "\n"

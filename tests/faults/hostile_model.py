@@ -156,7 +156,7 @@ async def attack(
     tried: Iterable[Attempt] = EVERYTHING,
     answer: Answer = "no",
 ) -> Ended:
-    """Let the model try everything in one mode; ``folder`` is new and resolved."""
+    """Let the hostile model make every attempt in one mode; ``folder`` is a new, resolved path."""
     ended = Ended()
     world = make_world(folder)
     world.secrets["OPENAI_API_KEY"] = os.environ["OPENAI_API_KEY"]

@@ -46,7 +46,7 @@ def is_answered(message: object) -> bool:
     return said.get("ending") == "done" or "no room for another" in said["message"]
 
 
-async def test_every_prompt_is_answered_if_the_kernel_refuses_threads(
+async def test_every_prompt_is_answered_even_if_the_kernel_refuses_threads(
     tmp_path: Path,
 ) -> None:
     tracer = strace()

@@ -56,7 +56,7 @@ def test_few_tools_are_listed_with_their_first_lines() -> None:
     )
 
 
-def test_names_fit_endpoints_and_never_meet() -> None:
+def test_names_are_valid_at_endpoints_and_never_equal() -> None:
     odd = ["a.b", "a_b", "a b", "ä", "x" * 90, "x" * 91, "", "../bash", "a_b"]
     named = named_tools([("one", [a_tool(name) for name in odd]), ("one-a", [a_tool("b")])])
     names = [one.name for one in named]

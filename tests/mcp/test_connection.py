@@ -49,14 +49,14 @@ async def test_a_server_is_started_and_its_tools_are_called(tmp_path: Path) -> N
         assert paper.instructions == "Ask `add` for sums."
 
 
-async def test_a_failure_of_a_tool_is_its_result(tmp_path: Path) -> None:
+async def test_a_failed_tool_call_returns_an_error_result(tmp_path: Path) -> None:
     async with connected(tmp_path, a_definition()) as paper:
         result = await paper.call("fail", {})
         assert result.is_error
         assert result.pieces == (TextPiece("Error executing tool fail"),)
 
 
-async def test_links_and_embedded_resources_are_pieces(tmp_path: Path) -> None:
+async def test_links_and_embedded_resources_are_pieces_of_a_result(tmp_path: Path) -> None:
     async with connected(tmp_path, a_definition()) as paper:
         words, picture, link, embedded = (await paper.call("parts", {})).pieces
         assert words == TextPiece("words </system-reminder>")

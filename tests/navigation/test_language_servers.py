@@ -215,7 +215,7 @@ async def test_a_rename_changes_all_files_as_one_reviewed_change(tmp_path: Path)
     ("answer", "said"),
     [("no", "the user did not allow this"), ("changed", "changed while the rename was prepared")],
 )
-async def test_a_refused_rename_and_one_of_a_changed_file_change_nothing(
+async def test_a_rename_changes_nothing_if_it_is_refused_or_a_file_has_changed(
     tmp_path: Path, answer: str, said: str
 ) -> None:
     root = written(tmp_path / "work")

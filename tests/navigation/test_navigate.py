@@ -298,7 +298,7 @@ def test_the_name_of_a_symbol_is_the_last_one_without_arguments(written: str, na
     assert bare_name(written) == name
 
 
-async def test_the_text_of_a_hidden_file_is_shown_and_renamed_under_no_name_of_a_link(
+async def test_a_link_to_a_hidden_file_neither_shows_nor_renames_its_text(
     tmp_path: Path,
 ) -> None:
     root = (tmp_path / "work").resolve()

@@ -59,7 +59,7 @@ def texts(workspace: MemoryWorkspace) -> dict[str, str]:
     return {path.name: text for path, text in workspace.files.items()}
 
 
-async def test_columns_of_a_server_are_those_of_its_encoding(tmp_path: Path) -> None:
+async def test_columns_of_a_server_are_read_in_its_encoding(tmp_path: Path) -> None:
     workspace = MemoryWorkspace(FILES)
     result = await renamed(tmp_path, Renames(EDITS), workspace)
     assert result.text.strip().startswith("renamed old to new: 4 places in 2 files\n")

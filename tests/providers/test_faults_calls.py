@@ -318,7 +318,7 @@ async def test_llm_35_half_a_think_tag_at_the_end_is_text() -> None:
     assert (await ask(half, dialect=Dialect(think_tags=True)))[0].text == "<thi"
 
 
-async def test_llm_35_a_whole_message_instead_of_pieces_is_read_once() -> None:
+async def test_llm_35_a_stream_with_one_whole_message_is_read_once() -> None:
     message = {"role": "assistant", "content": "hello", "tool_calls": []}
     whole = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
     assert (await ask(streamed(whole)))[0].text == "hello"

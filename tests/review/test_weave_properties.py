@@ -15,7 +15,7 @@ ENDS = ("\n", "\r\n", "\r")
 
 
 class Life:
-    """One file, the ledger and the oracle side by side."""
+    """Makes the same random changes to one file in the ledger and in the oracle."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)

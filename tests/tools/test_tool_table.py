@@ -29,7 +29,7 @@ def test_the_tool_table_knows_its_tool_names() -> None:
     assert not TOOLS.has("bas")
 
 
-def test_all_schemas_together_are_small() -> None:
+def test_all_schemas_together_take_few_tokens() -> None:
     text = [f"{spec.name}{spec.description}{spec.parameters}" for spec in TOOLS.specs]
     assert sum(map(estimate_tokens, text)) < 760
 

@@ -12,7 +12,7 @@ ADDRESS = "https://docs.example/guide/"
 
 
 def text(html: str) -> str:
-    """The Markdown without gaps."""
+    """The Markdown of a page without blank lines."""
     lines = markdown_of(html, ADDRESS)[0].splitlines()
     return "\n".join(line for line in lines if line)
 
@@ -93,5 +93,5 @@ def test_the_text_of_a_page_is_about_as_long_as_the_page(html: str) -> None:
     assert not is_cut
 
 
-def test_the_number_of_no_character_ends_a_page() -> None:
+def test_a_page_ends_at_a_number_that_is_no_character() -> None:
     assert markdown_of(f"<p>read{' ' * PIECE}<p>&#{'9' * 5_000};", ADDRESS) == ("read", True)

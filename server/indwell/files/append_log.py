@@ -252,7 +252,7 @@ def check_regular(file: int, path: Path) -> None:
     """Check that the open ``file`` is a regular file.
 
     Raises:
-        OSError: It is a folder, a pipe or a device.
+        OSError: The file is a folder, a pipe or a device.
     """
     if not stat.S_ISREG(calls.fstat(file).st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))

@@ -204,7 +204,7 @@ _OLD = calls.NOFOLLOW | calls.CLOEXEC | calls.NONBLOCK | calls.BINARY
 
 
 class AtomicTarget(msgspec.Struct, frozen=True):
-    """A file name in an open folder, locked for writing; ``old`` is the present file's stat.
+    """A file to replace, locked for writing; ``old`` is the stat of the present file.
 
     ``own`` is the name for our half-written file there; ``private`` is the private folder, if any.
     """
@@ -231,7 +231,7 @@ def target_of(
 
     Raises:
         EditRefused: Others keep the file locked.
-        ToolError: Outside ``roots``, read-only, not a regular file, or the system refuses.
+        ToolError: The file is outside ``roots``, read-only or not regular, or the system refuses.
     """
     place = find(path, roots, resolved=resolved)
     if not place.parts:
@@ -276,7 +276,7 @@ def check_same(target: AtomicTarget, unchanged: os.stat_result) -> None:
     """Check that device, inode, size and modification time of the file are as in ``unchanged``.
 
     Raises:
-        TextMoved: One of them differs.
+        TextMoved: One of these values differs.
     """
     now = _stat(target.name, target.folder)
     if now is None or _identity(now) != _identity(unchanged):

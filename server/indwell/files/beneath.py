@@ -375,7 +375,7 @@ def handle(path: str) -> Iterator[int]:
     """Open an absolute path that contains no link.
 
     Raises:
-        OSError: It is gone, or a link is on the way.
+        OSError: The path is gone, or a link is on the way.
     """
     descriptor = _open(path, _HANDLE)
     try:
@@ -388,7 +388,7 @@ def children(folder: str) -> tuple[Child, ...]:
     """List the entries of a folder, unordered and without links.
 
     Raises:
-        OSError: It is gone, not a folder, unreadable, or a link is on the way.
+        OSError: The path is gone, not a folder, unreadable, or a link is on the way.
     """
     descriptor = _open(folder, _HANDLE_OF_FOLDER)
     try:

@@ -234,7 +234,7 @@ def _sweep(newest: Path, n_kept: int) -> None:
                 found.append((calls.lstat(one).st_mtime_ns, one))
     found.sort(reverse=True)
     for _, old in found[max(n_kept - 1, 0) :]:
-        with contextlib.suppress(OSError):  # another process removes the file, too
+        with contextlib.suppress(OSError):  # another process may have removed the file
             calls.unlink(old)
 
 

@@ -94,8 +94,8 @@ def read_regular(descriptor: int, path: Path, limit_b: int) -> bytes:
 
     Raises:
         TooLarge: The file is over ``limit_b``.
-        ToolError: It is not a regular file.
-        OSError: It cannot be read.
+        ToolError: The open file is not a regular file.
+        OSError: The file cannot be read.
     """
     kind = calls.fstat(descriptor)
     check_regular(kind, path)

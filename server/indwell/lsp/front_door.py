@@ -180,7 +180,7 @@ class EditorPerson(EditorApprover):
         return await self._in_box(question)
 
     async def _in_box(self, question: UserQuestion) -> UserAnswer:
-        """Ask in the client's own box or card, which may show the options."""
+        """Ask in an input box or card of the client, which may also show the options."""
         params = AskParams(
             prompt=question.text,
             by="model",

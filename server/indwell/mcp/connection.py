@@ -176,8 +176,8 @@ class Connection:
         """Start the server; return once it is closed, or broke after it had proved to work.
 
         Raises:
-            _Broke: It broke soon after it had started.
-            McpError: It never worked.
+            _Broke: The connection broke soon after it had started.
+            McpError: The connection never worked.
         """
         if self._closing.is_set():
             return

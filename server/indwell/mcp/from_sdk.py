@@ -195,7 +195,7 @@ def sample_request(server: str, asked: types.CreateMessageRequestParams) -> Samp
     """Convert a request for text of the model.
 
     Raises:
-        McpError: It asks for more than text.
+        McpError: The request asks for more than text.
     """
     if asked.tools:
         raise McpError("a sample with tools is not supported")

@@ -34,7 +34,7 @@ Auth: TypeAlias = httpx2.Auth
 """Adds the token of a login to requests."""
 
 Refusal: TypeAlias = Literal["login", "scope"]
-"""What a server wants first: a login, or one that gives more rights."""
+"""Why a server refuses a request: it needs a login, or a login that gives more rights."""
 
 
 class AnswerTooLarge(httpx2.TransportError):
@@ -136,7 +136,7 @@ async def _bound(response: httpx2.Response) -> None:
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A body of at most ``LIMIT_B`` and ``MOST_VALUES``.
+    """A body of at most ``LIMIT_B`` bytes and ``MOST_VALUES`` commas.
 
     Of an endless stream each event has at most so many values; the SDK bounds its bytes.
     """

@@ -468,7 +468,7 @@ async def _redirect() -> AsyncIterator[tuple[str, asyncio.Future[str]]]:
             if is_ours and not came.done():
                 came.set_result(target)
         except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
-            pass  # somebody else's request, or a browser that went away
+            pass  # a request that is not the redirect, or a browser that closed the connection
         finally:
             writer.close()
 

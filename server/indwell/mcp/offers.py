@@ -192,7 +192,7 @@ class Caller(Protocol):
         """Let the model answer; the definition of the server allows it.
 
         Raises:
-            McpError: It could not.
+            McpError: The model gave no answer.
         """
         ...
 

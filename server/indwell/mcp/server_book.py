@@ -280,7 +280,7 @@ def server_named(found: WorkspaceServers, name: str) -> KnownServer:
     """Return the server of this name.
 
     Raises:
-        UserError: There is none.
+        UserError: There is no server of this name.
     """
     server = next((one for one in found.servers if one.name == name), None)
     if server is None:

@@ -260,7 +260,7 @@ def _normal(path: Path) -> str:
 
 
 def _inputs(given: object) -> Mapping[str, str]:
-    """Return the defaults of VS Code's inputs by their ids; other inputs have an empty one."""
+    """Return the defaults of VS Code's inputs by their ids; empty for an input without one."""
     if not isinstance(given, list):
         return {}
     known = (one for one in given[:_MOST_PARTS] if isinstance(one, Mapping))
@@ -275,7 +275,7 @@ def _of_input(name: str, inputs: Mapping[str, str]) -> str:
 
 
 def _transport(stdio: StdioServer, http: HttpServer) -> Transport:
-    """Return the one of both that is meant."""
+    """Return the transport that the entry describes: a program or an address."""
     if bool(stdio.command.strip()) == bool(http.url.strip()):
         raise _Wrong("it needs either a 'command' or a 'url'")
     if http.url:
@@ -319,7 +319,7 @@ def _json(data: bytes) -> Mapping[str, Any]:
     """Parse JSON that may have comments and commas at the ends, as VS Code's files do.
 
     Raises:
-        ValueError: It is no object; the message says why.
+        ValueError: The text is not a JSON object; the message says why.
     """
     if len(data) > MOST_FILE_B:
         raise ValueError(f"it is longer than {MOST_FILE_B >> 10} kB")

@@ -300,7 +300,7 @@ def _decoded_beside(line: bytes) -> object:
     The decoders in C and Rust hold the interpreter until the end of a message, in any thread.
 
     Raises:
-        ValueError: It is no JSON, or a string of it cannot be written as UTF-8.
+        ValueError: The message is not JSON, or a string in it cannot be written as UTF-8.
     """
     decoder: Any = json.JSONDecoder()
     decoder.parse_string = _checked_string
@@ -347,7 +347,7 @@ class _Lines:
         return self._free
 
     def end(self) -> None:
-        """No more lines come."""
+        """Note that no more lines will come."""
         self._is_over = True
         self._news.set()
 

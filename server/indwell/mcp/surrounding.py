@@ -69,10 +69,10 @@ class Surrounding:
 
     @asynccontextmanager
     async def bounds(self, definition: ServerDefinition) -> AsyncIterator[Confinement | None]:
-        """Hold the bounds of a server's program; None if the user wants none.
+        """Open the bounds of a server's program, and close them at the end; None without bounds.
 
         Raises:
-            McpError: It has to be confined, which this machine cannot.
+            McpError: The program must be confined, but this machine cannot confine it.
         """
         if not definition.is_confined:
             yield None

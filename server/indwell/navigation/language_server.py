@@ -65,7 +65,7 @@ CAPABILITIES: Mapping[str, Any] = {
 
 
 class RequestRefused(Exception):
-    """The server answered with an error, such as that this name cannot be changed."""
+    """The server answered with an error; for example, this name cannot be changed."""
 
 
 class RunServer(Protocol):
@@ -170,7 +170,7 @@ class LanguageServer:
         """Wait until the server can be asked; it starts with the first call.
 
         Raises:
-            SourceFailed: It could not be started.
+            SourceFailed: The server could not be started.
         """
         if self._starting is None:
             self._starting = asyncio.create_task(self._start())
@@ -183,7 +183,7 @@ class LanguageServer:
         )
         folders = [{"uri": root.as_uri(), "name": root.name} for root in self._roots]
         params = {
-            "processId": None,  # in a sandbox nobody could look for ours
+            "processId": None,  # a server in a sandbox could not see Indwell's process
             "clientInfo": {"name": "Indwell"},
             "rootUri": folders[0]["uri"],
             "workspaceFolders": folders,
@@ -242,7 +242,7 @@ class LanguageServer:
         """Let the server know the language and the present text of these documents.
 
         Raises:
-            SourceFailed: It has ended.
+            SourceFailed: The server has ended.
         """
         await self.ready()
         for path, (language, text) in texts.items():
@@ -305,7 +305,7 @@ class LanguageServer:
         reader.cancel()
         await asyncio.wait({program, reader, self._starting})
         if not self._starting.cancelled():
-            self._starting.exception()  # its callers have it
+            self._starting.exception()  # the callers of ``_starting`` handle its error
 
     async def _program(self) -> None:
         """Run the program; what waits for an answer then fails with the reason of its end."""

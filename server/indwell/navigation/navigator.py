@@ -130,7 +130,7 @@ class CodeSource(Protocol):
         """Return an answer, perhaps an empty one; None if the source knows nothing of this.
 
         Raises:
-            SourceFailed: It was asked, and failed.
+            SourceFailed: The source should know the answer, but failed.
         """
         ...
 

@@ -108,7 +108,7 @@ class RunningServers:
         """Return a server for a user, perhaps a new one; one that has ended is started again.
 
         Raises:
-            SourceFailed: It has ended too often.
+            SourceFailed: The server has ended too often.
         """
         shared = self._shared.get(key)
         if shared is None:

@@ -55,8 +55,8 @@ class Chosen(msgspec.Struct, frozen=True):
     """A single yes to some hunks of an edit, and a no to the others.
 
     Attributes:
-        hunks: Names of the hunks with a yes.
-        of: Names of all shown hunks; the approver need not fill it in.
+        hunks: Ids of the hunks that the user accepts.
+        of: Ids of all shown hunks; the approver may leave this empty.
     """
 
     hunks: tuple[str, ...]

@@ -60,7 +60,7 @@ def web_address(text: str) -> WebAddress:
     """Parse an address; ``http`` becomes ``https``, except for this machine and for numbers.
 
     Raises:
-        ToolError: It is no address of a page, or an ambiguous one.
+        ToolError: The text is not the address of a page, or is ambiguous.
     """
     text = text.strip()
     if len(text) > MOST_CHARACTERS:
@@ -89,7 +89,7 @@ def redirected(address: WebAddress, location: str) -> WebAddress:
     """Return where a redirect leads.
 
     Raises:
-        ToolError: It leads to no web page.
+        ToolError: The redirect leads to no web page.
     """
     return web_address(urljoin(address.text, location))
 

@@ -158,7 +158,7 @@ def remove_server(name: str, found: WorkspaceServers) -> None:
     """Remove a server from the user's settings. Blocks.
 
     Raises:
-        UserError: It is not there, or the settings cannot be changed.
+        UserError: There is no such server, or the settings cannot be changed.
     """
     server = server_named(found, name)
     if server.folder is not None:

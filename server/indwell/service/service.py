@@ -219,7 +219,7 @@ class Service:
             target: The session of the prompt: an id, ``new``, or None for the current one.
 
         Raises:
-            UserError: It cannot be accepted, in plain words.
+            UserError: The prompt cannot be accepted; the message is in plain words.
         """
         self.check_usable()
         if is_blank(text):
@@ -393,7 +393,7 @@ class Service:
         """Return the log of a session; for an open session with all its records.
 
         Raises:
-            SessionError: It does not exist, or cannot be read.
+            SessionError: The session does not exist, or cannot be read.
             UserError: No folder is open.
         """
         opened = self.sessions.find(session)

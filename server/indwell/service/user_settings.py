@@ -86,7 +86,7 @@ def write_user_file(path: Path, text: str, before: str | None) -> None:
     """Write the user's settings file, if it still has the text ``before``; None: it is new.
 
     Raises:
-        SettingsError: It cannot be written.
+        SettingsError: The file cannot be written.
     """
     data = text.encode()
     try:

@@ -73,7 +73,7 @@ def trusted_folders(trusted: tuple[str, ...]) -> tuple[Path, ...]:
     """Resolve the folders that the user trusts.
 
     Raises:
-        SettingsError: One of them is not an absolute path.
+        SettingsError: A folder is not an absolute path.
     """
     folders = []
     for text in trusted:

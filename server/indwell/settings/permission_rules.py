@@ -1,6 +1,6 @@
 """The user's permanent permissions for each workspace, in the state folder.
 
-Never in the repository: its authors must not grant permissions.
+The rules are never in the repository, because its authors must not grant permissions.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class RuleBook:
         """Add a rule.
 
         Raises:
-            SettingsError: It cannot be written; the rule applies to this session only.
+            SettingsError: The rule cannot be stored; it applies to this session only.
         """
         if not always:
             self._session |= {rule}
@@ -81,7 +81,7 @@ class RuleBook:
         """Put one permanent rule in the place of others. Blocks.
 
         Raises:
-            SettingsError: It cannot be written; nothing has changed.
+            SettingsError: The rule cannot be stored; nothing has changed.
         """
         gone = frozenset(old)
         self._change(lambda known: (known - gone) | {new})

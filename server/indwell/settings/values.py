@@ -254,7 +254,7 @@ def hooks_of(value: object) -> tuple[Hook, ...]:
     """Check the value of ``hooks``.
 
     Raises:
-        SettingsError: It is not a list of hooks; the message is a clause that names the table.
+        SettingsError: The value is not a list of hooks; the message names the table.
     """
     if not isinstance(value, list | tuple):
         raise SettingsError("hooks are not valid, expected tables that begin with [[hooks]]")

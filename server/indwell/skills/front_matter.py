@@ -43,7 +43,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         """Return a value as one line; empty if missing.
 
         Raises:
-            BadFrontMatter: It is a list or a mapping.
+            BadFrontMatter: The value is a list or a mapping.
         """
         value = self.values.get(name, "")
         if not isinstance(value, str):
@@ -54,7 +54,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         """Return a list of words, as YAML or separated by commas or spaces; None if missing.
 
         Raises:
-            BadFrontMatter: It is anything else.
+            BadFrontMatter: The value is not such a list.
         """
         value = self.values.get(name)
         if value is None:
@@ -69,7 +69,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         """Return a boolean; None if missing.
 
         Raises:
-            BadFrontMatter: It is neither ``true`` nor ``false``.
+            BadFrontMatter: The value is neither ``true`` nor ``false``.
         """
         word = self.text(name).lower()
         if not word:
@@ -82,7 +82,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         """Return a whole number of at most nine digits; None if missing.
 
         Raises:
-            BadFrontMatter: It is not such a number.
+            BadFrontMatter: The value is not such a number.
         """
         word = self.text(name)
         if not word:

@@ -74,7 +74,7 @@ def read_command(text: str, *, file: str, origin: Origin) -> SkillFile:
     Only the user calls such a command: its description was not written for a model to choose by.
 
     Raises:
-        BadFrontMatter: It cannot be used; the message says why.
+        BadFrontMatter: The file cannot be used; the message says why.
     """
     document = _document(text)
     name = command_name(file.rpartition("/")[2])
@@ -92,7 +92,7 @@ def read_skill(text: str, *, folder: str, origin: Origin) -> SkillFile:
     """Parse a ``SKILL.md``; ``folder`` is its location, with slashes.
 
     Raises:
-        BadFrontMatter: It cannot be used; the message says why.
+        BadFrontMatter: The file cannot be used; the message says why.
     """
     document = _document(text)
     name = document.text("name") or folder.rpartition("/")[2].lower()
@@ -138,7 +138,7 @@ def _document(text: str) -> MarkdownDocument:
     """Parse the file, with a cache.
 
     Raises:
-        BadFrontMatter: It is invalid.
+        BadFrontMatter: The front matter is invalid.
     """
     found = _read_once(text)
     if isinstance(found, str):

@@ -62,7 +62,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
             time.
         background: Whether its command runs on after the call has ended.
         address: The web page that it fetches; empty if it fetches none.
-        foreign: The tool of somebody else that the call is for.
+        foreign: The MCP server's tool that it calls; None for a tool of Indwell.
     """
 
     tool: str
@@ -410,7 +410,7 @@ class Background(Protocol):
         """Start a command, and return once the command keeps running or has ended.
 
         Raises:
-            ToolError: It cannot start, or too many commands run.
+            ToolError: The command cannot start, or too many commands run.
         """
         ...
 

@@ -218,7 +218,7 @@ async def read_picture(path: Path, found: NotText, context: ToolContext) -> Outc
 
     Raises:
         NotText: The file is not a picture, or the model takes no pictures; the error is ``found``.
-        ToolError: It is too large for a request.
+        ToolError: The picture is too large for a request.
     """
     if not found.media_type or not context.takes_pictures:
         raise found

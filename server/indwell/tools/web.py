@@ -31,7 +31,7 @@ class Fetched(Protocol):
 
     @property
     def address(self) -> WebAddress:
-        """Where the page is."""
+        """The address of the page."""
         ...
 
     @property
@@ -51,7 +51,7 @@ class Fetched(Protocol):
 
     @property
     def is_cut(self) -> bool:
-        """Whether more would have come."""
+        """Whether the page was longer than the part that was read."""
         ...
 
     @property
@@ -67,7 +67,7 @@ class Fetch(Protocol):
         """Fetch a page; ``is_named``: the user's settings have this very host.
 
         Raises:
-            ToolError: It cannot be reached, may not be, or is no page.
+            ToolError: The page cannot be reached or may not be fetched, or the answer is an error.
         """
         ...
 
@@ -130,7 +130,7 @@ def _read(found: Fetched) -> _Kept:
     """Turn a page into lines of text; runs in a thread.
 
     Raises:
-        ToolError: It is no text.
+        ToolError: The page is not text.
     """
     kind, notes = found.kind, []
     is_text = kind.startswith("text/") or kind.endswith(("+json", "+xml")) or kind in _TEXT

@@ -81,7 +81,7 @@ def markdown_of(html: str, address: str) -> tuple[str, bool]:
 
     Args:
         html: The page.
-        address: Where it is, for its relative links.
+        address: The address of the page, for its relative links.
     """
     reader = _Reader(address)
     until = monotonic() + TIME_S
@@ -116,7 +116,7 @@ class _Reader(HTMLParser):
         self._n_skipped = 0
         self._title: list[str] = []
         self._is_title = False
-        self._main: list[int] = []  # the lines between which the main part is
+        self._main: list[int] = []  # the numbers of lines at which the main part begins and ends
 
     def text(self) -> str:
         """Return the lines so far: those of the main part if there is one."""
@@ -316,7 +316,7 @@ def _language(given: dict[str, str]) -> str:
 
 
 def _target(address: str, link: str) -> str:
-    """Return where a link leads; empty for one that no page is behind."""
+    """Return the absolute address of a link; empty if it should not be shown as a link."""
     link = link.strip()
     if not link or link.startswith("#") or len(link) > ADDRESS_CHARACTERS:
         return ""

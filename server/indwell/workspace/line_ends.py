@@ -122,7 +122,7 @@ def _eol_after(eol: Attribute, attribute: str) -> Attribute:
 
 
 def _as_editorconfig(pattern: str) -> str:
-    """Translate a pattern of git: there ``**/`` may be nothing, and braces mean themselves."""
+    """Translate a pattern of git, where ``**/`` may match nothing and braces are plain text."""
     plain = pattern.strip('"').replace("{", "\\{").replace("}", "\\}")
     return plain.replace("[^", "[!").replace("**/", "{,**/}")
 

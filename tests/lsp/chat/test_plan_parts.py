@@ -48,7 +48,7 @@ def test_the_chat_shows_a_plan_only_while_the_plan_waits(state) -> None:
     assert rendered(events.PlanChanged(1, state, "1. Do it")) == rendered()
 
 
-def test_a_plan_that_waits_can_be_approved_and_edited_at_the_draft() -> None:
+def test_a_plan_that_waits_has_actions_to_approve_and_edit_it_at_the_draft() -> None:
     text = f"## Indwell · turn 1\n\n1. Do\n\n{YOU}\n\n"
     waiting = ChatState("file:///c.chat.md", "s1", plan=True)
     titles = [one["title"] for one in of_plan(waiting)]

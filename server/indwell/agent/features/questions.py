@@ -287,7 +287,7 @@ def checked_question(arguments: QuestionArguments, call_id: str, session: str) -
     """Return the question as people may see it.
 
     Raises:
-        ToolError: It is empty or too long, or its options are invalid.
+        ToolError: The question is empty or too long, or its options are invalid.
     """
     text = visible(arguments.question.strip())
     if not text:

@@ -57,7 +57,7 @@ async def run_git(
         env: More variables.
 
     Raises:
-        UnreadableStore: It cannot be run, failed, did not finish, or wrote too much.
+        UnreadableStore: git cannot be run, failed, did not finish, or wrote too much.
     """
     git = await asyncio.to_thread(find_program, "git", tuple(never_in))
     if git is None:

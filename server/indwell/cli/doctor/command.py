@@ -228,7 +228,7 @@ def _private(environment: Mapping[str, str], store: KeyStore) -> Private:
 
 
 def _secrets(environment: Mapping[str, str], store: KeyStore) -> tuple[str, ...]:
-    """All keys that a finding could contain: of variables, the settings file, the key store."""
+    """All secrets that a finding could show: from variables, the settings file, the key store."""
     found = [value for name, value in environment.items() if _SECRET_NAMES.search(name)]
     for path in (user_file(), store.path):
         try:

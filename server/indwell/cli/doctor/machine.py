@@ -103,7 +103,7 @@ async def _program(name: str, folder: Path, without: State, fix: str) -> DoctorF
 
 PACKAGES = ("openai", "httpx2", "pygls", "lsprotocol", "msgspec", "genai-prices", "keyring")
 FEW_FILES = 256  # open files; a server needs about fifty for documents, sockets and pipes
-# the inotify default of old kernels; one project with its packages has more folders
+# The default of old kernels for inotify; a project with its packages can have more folders.
 FEW_WATCHES = 8_192
 _WATCHES = Path("/proc/sys/fs/inotify/max_user_watches")
 

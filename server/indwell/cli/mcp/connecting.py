@@ -28,7 +28,7 @@ from indwell.wiring.mcp import running_servers, surrounding_of
 
 
 class ServersHere(NamedTuple):
-    """The servers of the working directory, and what they follow from."""
+    """The servers of the working directory, and the facts that decide which may run."""
 
     book: ServerBook
     roots: tuple[Path, ...]
@@ -58,7 +58,7 @@ def usable_server(name: str) -> ServerDefinition:
     """Return a server that may be used here.
 
     Raises:
-        UserError: There is none of this name, or it may not be used.
+        UserError: There is no server of this name, or it may not be used.
     """
     server = server_named(book_here().look(), name)
     if server.standing != "usable":
@@ -75,7 +75,7 @@ def test(name: str, *, as_json: bool) -> int:
     """Connect to a server, print what it offers, and end it; 0 if it works.
 
     Raises:
-        UserError: It does not work, or may not be used.
+        UserError: The server does not work, or may not be used.
     """
     here = servers_here()
     around = surrounding_of(here.roots, lambda: here.settings, here.trust, os.environ)

@@ -276,7 +276,7 @@ def preset_names(given: str) -> tuple[str, ...]:
     """The presets of a comma-separated list.
 
     Raises:
-        UserError: One of them does not exist.
+        UserError: A preset does not exist.
     """
     names = tuple(dict.fromkeys(name.strip() for name in given.split(",") if name.strip()))
     for name in names:

@@ -270,7 +270,7 @@ def _place(given: str, pending: Collection[Hunk]) -> Path:
     """A file or folder; a deleted one is valid while it has pending changes.
 
     Raises:
-        WrongLine: It does not exist.
+        WrongLine: The path does not exist.
     """
     path = Path(given)
     place = Path(os.path.normpath(Path.cwd() / path))

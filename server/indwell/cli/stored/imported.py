@@ -30,7 +30,7 @@ def read_sessions(file: str) -> tuple[tuple[Recorded, ...], tuple[str, ...]]:
     """The conversations of a ``.jsonl`` or ``.jsonl.gz`` file or of stdin, and notes on omissions.
 
     Raises:
-        UserError: It cannot be read.
+        UserError: The file cannot be read.
     """
     trouble: list[str] = []
     name = "stdin" if file == STDIN else Path(file).name.partition(".")[0]
@@ -197,8 +197,8 @@ def _bounded(file: str) -> Iterator[bytes]:
     """The file's bytes, unpacked.
 
     Raises:
-        OSError: It cannot be read.
-        SessionError: It is larger than ``MOST_B``.
+        OSError: The file cannot be read.
+        SessionError: The content is larger than ``MOST_B``.
         zlib.error: It is damaged.
     """
     n_bytes = 0

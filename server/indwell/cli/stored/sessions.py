@@ -168,7 +168,7 @@ def fork(given: str, turn: int | None, *, as_json: bool) -> int:
         as_json: Print JSON.
 
     Raises:
-        UserError: It cannot be forked.
+        UserError: The session cannot be forked.
     """
     store = SessionStore(state_folder(os.environ), Path.cwd())
     made = wait_for(fork_session(store, whole_id(given, store.ids()), turn, now=datetime.now(UTC)))
@@ -196,7 +196,7 @@ def show_session(given: str, *, as_json: bool) -> int:
     """Print a session of this folder; returns 0.
 
     Raises:
-        UserError: It does not exist, or cannot be read.
+        UserError: The session does not exist, or cannot be read.
     """
     store = SessionStore(state_folder(os.environ), Path.cwd())
     session = whole_id(given, store.ids())

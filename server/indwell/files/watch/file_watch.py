@@ -113,7 +113,7 @@ class FolderWatch:
             n_left = MOST_ENTRIES
             for path in list(self._polled):
                 if n_left <= 0 and path in self._whole:
-                    continue  # checked first the next time
+                    continue  # the next call checks this path first
                 before = self._polled.pop(path)
                 now = self._polled[path] = self._mark(path)
                 n_left -= 0 if now is None else len(now) - 1

@@ -52,7 +52,7 @@ async def done(host: Host, params: McpParams) -> McpResult:
     """Do what a request says, then list the servers.
 
     Raises:
-        UserError: It cannot be done, in plain words.
+        UserError: The request cannot be carried out, in plain words.
     """
     mcp = host.service.mcp
     if params.action != "list" and not params.name:

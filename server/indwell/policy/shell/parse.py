@@ -218,7 +218,7 @@ _RUNS_TEXTS = lazy_pattern(
     r"|timeout|command|builtin|setsid|trap|tclsh|expect|at|batch|crontab)(?![\w-])|(?:^|[;&|({\s])\.\s",
     re.MULTILINE,
 )
-"""Words that may run a text as commands; then the text is judged, and is too long."""
+"""Words that may run a here-document as commands, so that it counts in a command's length."""
 
 
 def judged_text(command: str) -> str:

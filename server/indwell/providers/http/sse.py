@@ -136,9 +136,9 @@ def decoded(data: bytes) -> object:
     Both decoders hold the interpreter lock, so a thread would not help: 2 MB take at most 10 ms.
 
     Raises:
-        TooManyValues: It has over ``MOST_VALUES``.
-        ValueError: It is not JSON, or not UTF-8.
-        RecursionError: It is nested too deeply.
+        TooManyValues: The value has over ``MOST_VALUES``.
+        ValueError: The data is not JSON, or not UTF-8.
+        RecursionError: The value is nested too deeply.
     """
     if len(data) > SMALL and _n_values(data) > MOST_VALUES:
         words_left_out = _outside_words(data)

@@ -76,7 +76,7 @@ class WebPages:
         """Fetch a page; ``is_named``: the user's settings have this very host.
 
         Raises:
-            ToolError: It cannot be reached, may not be, or is no page.
+            ToolError: The page cannot be reached or may not be fetched, or the answer is an error.
         """
         try:
             async with asyncio.timeout(PAGE_S):
@@ -110,7 +110,7 @@ class WebPages:
         """Return the addresses that the host may be reached at.
 
         Raises:
-            ToolError: There is none.
+            ToolError: The host has no such address.
         """
         host = address.place.host
         number = literal(host)
@@ -156,7 +156,7 @@ async def _read(address: WebAddress, response: httpx2.Response) -> FetchedPage |
     """Read the answer within the limits.
 
     Raises:
-        ToolError: It is an error, or a redirect to nowhere.
+        ToolError: The answer is an error, or a redirect to nowhere.
     """
     status = response.status_code
     if status in _MOVED and (location := response.headers.get("location")):

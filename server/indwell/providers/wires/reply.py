@@ -338,7 +338,7 @@ class _Repetition:
 
 
 def period(text: str) -> int:
-    """Return after how many characters a text repeats itself, at least six times; 0 if it does not.
+    """Return the length of the piece that a text repeats at least six times; 0 without one.
 
     ``text`` has at least ``REPEATED`` characters.
     """

@@ -108,7 +108,7 @@ def prepare_confined(
     """Prepare a command that runs in ``cwd``, within bounds from ``resolve_bounds``.
 
     Raises:
-        ToolError: It cannot be confined here.
+        ToolError: The command cannot be confined on this machine.
     """
     match strength().level:
         case "S3":

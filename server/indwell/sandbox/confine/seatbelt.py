@@ -126,7 +126,7 @@ def _quoted(text: str) -> str:
     """Quote a string, so that no character in it can end the quotation.
 
     Raises:
-        ToolError: It contains a control character.
+        ToolError: The string contains a control character.
     """
     if re.search(r"[\x00-\x1f\x7f]", text):
         raise ToolError(

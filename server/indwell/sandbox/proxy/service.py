@@ -65,7 +65,7 @@ async def reach(address: Address, port: int) -> Stream:
     """Connect to an address.
 
     Raises:
-        OSError: It does not answer.
+        OSError: The address does not answer.
     """
     return await asyncio.open_connection(str(address), port)
 

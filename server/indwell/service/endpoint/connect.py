@@ -472,7 +472,7 @@ def _given(config: Path) -> Mapping[str, object]:
     """Return the values that the user's file sets.
 
     Raises:
-        SettingsError: It is broken.
+        SettingsError: The file is broken.
     """
     return check(parse_toml(read_user_file(config) or "", config.name), config.name).values
 

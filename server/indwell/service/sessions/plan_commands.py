@@ -109,7 +109,7 @@ class PlanCommands:
         """Replace the text of a plan.
 
         Raises:
-            UserError: It cannot be edited, in plain words.
+            UserError: The plan cannot be edited; the message is in plain words.
         """
         if text is None:
             raise UserError("`edit` needs `text`, the new plan")

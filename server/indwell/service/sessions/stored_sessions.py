@@ -289,7 +289,7 @@ def listed(
         query: Words that the title or the user's prompts must all contain, ignoring case.
 
     Raises:
-        SessionError: They cannot be listed or read.
+        SessionError: The sessions cannot be listed or read.
     """
     ids = [one for one in store.ids() if before is None or one < before]
     if not query.strip():

@@ -277,7 +277,7 @@ class Ticket(msgspec.Struct, eq=False):
         """Wait for the turn to begin.
 
         Raises:
-            UserError: It has not begun within that time, such as while the user chooses a model.
+            UserError: The turn has not begun in time, for example while the user chooses a model.
         """
         try:
             async with asyncio.timeout(within_s):

@@ -153,7 +153,7 @@ async def read_known(path: Path, written: str, context: ToolContext) -> Snapshot
 
     Raises:
         TooLarge: The file is edited in place.
-        ToolError: It cannot be read.
+        ToolError: The file cannot be read.
     """
     try:
         return await context.workspace.read(path)

@@ -61,7 +61,7 @@ async def run(arguments: LargeEditArguments, context: ToolContext) -> Outcome:
     """Edit the file on disk.
 
     Raises:
-        ToolError: It cannot be done; nothing was written.
+        ToolError: The edit cannot be made; nothing was written.
     """
     workspace = context.workspace
     path = context.resolve(arguments.path)
@@ -90,7 +90,7 @@ async def preview(arguments: LargeEditArguments, context: ToolContext) -> str:
     """Return the diff that ``run`` would make.
 
     Raises:
-        ToolError: It cannot be done.
+        ToolError: The edit cannot be made.
     """
     path = context.resolve(arguments.path)
     spots = await context.workspace.within(

@@ -75,7 +75,7 @@ def propose(known: str, now: str, edits: Sequence[Replacement], path: str) -> Pr
     """Make ``edits`` on the ``known`` text, and merge them with the present text (``now``).
 
     Raises:
-        ToolError: They cannot be made, and the text has not changed.
+        ToolError: The edits cannot be made, and the text has not changed.
     """
     if known == now:
         made = replaced(now, edits, path)

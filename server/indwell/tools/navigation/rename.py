@@ -54,11 +54,11 @@ async def plan_rename(
     Args:
         arguments: The model's arguments.
         navigator: Knows who can rename.
-        context: The context of the looking call.
+        context: The context of the call that prepares the rename.
         ours: The arguments as JSON.
 
     Raises:
-        ToolError: Nothing can rename here, or a part of the rename may not be made.
+        ToolError: No source can rename the symbol, or a part of the rename is not allowed.
     """
     asked = await question_of(arguments, context, navigator)
     if isinstance(asked, Navigated):
@@ -175,7 +175,7 @@ def _diffs(files: Sequence[RenamedFile], roots: Sequence[Path]) -> str:
 async def _renamed(
     arguments: Navigate, files: Sequence[RenamedFile], context: ToolContext
 ) -> Outcome:
-    """Write all files; if one cannot be written, take the others back."""
+    """Write all files; if one cannot be written, revert the others."""
     present = await _check_unchanged(files, context)
     label = f"Indwell: rename {arguments.symbol} to {arguments.new_name}"
     made: list[AppliedChange] = []
@@ -183,7 +183,7 @@ async def _renamed(
         for one in files:
             base = present[one.base.path]
             made.append(await context.workspace.write(base.path, base, one.text, label=label))
-    except BaseException as error:  # a stopped turn as well leaves no half of a rename
+    except BaseException as error:  # a stopped turn must not leave half of a rename, either
         kept = await _taken_back(made, context, label)
         if isinstance(error, TextMoved) and not kept:
             raise _moved(files[len(made)].base.path, context) from error
@@ -201,7 +201,7 @@ async def _renamed(
 async def _taken_back(
     made: Sequence[AppliedChange], context: ToolContext, label: str
 ) -> tuple[str, ...]:
-    """Write back what was changed; returns the files that others have changed since."""
+    """Revert the changes; returns the files that others have changed since."""
     kept = []
     for change in reversed(made):
         name = display(change.path, context.workspace.roots)

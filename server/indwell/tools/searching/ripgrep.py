@@ -49,7 +49,7 @@ def ripgrep(never_in: Sequence[Path]) -> str:
         never_in: The workspace's folders.
 
     Raises:
-        ToolError: It is not installed.
+        ToolError: ripgrep is not installed.
     """
     found = find_program("rg", never_in)
     if found is None:

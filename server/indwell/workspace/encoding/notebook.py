@@ -52,7 +52,7 @@ def cells_of(text: str) -> tuple[NotebookCell, ...]:
     """Parse such a text.
 
     Raises:
-        ValueError: It does not begin with a cell.
+        ValueError: The text does not begin with a cell.
     """
     marks = list(_MARK.finditer(text))
     head = text[: marks[0].start()] if marks else text
@@ -72,7 +72,7 @@ def cells_of(text: str) -> tuple[NotebookCell, ...]:
 
 
 def notebook_text(raw: str) -> str | None:
-    """Return a notebook's JSON as a text of cells; None if it is no notebook that we can edit."""
+    """Return a notebook's JSON as a text of cells; None if we cannot edit such a notebook."""
     try:
         cells = [_cell(one.value) for one in _cells_in(raw)]
     except (ValueError, RecursionError):
@@ -101,10 +101,10 @@ def about_cells(text: str) -> str:
 
 
 def new_notebook(text: str) -> str:
-    """Return the JSON of a new notebook with these cells; a text that is one already stays.
+    """Return the JSON of a new notebook with these cells; the JSON of a notebook stays as it is.
 
     Raises:
-        ValueError: It is neither.
+        ValueError: The text is neither cells nor the JSON of a notebook.
     """
     if text.lstrip().startswith("{") and notebook_text(text) is not None:
         return text
@@ -140,7 +140,7 @@ def with_cells(raw: str, text: str) -> str:
 
 def _partners(old: Sequence[NotebookCell], new: Sequence[NotebookCell]) -> Iterator[int | None]:
     """Yield for each new cell the old one that it continues; None for an added cell."""
-    same = 0  # at the begin; the comparison of many equal cells takes long
+    same = 0  # equal cells at the beginning, left out as comparing many of them takes long
     while same < min(len(old), len(new)) and old[same] == new[same]:
         same += 1
     yield from range(same)
@@ -158,10 +158,10 @@ def _partners(old: Sequence[NotebookCell], new: Sequence[NotebookCell]) -> Itera
 
 
 def _cell(value: object) -> NotebookCell:
-    """Return the cell of its JSON.
+    """Return the cell that this JSON describes.
 
     Raises:
-        ValueError: It is no cell.
+        ValueError: The JSON is not a cell.
     """
     if not isinstance(value, dict) or value.get("cell_type") not in KINDS:
         raise ValueError("a cell of an unknown kind")
@@ -190,7 +190,7 @@ def _cells_in(raw: str) -> list[_Span]:
     """Return the cells of a notebook of version 4, with their places.
 
     Raises:
-        ValueError: It is no such notebook.
+        ValueError: The JSON is not a notebook of version 4.
     """
     whole = dict(_members(raw, 0))
     if not whole or "nbformat" not in whole or whole["nbformat"].value != _NEWEST[0]:

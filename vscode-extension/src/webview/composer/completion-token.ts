@@ -8,7 +8,7 @@ export interface CompletionToken {
   readonly query: string;
 }
 
-/** Longer words are not completed. */
+/** A word with more characters is not completed. */
 const LONGEST = 200;
 
 /**

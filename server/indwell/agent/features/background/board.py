@@ -265,7 +265,7 @@ class BackgroundBoard:
         """Start a command, and return once the command keeps running or has ended.
 
         Raises:
-            ToolError: It cannot start, or too many commands run.
+            ToolError: The command cannot start, or too many commands run.
             SessionError: Its output cannot be stored.
         """
         if len(self.running) + self._n_beginning >= MOST:

@@ -84,7 +84,7 @@ _UPSETTING = frozenset(
 
 
 class CheckPart(msgspec.Struct, frozen=True):
-    """A check within a command.
+    """A part of a command that runs a check, such as a type checker.
 
     Attributes:
         name: Its text as the agent wrote it.

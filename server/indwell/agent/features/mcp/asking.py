@@ -29,7 +29,7 @@ DECLINE = "Decline"
 OPENED = "I have opened it"
 YES, NO = "Yes", "No"
 LEAVE_OUT = "(leave it out)"
-MOST_OPTIONS = 4  # besides those of ours; more are listed in the words
+MOST_OPTIONS = 4  # besides Indwell's own; further options are listed in the question
 _WORDS = 600  # characters of a server's words in a question
 _OPTION = 90
 _CANCELLED = ServerAnswer("cancel")
@@ -145,7 +145,7 @@ def _value(field: FormField, said: str) -> FieldValue:
     """Return the value of what the user said; None leaves the field out.
 
     Raises:
-        McpError: It does not fit the field.
+        McpError: The value does not fit the field.
     """
     if said == LEAVE_OUT and not field.is_required:
         return None

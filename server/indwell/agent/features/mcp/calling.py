@@ -102,7 +102,7 @@ def check_arguments(schema: Mapping[str, Any], given: Given) -> None:
     """Check the arguments of a call.
 
     Raises:
-        ToolError: They do not fit; the message says where.
+        ToolError: The arguments do not fit the schema; the message says where.
     """
     try:
         found = _validator()(checkable(schema)).iter_errors(given)
@@ -110,7 +110,7 @@ def check_arguments(schema: Mapping[str, Any], given: Given) -> None:
             f"{_path(one.absolute_path)}{one.message}" for one in islice(found, MOST_PROBLEMS)
         ]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return  # the schema is none; the server has to check
+        return  # the schema is not valid; the server has to check
     except Exception as error:
         if type(error).__module__.split(".")[0] not in {"jsonschema", "referencing"}:
             raise
@@ -133,7 +133,7 @@ def _validator() -> Callable[[object], Any]:
 
 
 def checkable(node: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return the part of a schema whose check takes a time that the sizes of both bound."""
+    """Return a schema without the parts, such as references, that could take for ever to check."""
     match node:
         case dict() if any(one in node for one in _REFERENCES):
             return True

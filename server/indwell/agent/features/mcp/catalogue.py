@@ -53,10 +53,10 @@ class NamedTool(NamedTuple):
         return next(iter(self.tool.description.strip().splitlines()), "")
 
     def digest(self, fingerprint: str) -> str:
-        """Return a digest of everything that a yes to this tool rests on.
+        """Return a digest of everything that the user's approval of this tool depends on.
 
         Args:
-            fingerprint: That of the server's definition.
+            fingerprint: The fingerprint of the server's definition.
         """
         schema = msgspec.json.encode(self.tool.schema, order="sorted").decode()
         parts = (fingerprint, self.tool.name, self.tool.description, schema)
@@ -132,9 +132,9 @@ def _line(description: str, n_chars: int) -> str:
 
 
 def search(tools: Sequence[NamedTool], query: str) -> tuple[NamedTool, ...]:
-    """Return the tools that a query names, else those that fit its words best.
+    """Return the tools that a query names, else the tools that match its words best.
 
-    A name is that of the model, or the server's own, or that of a server for all its tools.
+    A query names a tool by its name for the model, or by its name at the server.
     """
     asked = [one for one in query.replace(",", " ").split() if one]
     by_name = [one for one in tools if one.name in asked or one.tool.name in asked]
@@ -147,7 +147,7 @@ def search(tools: Sequence[NamedTool], query: str) -> tuple[NamedTool, ...]:
 
 
 def _score(tool: NamedTool, words: set[str]) -> int:
-    """Count the words of a query in a tool: three for its name, two for its server, else one."""
+    """Score a tool: 3 for each word in its name, 2 in its server's, 1 in its description."""
     parts: Mapping[int, set[str]] = {
         3: set(_words(tool.tool.name)),
         2: set(_words(tool.server)),
@@ -159,7 +159,7 @@ def _score(tool: NamedTool, words: set[str]) -> int:
 
 
 def _has(found: set[str], word: str) -> bool:
-    """Is the word there, or one that begins like it (``issue`` and ``issues``)?"""
+    """Do the words contain this word, or one with the same beginning (``issue``, ``issues``)?"""
     if word in found:
         return True
     long = (one for one in found if len(one) >= _STEM)

@@ -85,7 +85,7 @@ AskLine: TypeAlias = Callable[[str, Moment[Session]], Awaitable[str | None]]
 
 
 async def nobody_answers(_words: str, _moment: Moment[Session]) -> str | None:
-    """Return that there is nobody to ask."""
+    """Return None, because nobody can be asked."""
     return None
 
 
@@ -173,7 +173,7 @@ class ServerTools:
         """Attach the resources and the prompt that the user's words name.
 
         Raises:
-            UserError: One of them cannot be had.
+            UserError: A resource or the prompt cannot be read.
         """
 
         async def opened(name: str) -> ServerConnection:
@@ -185,7 +185,7 @@ class ServerTools:
         return await offer_blocks(moment, prompt.words, tuple(self._leases), opened, ask)
 
     def late_tools(self) -> tuple[Tool[Any], ...]:
-        """Return the tools of the moment; the same objects as long as nothing changes."""
+        """Return the present tools; the same objects until a tool changes."""
         if self._has_changed:
             self._has_changed = False
             self._late = self._tools_now()
@@ -245,7 +245,7 @@ class ServerTools:
         return [_listed(one, self._problems) for one in self._leases.values()]
 
     def _named(self) -> tuple[NamedTool, ...]:
-        """The tools of all servers, those of a server that does not run as they were looked up."""
+        """The tools of all servers; of a server that does not run, those that were looked up."""
         offered = []
         for one in self._servers():
             found = [tool for (server, _), tool in self._loaded.items() if server == one.name]
@@ -414,5 +414,5 @@ def _listed(lease: Lease, problems: dict[str, str]) -> ListedServer:
 
 
 def _differ(one: OfferedTool, other: OfferedTool) -> bool:
-    """Do two tools differ in what the model read? After a restart only that is known."""
+    """Do two tools differ in description or schema? A restart keeps no other facts."""
     return (one.description, one.schema) != (other.description, other.schema)

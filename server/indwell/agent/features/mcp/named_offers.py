@@ -140,7 +140,7 @@ async def offer_blocks(
     """Return the blocks for the resources and the prompt that the words name.
 
     Raises:
-        UserError: One of them cannot be had, or a prompt lacks an argument.
+        UserError: A resource or the prompt cannot be read, or the prompt lacks an argument.
     """
     blocks = []
     prompt = called_prompt(words, servers)
@@ -182,7 +182,7 @@ async def _complete(
     """Return the arguments of a prompt; the user is asked for those that are missing.
 
     Raises:
-        UserError: A required one is still missing.
+        UserError: A required argument is still missing.
     """
     known = [one.name for one in prompt.arguments]
     given = arguments_in(called.rest, known)
@@ -202,7 +202,8 @@ async def _complete(
 def arguments_in(rest: str, known: Sequence[str]) -> dict[str, str]:
     """Return the arguments in the words behind a prompt's name.
 
-    ``name=value`` gives one by its name; other words are the value of the first one that is left.
+    ``name=value`` gives an argument by its name. Other words are the value of the first argument
+    that has no value yet.
     """
     given = {
         match["name"]: match["bare"] if match["quoted"] is None else match["quoted"]

@@ -35,7 +35,7 @@ class Samples:
         self._n_samples = 0
 
     def begin(self, session: Session, turn: int, emit: Listener) -> None:
-        """Charge what is asked from now on to this turn."""
+        """Charge all later requests to this turn."""
         self._session, self._emit = session, emit
         if turn != self._turn:
             self._turn, self._n_samples = turn, 0

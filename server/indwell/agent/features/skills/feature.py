@@ -96,7 +96,7 @@ class SkillPlaces(Protocol):
         """Read a skill.
 
         Raises:
-            ToolError: It can no longer be read, or is not trusted.
+            ToolError: The skill can no longer be read, or is not trusted.
         """
         ...
 
@@ -350,7 +350,7 @@ async def _called(
     """Return the skill that the user called by its name, as a block for the words.
 
     Raises:
-        UserError: It cannot be read.
+        UserError: The skill cannot be read.
     """
     wanted = skill_catalogue.called(words)
     if wanted is None:

@@ -102,7 +102,7 @@ class SkillFolders:
         """Return the present content of a skill; blocks.
 
         Raises:
-            ToolError: It cannot be read, or is not what was trusted.
+            ToolError: The skill cannot be read, or has changed since the user trusted it.
         """
         folder = self._found.get(skill.folder, Path(skill.folder))
         root = self._root_of(folder) if skill.origin == "workspace" else None

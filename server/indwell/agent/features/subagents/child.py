@@ -271,7 +271,7 @@ async def work(
     """Run ``child`` to the end of its task; its log is complete and closed afterwards in any case.
 
     Raises:
-        ToolError: It gave no answer; the message says why.
+        ToolError: The sub-agent gave no answer; the message says why.
     """
     assert child.helping is not None
     turn = TurnState(child.turns, task, "", changes=child.helping.turn.changes)

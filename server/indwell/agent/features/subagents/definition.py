@@ -75,7 +75,7 @@ def read_definition(text: str, *, stem: str, origin: Origin, path: str = "") -> 
     """Parse the text of a file; ``stem`` is its name without the suffix.
 
     Raises:
-        BadFrontMatter: It cannot be used; the sentence says why, without the file's name.
+        BadFrontMatter: The file cannot be used; the sentence says why, without the file's name.
     """
     document = read_document(text)
     name = (document.text("name") or stem).lower()

@@ -108,7 +108,8 @@ def kept_blocks(
 
     Words without room go to files. A line among the blocks names these files, so no word is lost.
     The files hold all of the source's words without room, also those that an earlier summary of the
-    source has put into a file. Only the newest block of each pinned source stays.
+    source has put into a file. A source that pins several
+    blocks keeps only its newest one.
 
     Args:
         source: The original messages.

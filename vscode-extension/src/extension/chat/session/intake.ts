@@ -5,7 +5,7 @@ import type { Room } from "../room.ts";
 import { isPiece, joined } from "./joining.ts";
 import type { Pages } from "./pages.ts";
 
-/** The most events that wait while missed ones are fetched; with more, a page is fetched at the end. */
+/** The most events that wait while missed events are fetched; if more arrive, they are dropped and fetched at the end. */
 const MOST_HELD = 20_000;
 /** Milliseconds for which pieces of text are collected: at 10,000 a second, reducing each alone is most of the work. */
 const GATHER_MS = 15;
