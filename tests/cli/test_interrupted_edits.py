@@ -39,7 +39,7 @@ async def test_per_13_a_run_reads_the_old_text(home) -> None:
     assert (ended.code, home.shop.read_text(encoding="utf-8")) == (0, SOURCE)
 
 
-async def test_per_13_the_editors_server_reads_the_old_text(home) -> None:
+async def test_per_13_the_server_reads_the_text_from_before_an_interrupted_edit(home) -> None:
     near = NearEditor(home.workspace)
     made = Composition(home.environment())
     workspace = EditorWorkspace(

@@ -121,7 +121,7 @@ async def test_the_user_can_choose_any_model_that_the_endpoint_offers() -> None:
     assert configuration.settings.model == "b"
     with pytest.raises(UserError, match="offers no model 'c' now"):
         await configuration.want_model("c")
-    await configuration.take({"model": "c"})  # a settings section stays limited
+    await configuration.take({"model": "c"})  # a settings section still cannot choose such a model
     assert configuration.settings.model == "b"
 
 

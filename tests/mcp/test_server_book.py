@@ -115,7 +115,7 @@ def test_mcp_02_no_server_of_a_restricted_folder_runs_despite_earlier_answers(wo
     assert world.standing("far", trusted=False) == "usable"  # nothing starts for it
 
 
-def test_the_users_own_servers_need_no_answer_and_replace_a_projects_of_the_same_name(world) -> None:
+def test_the_users_own_servers_need_no_answer_and_precede_a_projects(world) -> None:
     world.own = {"a": {"command": "x"}}
     found = world.book().look()
     assert [(one.name, one.source, one.standing) for one in found.servers] == [
@@ -147,7 +147,7 @@ def test_the_question_shows_what_would_run_and_which_variables_it_takes(world) -
     assert "It gets the values of your variables GH_TOKEN.\n" in words
 
 
-def test_the_question_shows_a_long_command_whole_and_names_an_unencrypted_address(world) -> None:
+def test_the_question_shortens_long_blanks_and_says_what_is_not_encrypted(world) -> None:
     blank = " " * 300
     world.define(DEFINED.replace("server.py", f"x{blank} evil"))
     shown = question_about(server_named(world.book().look(), "a"))

@@ -118,7 +118,7 @@ def _called(path: Path, name: str) -> frozenset[str]:
 
 @cache
 def _methods(paths: frozenset[Path]) -> dict[str, set[Definition]]:
-    """The methods of the helpers that files import, directly or not, by their names."""
+    """Return, by name, the methods of all helpers that these files import, also indirectly."""
     waiting, seen = list(paths), set(paths)
     found: dict[str, set[Definition]] = {}
     while waiting:

@@ -46,7 +46,7 @@ class ReviewMachine(EditMachine):
             self.ledger,
             Actor(SESSION, self.turn),
             "use",
-            lambda: self.turn % 4 == 0,  # as in mode auto
+            lambda: self.turn % 4 == 0,  # true: the edit is accepted at once, as in mode auto
         )
         self.context = ToolContext(
             workspace=workspace,

@@ -35,7 +35,7 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argpar
 
 
 def taken(type_: type[Options], options: argparse.Namespace, **given: object) -> Options:
-    """The options of a command: those of the command line by their names, and ``given``."""
+    """Return the options of a command: from the command line by name, else from ``given``."""
     names = (name for name in type_.__struct_fields__ if hasattr(options, name))
     return type_(**{**{name: getattr(options, name) for name in names}, **given})
 

@@ -298,7 +298,7 @@ FILLER = frozenset(_FILLER.split())
 
 
 def terms(text: str) -> tuple[str, ...]:
-    """Return the telling words of a text, in order, with repetitions."""
+    """Return the stems of the words that tell a text's topic, in order, with repetitions."""
     found: list[str] = []
     for word in _WORD.findall(text):
         for run in _UNSPACED.findall(word):

@@ -66,7 +66,7 @@ def write_atomic(
     Raises:
         TextMoved: The file no longer holds ``expected``.
         EditRefused: The file is gone, exists despite ``create``, or is locked by others.
-        ToolError: Outside ``roots``, read-only, not a regular file, or the system refuses.
+        ToolError: The path is outside ``roots``, read-only or not a regular file, or refused.
     """
     with target_of(path, roots, private, parents=parents, resolved=resolved) as target:
         if create and target.old is not None:
@@ -106,7 +106,7 @@ def replace_with(
     Raises:
         TextMoved: The file no longer matches ``unchanged``.
         EditRefused: The file is gone, or others keep it locked.
-        ToolError: Outside ``roots``, read-only, not a regular file, or the system refuses.
+        ToolError: The path is outside ``roots``, read-only or not a regular file, or refused.
     """
     with target_of(path, roots, private) as target:
         if target.old is None:

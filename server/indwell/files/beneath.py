@@ -141,7 +141,7 @@ def find(path: Path, roots: Sequence[Path], *, resolved: bool) -> PathBeneath:
     as a deny rule, would not apply to the link's target.
 
     Raises:
-        ToolError: Outside ``roots``, or a link appeared on the way.
+        ToolError: The path is outside ``roots``, or a link appeared on the way.
     """
     place = locate(path, roots)
     if resolved and place.path != path:
@@ -156,7 +156,7 @@ def open_beneath(path: Path, roots: Sequence[Path], flags: int, mode: int = 0o66
     """Open a file beneath ``roots`` and return its descriptor; ``flags`` as for ``os.open``.
 
     Raises:
-        ToolError: Outside ``roots``, missing, or refused by the system.
+        ToolError: The path is outside ``roots``, missing, or refused by the system.
     """
     return open_place(locate(path, roots), flags, mode)
 

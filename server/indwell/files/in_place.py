@@ -46,8 +46,8 @@ class NotPutBack(OSError):
     """A write in place failed and the old bytes could not be restored.
 
     Args:
-        error: Why the system refused to restore them.
-        kept: The file that starts with the old bytes; None if they are lost.
+        error: Why the system refused to restore the old bytes.
+        kept: The file that starts with the old bytes; None if the old bytes are lost.
         comes_back: Whether ``kept`` is an undo file, which is tried again at the next use of the
             file.
     """

@@ -32,7 +32,7 @@ def list_folder(path: Path, roots: Sequence[Path]) -> tuple[FolderEntry, ...]:
     """List a folder beneath ``roots``, sorted.
 
     Raises:
-        ToolError: Outside ``roots``, missing, not a folder, or unreadable.
+        ToolError: The path is outside ``roots``, missing, not a folder, or unreadable.
     """
     place = locate(path, roots)
     with plain_os_errors(place.path):

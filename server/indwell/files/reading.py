@@ -49,7 +49,7 @@ def opened_beneath(
     half-done write in place by a dead process is undone first.
 
     Raises:
-        ToolError: Outside ``roots``, missing, a folder, a pipe or device, or unreadable.
+        ToolError: The path is outside ``roots``, missing, not a regular file, or unreadable.
     """
     place = find(path, roots, resolved=resolved)
     put_right(place, private)
@@ -69,7 +69,8 @@ def read_bytes(
     """Read the file at ``path`` beneath ``roots``; see ``opened_beneath``.
 
     Raises:
-        ToolError: Outside ``roots``, missing, not a regular file, unreadable, or over ``limit_b``.
+        ToolError: The path is outside ``roots``, missing, not a regular file, or unreadable,
+            or the file is over ``limit_b``.
     """
     with opened_beneath(path, roots, private=private) as opened:
         return read_regular(opened.descriptor, path, limit_b)

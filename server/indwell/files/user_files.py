@@ -64,7 +64,7 @@ def delete_exactly(path: Path, roots: Sequence[Path], expected: bytes) -> None:
     Raises:
         TextMoved: The file holds other bytes.
         EditRefused: The file is gone.
-        ToolError: Outside ``roots``, not a regular file, or the system refuses.
+        ToolError: The path is outside ``roots``, not a regular file, or the system refuses.
     """
     place = find(path, roots, resolved=True)
     if not place.parts:
@@ -118,7 +118,7 @@ def put_back(
     Raises:
         TextMoved: The file holds other bytes.
         EditRefused: The file exists unexpectedly, or no longer exists.
-        ToolError: Outside ``roots``, or the system refuses.
+        ToolError: The path is outside ``roots``, or the system refuses.
     """
     place = write_atomic(
         path,

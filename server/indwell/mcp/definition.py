@@ -198,7 +198,7 @@ class ServerDefinition:
 
 
 def valid_name(name: str) -> bool:
-    """Can a server have this name? It becomes the beginning of the names of its tools."""
+    """Can a server have this name? The names of the server's tools begin with it."""
     return _NAME.fullmatch(name) is not None
 
 

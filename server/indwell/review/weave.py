@@ -244,7 +244,7 @@ def _killed(one: Segment, mark: Mark) -> Segment:
 
 
 def settled(weave: Weave, which: Callable[[int, Mark], bool]) -> Weave:
-    """Return the weave with the selected marks settled.
+    """Return the weave with the selected marks set to ``is_settled``.
 
     Args:
         weave: The file.

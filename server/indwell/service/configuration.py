@@ -164,7 +164,7 @@ class Configuration:
             self._asked.set()
 
     async def take(self, section: object) -> tuple[str, ...]:
-        """Use a section that the front door sent; return the notices that are new."""
+        """Apply a section of settings that the front door sent; return the new notices."""
         if not isinstance(section, Mapping):
             return ()
         self._section = section

@@ -193,7 +193,7 @@ class Workspace(Protocol):
         ...
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """Return, once each, files in which the editor applied an edit after Indwell gave it up."""
+        """Return files with an edit that the editor applied after the time-out; each file once."""
         ...
 
     async def changed_under_buffers(self) -> tuple[Path, ...]:

@@ -36,7 +36,7 @@ def empty(window: int) -> Conversation:
 def turned(
     now: Conversation, preset: str, turn: int, result: str, *, words: str = "", summarise=None
 ) -> Conversation:
-    """One turn of one call, as a driver runs it."""
+    """Return the conversation after one more turn with one tool call."""
     words = words or f"Look at number {turn}, please."
     now = called(now, preset, turn, words, summarise)
     call = ToolCall(f"call_{turn % 3}", "read_file", f'{{"path":"shop/part_{turn % 40}.py"}}')

@@ -141,8 +141,8 @@ async def _climb(
 ) -> Counter[str]:
     """Apply steps until none is left; return the tokens that each layer gained.
 
-    No text is cut that cannot be read again. If the disk does not take a layer's texts, the layer
-    gains nothing and is skipped from then on.
+    No text is cut that cannot be read again. If the texts that a layer cuts cannot be
+    written to disk, the layer changes nothing and is skipped from then on.
     """
     climb = Climb(_tokens(session, incoming), force=force, out=idle)
     gains: Counter[str] = Counter()

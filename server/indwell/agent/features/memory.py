@@ -162,7 +162,7 @@ def replaced(pages: Pages, text: str, scope: Scope) -> str:
 
 
 class Pages(Protocol):
-    """Pages of facts; all methods block, so they are called in a thread."""
+    """Stores remembered facts, a page for each scope; all methods block: call them in a thread."""
 
     def facts(self, scope: Scope) -> Sequence[Fact]:
         """Return the facts of one page; none if it cannot be read."""

@@ -1,8 +1,8 @@
 """Snapshots of a folder tree: ``stat`` results, and digests of contents. Blocks.
 
 The snapshot reads only folders. Links are recorded as links and not followed. Cache folders
-(``CACHEDIR.TAG``) are skipped. The size is bounded: shallow folders come first, deeper ones are
-left out, and ``is_whole`` tells.
+(``CACHEDIR.TAG``) are skipped. The size is bounded: deep folders are left out
+first, and then ``is_whole`` is false.
 
 The files of a folder are packed into one value: comparing two snapshots of 50,000 files takes a few
 milliseconds, and the garbage collector has almost nothing to visit.

@@ -321,7 +321,7 @@ class FileCreation:
 
         Raises:
             EditRefused: The file exists by now; nothing was overwritten.
-            ToolError: The editor refused.
+            ToolError: The editor refused to create the file.
         """
         if not await self._is_for_the_editor(path, text):
             return None
@@ -352,7 +352,7 @@ class FileCreation:
         """Let the editor create the empty file; the caller checks the disk.
 
         Raises:
-            ToolError: The editor refused.
+            ToolError: The editor refused to create the file.
         """
         annotated = self._client.features.annotations
         edit = creation(path.as_uri(), annotated=annotated, label=label)

@@ -342,7 +342,7 @@ def _of_program(name: str, rest: list[str], plain: list[str]) -> tuple[str, ...]
 
 
 def _of_python(words: list[str]) -> tuple[str, ...] | None:
-    """Return these suffixes for ``python`` with a module or a script."""
+    """Return the suffixes of the files that ``python`` with a module or a script checks."""
     for at, word in enumerate(words):
         if word == "-m" and at + 1 < len(words):
             module = words[at + 1]

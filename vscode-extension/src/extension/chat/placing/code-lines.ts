@@ -137,7 +137,7 @@ export function blockEnd(lines: readonly string[], head: number, hi: number): nu
     else if (bare === "{") end = at + 1;
     else if (isCloser(bare)) {
       end = at + 1;
-      if (!/(?:[{:([,]|=>)$/.test(bare)) return end; // else such as `) -> int:` or `} else {`
+      if (!/(?:[{:([,]|=>)$/.test(bare)) return end; // a line such as `) -> int:` or `} else {` does not end the block
     } else return end;
   }
   return end;

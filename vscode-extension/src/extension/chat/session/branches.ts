@@ -61,7 +61,7 @@ export class Branches {
         result = await this.#rewind(turn - 1, false);
     } catch (error) {
       this.#giveBack(text);
-      throw error; // the bridge reports it
+      throw error; // the bridge reports the error
     }
     if (result === null) this.#giveBack(text);
     else this.#sending.again(text, isMode(mode) ? mode : undefined, first?.words ?? text);
