@@ -151,7 +151,7 @@ def _pattern(name: str, written: str) -> str:
     names_nothing = (
         colon
         and head.strip().casefold() in RULE_SUBJECTS
-        and (not rest.strip() or rest.strip().startswith("!"))  # no rule excludes
+        and (not rest.strip() or rest.strip().startswith("!"))  # rules cannot exclude files
     )
     is_unknown = (
         colon and head.strip().isalpha() and rest[:1].isspace()  # no program has such a name
