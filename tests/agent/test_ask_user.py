@@ -28,6 +28,7 @@ from indwell.agent.features.questions import (
     QuestionBoard,
     UserQuestion,
     make_ask_user,
+    put,
     questions_feature,
 )
 from indwell.context.tokens import tools_tokens
@@ -244,3 +245,29 @@ async def test_an_answer_is_not_a_permission_in_any_mode(tmp_path, mode) -> None
 def test_the_tool_schema_is_short() -> None:
     spec = make_ask_user(QuestionBoard(), Nobody(), "s1", lambda: 1.0).spec
     assert tools_tokens((spec,)) <= 90
+
+
+class Silent:
+    """Shows a question, and never answers it."""
+
+    def __init__(self) -> None:
+        self.shown = asyncio.Event()
+
+    async def ready(self, _question: UserQuestion) -> None:
+        self.shown.set()
+
+    async def answer(self, _question: UserQuestion) -> Answer:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def test_words_to_the_turn_that_are_the_line_asked_for_are_no_words_to_the_model() -> None:
+    board, silent, told = QuestionBoard(), Silent(), []
+    question = UserQuestion("q1", "To whom?", is_line=True)
+    asking = asyncio.create_task(
+        put(board, silent, question, turn=1, tell=told.append, timeout_s=60)
+    )
+    await silent.shown.wait()
+    assert board.hear("Ann")
+    assert await asking == Answer(words="Ann")
+    assert told[-1] == QuestionAnswered(1, "q1", "Ann")

@@ -1014,7 +1014,10 @@ export interface QuestionAnswered {
   readonly turn: number;
   /** The id of the call that asked. */
   readonly id: string;
-  /** The chosen option; empty if none was chosen. The user's own words come as `Steered`. */
+  /**
+   * The chosen option, or the line that was asked for; empty if there is none. The user's other words come as
+   * `Steered`.
+   */
   readonly answer: string;
   readonly agent: string;
 }
@@ -1313,7 +1316,7 @@ export interface SteerParams {
 /**
  * The turn that takes the words, at its next model call.
  *
- * `is_choice`: they chose an option of the model's question, and nothing else.
+ * `is_choice`: they only chose an option of a question, or are the line that it asked for.
  */
 export interface SteerResult {
   readonly session: string;

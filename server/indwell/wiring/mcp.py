@@ -148,12 +148,10 @@ def line_asker(
 
     async def ask(words: str, moment: Moment[Session]) -> str | None:
         number = next(_numbers)
-        question = UserQuestion(f"mcp-{moment.turn}-{number}", words, (), session)
+        question = UserQuestion(f"mcp-{moment.turn}-{number}", words, (), session, is_line=True)
         answer = await put(
             board, asker, question, turn=moment.turn, tell=moment.emit, timeout_s=timeout_s()
         )
-        if answer == "said":
-            return board.said
         return answer.words or None if isinstance(answer, Answer) else None
 
     return ask

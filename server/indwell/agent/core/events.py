@@ -234,8 +234,8 @@ class QuestionAnswered(OfAgent, frozen=True):
 
     Attributes:
         id: The id of the call that asked.
-        answer: The chosen option; empty if none was chosen. The user's own words come as
-            ``Steered``.
+        answer: The chosen option, or the line that was asked for; empty if there is none. The
+            user's other words come as ``Steered``.
     """
 
     id: str

@@ -30,12 +30,14 @@ class UserQuestion(msgspec.Struct, frozen=True):
         text: Its visible text; may have several lines.
         options: Different answers to choose from, a line each.
         session: The session whose turn asks.
+        is_line: Whether words to the turn are only the answer, and no words to the model.
     """
 
     id: str
     text: str
     options: tuple[str, ...] = ()
     session: str = ""
+    is_line: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -107,16 +109,12 @@ Silence: TypeAlias = Literal["late", "said"]
 
 
 class QuestionBoard:
-    """Holds the session's pending question, of which there is at most one.
-
-    Attributes:
-        said: The words to the turn that answered the last question.
-    """
+    """Holds the session's pending question, of which there is at most one."""
 
     def __init__(self) -> None:
-        self.said = ""
         self._heard: asyncio.Future[tuple[str, bool]] | None = None
         self._options: tuple[str, ...] = ()
+        self._is_line = False
         self._turn = 0
         self._n_asked = 0
         self._is_silent = False
@@ -129,12 +127,13 @@ class QuestionBoard:
     def hear(self, words: str, *, numbered: bool = False) -> bool:
         """Take words to the running turn; ``numbered``: options had numbers where they were typed.
 
-        Return whether the words chose an option; then the words are only that answer.
+        Return whether the words chose an option, or are the line that was asked for; then the words
+        are only that answer.
         """
         if self._heard is None or self._heard.done():
             return False
         self._heard.set_result((words, numbered))
-        return numbered and answer_of(self._options, words).chosen is not None
+        return self._is_line or (numbered and answer_of(self._options, words).chosen is not None)
 
     def check(self, turn: int) -> None:
         """Return if one more question may be asked in this turn, and count it.
@@ -158,13 +157,14 @@ class QuestionBoard:
         The time begins when the question may be shown.
         """
         self._heard = heard = asyncio.get_running_loop().create_future()
-        self._options = question.options
+        self._options, self._is_line = question.options, question.is_line
         asking = asyncio.ensure_future(_answer_in_time(asker, question, timeout_s))
         try:
             await asyncio.wait({asking, heard}, return_when=asyncio.FIRST_COMPLETED)
             if heard.done():
                 words, numbered = heard.result()
-                self.said = words
+                if question.is_line:
+                    return Answer(words=words)
                 said = answer_of(question.options, words, numbered=numbered)
                 return said if said.chosen is not None else "said"
             answer = asking.result()
@@ -315,7 +315,9 @@ def checked_question(arguments: QuestionArguments, call_id: str, session: str) -
 
 
 def _chosen(question: UserQuestion, answer: Answer | Silence) -> str:
-    """Return the chosen option; words go out like all words to the turn."""
+    """Return the chosen option, or the line; other words go out like all words to the turn."""
+    if question.is_line and isinstance(answer, Answer):
+        return short_line(answer.words, QUESTION_CHARACTERS)
     if not isinstance(answer, Answer) or answer.chosen is None:
         return ""
     return question.options[answer.chosen]

@@ -198,7 +198,7 @@ class SteerParams(Value, frozen=True):
 class SteerResult(Value, frozen=True):
     """The turn that takes the words, at its next model call.
 
-    ``is_choice``: they chose an option of the model's question, and nothing else.
+    ``is_choice``: they only chose an option of a question, or are the line that it asked for.
     """
 
     session: str
