@@ -156,7 +156,7 @@ class RequestRejected(ProviderError):
 
 
 class BadReply(ProviderError):
-    """The answer is no reply of a model."""
+    """The answer is not a reply of a model."""
 
 
 class EmptyReply(ProviderError):

@@ -170,7 +170,7 @@ def test_a_check_in_powershell_covers_the_folder_in_which_it_surely_runs() -> No
     (there,) = checks_in(r"Set-Location shop\a && pytest", HERE, (), "powershell")
     assert there.folder == HERE / "shop" / "a"
     assert in_powershell("cd $shop; pytest") == []
-    assert in_powershell("cd ../other; pytest") == []  # if `cd` fails, that is no check of `other`
+    assert in_powershell("cd ../other; pytest") == []  # if `cd` fails, that does not check `other`
 
 
 def test_a_folder_that_bash_goes_up_to_is_known() -> None:

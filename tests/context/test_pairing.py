@@ -16,7 +16,7 @@ results = ids.map(lambda id_: result("r", id_=id_))
 
 
 def of(role: str, blocks: list[Block]) -> Message:
-    # Reasoning alone is no message: the conversation never makes one.
+    # Reasoning alone is not a message: the conversation never makes one.
     spoken = [block for block in blocks if not isinstance(block, Thinking)]
     return (user if role == "user" else assistant)(*(blocks if spoken else []))
 

@@ -65,7 +65,7 @@ def test_excluded_names_and_paths_are_left_out(tmp_path: Path) -> None:
 def test_stat_numbers_of_any_size_fit_into_a_listing(
     told: tuple[int, int, int, int, int],
 ) -> None:
-    """Numbers of files above 2⁶³, and times after 2262, are no reason to fail."""
+    """Numbers of files above 2⁶³, and times after 2262, cause no failure."""
     names = ("st_ino", "st_size", "st_mtime_ns", "st_ctime_ns", "st_mode")
     found = cast("os.stat_result", SimpleNamespace(**dict(zip(names, told, strict=True))))
     facts = facts_of(found)

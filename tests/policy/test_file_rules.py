@@ -38,7 +38,7 @@ def test_every_command_in_an_untrusted_folder_needs_a_question_even_read_only_gi
     command: str,
 ) -> None:
     assert not isinstance(run(command, TWO), Allow)
-    assert isinstance(run("cat sub/a.py /b/README", TWO), Allow)  # reading is no harm
+    assert isinstance(run("cat sub/a.py /b/README", TWO), Allow)  # reading does no harm
     assert isinstance(run("git diff", TWO), Allow)
 
 

@@ -205,7 +205,7 @@ def test_a_broken_stream_invents_no_call_and_the_next_reply_is_complete(
 
 
 def _blank_lines(wire: WireName, parts: tuple[Part, ...]) -> str:
-    """The text that the parts mean: a blank line parts what is no part of one text."""
+    """The text that the parts mean: a blank line separates texts that do not belong together."""
     text, before = "", -1
     for place, one in enumerate(parts):
         if not isinstance(one, Said):

@@ -49,7 +49,7 @@ HOSTILE = (
 
 
 def expanded(line: str) -> str:
-    """What cmd.exe makes of variables on its own command line, where ``%%`` is no escape."""
+    """What cmd.exe makes of variables on its own command line, where ``%%`` escapes nothing."""
     done, at = "", 0
     while at < len(line):
         found = re.compile(r"%([^%:\r\n]+)(:~,)?%").match(line, at)

@@ -37,7 +37,7 @@ def seed() -> int:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes that it forks")
 def test_per_01_and_per_02_a_kill_at_any_moment_loses_no_acknowledged_record() -> None:
-    # In a process of its own: a fork of one with threads is no good place to work in.
+    # In a process of its own: a fork of a process with threads is not safe to work in.
     ended = subprocess.run(
         [sys.executable, str(FAULTS / "session_kills.py"), str(N_KILLS), str(seed())],
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'server'}{os.pathsep}{ROOT / 'tests'}"},

@@ -78,7 +78,7 @@ def read_profile(text: str) -> tuple[Rule, ...]:
     """Return the rules of a profile.
 
     Raises:
-        ValueError: The text is no profile that Seatbelt would load.
+        ValueError: The text is not a profile that Seatbelt would load.
     """
     forms = read_forms(text)
     match forms[:2]:

@@ -1,7 +1,7 @@
 """A language server for tests, in one file: its words for `hover` are its arguments.
 
 Run as a program. At a hover, `crash` ends it, `silent` answers nothing, and
-`garbage` sends what is no message.
+`garbage` sends bytes that are not a message.
 """
 
 from __future__ import annotations

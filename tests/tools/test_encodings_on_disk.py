@@ -115,7 +115,7 @@ async def test_enc_06_a_stray_byte_is_shown_and_survives_an_edit_beside_it(
     agent = over(tmp_path, lead + b"\nold\n")
     shown = (await agent.call("read_file", path="a")).text
     assert shown.encode()  # JSON can carry it
-    if text != "plain\n":  # else it is a fair guess that it is no UTF-8 at all
+    if text != "plain\n":  # else it is a fair guess that it is not UTF-8 at all
         spelled = "".join(f"\\x{byte:02x}" for byte in stray)
         assert f"4\tstray {spelled}\n" in shown
     assert await edited(agent, "old", "new") == lead + b"\nnew\n"

@@ -43,7 +43,7 @@ async def test_every_sample_request_is_answered_exactly_once_with_a_fitting_code
     news = [one for one in shared.messages[before:] if "method" not in one]
     answers = [one for one in news if not str(one["id"]).startswith("raw-")]
     got = Counter(repr(one["id"]) for one in answers)
-    # What is no request and no response may be refused as well, and then with its id or null.
+    # A message that is neither a request nor a response may be refused, too: with its id or null.
     refused = Counter(repr(one["id"]) for one in answers if error_of(one)[1] == -32600)
     assert {id_: n for id_, n in (wanted - got).items() if n} == {}
     assert {id_: n for id_, n in (got - wanted - refused).items() if n} == {}

@@ -12,7 +12,7 @@ from support.memory_workspace import MemoryWorkspace
         ("ref: refs/heads/main\n", "main"),
         ("ref: refs/heads/fix/x-1\n", "fix/x-1"),
         ("0123456789abcdef0123456789abcdef01234567\n", "0123456789"),
-        ("PASSWORD=hunter2\n", ""),  # a link to a secret is no branch
+        ("PASSWORD=hunter2\n", ""),  # a link to a secret is not a branch
         ("", ""),
     ],
 )

@@ -136,7 +136,7 @@ export interface ChangeRow {
   readonly session: string;
   /** Whether the user has changed its lines since; a reject then asks first. */
   readonly touched: boolean;
-  /** `create` and `delete` concern whole files; `opaque` is no text or too large. */
+  /** `create` and `delete` concern whole files; `opaque` is not text or too large. */
   readonly kind: "change" | "create" | "delete" | "opaque";
   /** For people; describes an opaque change. */
   readonly note: string;

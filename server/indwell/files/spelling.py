@@ -322,7 +322,7 @@ def slashed(path: str, system: System = HERE) -> str:
 
 
 def slashed_glob(pattern: str, system: System = HERE) -> str:
-    """Return a glob with ``/`` between names; on Windows a backslash is no escape."""
+    """Return a glob with ``/`` between names; on Windows a backslash escapes nothing."""
     return pattern.replace("\\", "/") if system == "win32" else pattern
 
 

@@ -34,7 +34,7 @@ from mcp import types
 
 MOST_MESSAGES, WITHIN_S = 5_000, 10.0  # more of them is a flood
 MOST_ENTRIES = 1_000  # of one list in a result; the SDK would check more for long
-MOST_GARBAGE = 100  # lines in a row that are no messages; banners and warnings have fewer
+MOST_GARBAGE = 100  # lines in a row that are not messages; banners and warnings have fewer
 _MOST_WAITING, _FEW_WAITING = 256, 32  # lines
 _SMALL_B = 64 << 10  # bytes decoded within a millisecond; more is decoded in a thread
 _FEW_VALUES = 20_000  # commas of a message that the fast decoder, which lets no thread run, takes
@@ -154,7 +154,7 @@ async def _run(  # noqa: PLR0917 - the program and its three streams
 async def _read_lines(
     lines: _Lines, into: MemoryObjectSendStream[SessionMessage | Exception], fault: BreakReason
 ) -> None:
-    """Pass the program's messages on; lines that are no messages are dropped."""
+    """Pass the program's messages on; lines that are not messages are dropped."""
     n_garbage = 0
     async with into:
         while (line := await lines.next()) is not None:
@@ -277,7 +277,7 @@ def _cut_lists(result: dict[str, Any]) -> None:
 
 
 async def _message(line: bytes, fault: BreakReason) -> types.JSONRPCMessage | None:
-    """Decode a line; None if it is no message."""
+    """Decode a line; None if it is not a message."""
     if line.count(b",") > MOST_VALUES:
         fault.set(f"it sent a message with over {MOST_VALUES:,} values")
         return None

@@ -173,7 +173,7 @@ def _rename_answer(replies: Iterable[CodeReply], source: str) -> CodeAnswer:
 
 
 def _take(changes: dict[Path, tuple[ServerEdit, ...]], uri: object, edits: object) -> bool:
-    """Add the edits of a document; False if it is no file."""
+    """Add the edits of a document; False if it is not a file."""
     path = _path(uri)
     if path is None:
         return False

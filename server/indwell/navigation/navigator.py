@@ -20,7 +20,7 @@ class Texts(Protocol):
     """The texts of the workspace, as the editor shows them, without hidden files."""
 
     async def read(self, path: Path) -> str | None:
-        """Return the text of a file; None if it cannot be read or is no text."""
+        """Return the text of a file; None if it cannot be read or is not text."""
         ...
 
     def unsaved(self) -> Mapping[Path, str]:

@@ -68,7 +68,7 @@ class InstructionRule(NamedTuple):
 def read_rule(text: str) -> InstructionRule:
     """Parse a rule of Cursor (``.mdc``) or Copilot (``.instructions.md``).
 
-    The front matter is read line by line: Cursor writes ``globs: *.ts``, which is no YAML.
+    The front matter is read line by line: Cursor writes ``globs: *.ts``, which is not YAML.
     """
     front = _FRONT.match(text)
     if front is None:

@@ -78,7 +78,7 @@ class OfferedModel(msgspec.Struct, frozen=True):
 
 
 def parse_models(answer: object) -> tuple[OfferedModel, ...] | None:
-    """Return the first ``MAX_MODELS`` of a list; None if ``answer`` is no list of models."""
+    """Return the first ``MAX_MODELS`` of a list; None if ``answer`` is not a list of models."""
     entries = answer
     if isinstance(answer, Mapping):
         entries = answer.get("data", answer.get("models"))
@@ -284,7 +284,7 @@ def _images(entry: Mapping[str, Any]) -> bool | None:
 
 
 def _price(value: object) -> float | None:
-    """Convert dollars per token, as text, to dollars per million; a router's -1 is no price."""
+    """Convert dollars per token, as text, to dollars per million; a router's -1 is not a price."""
     if isinstance(value, bool):
         return None
     try:

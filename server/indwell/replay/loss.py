@@ -348,7 +348,7 @@ def said_in(text: str, is_original: frozenset[str] | set[str] | dict[str, Any]) 
 
 
 def _n_words(sentence: str) -> int:
-    """Count the words that are no identifiers."""
+    """Count the words that are not identifiers."""
     return sum(bool(_LETTERS.search(word)) and not names_in(word) for word in sentence.split())
 
 

@@ -377,7 +377,7 @@ class ReviewLedger(Looking):
         view, state = self._weave(name), self._reading.state
         if view is None or not state.is_again(name, view):
             return
-        # A change missing on disk may be unsaved in another editor: that is no undo.
+        # A change missing on disk may be unsaved in another editor: that is not an undo.
         if state.files[name].weave.unjudged - view.unjudged <= saw:
             self._soon(self._planner.noticed(name, view.reads, state.files[name]))
 

@@ -32,7 +32,7 @@ class ClientProtocol(LanguageServerProtocol):
         self._is_silent = True
         pending: list[object] = list(self._request_futures.values())
         for work in pending:
-            if isinstance(work, asyncio.Task):  # those that we made are no tasks
+            if isinstance(work, asyncio.Task):  # the futures that we made are not tasks
                 work.cancel()
 
     def _send_handler_result(self, future: Any, *, msg_id: int | str) -> None:

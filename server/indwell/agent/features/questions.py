@@ -78,7 +78,7 @@ def answer_of(options: Sequence[str], typed: str, *, numbered: bool = True) -> A
 
 @runtime_checkable
 class Asker(Protocol):
-    """Answers questions of the model that are no permissions."""
+    """Answers questions of the model that do not ask for a permission."""
 
     async def ready(self, question: UserQuestion) -> None:
         """Return when the question may be shown; the time to answer begins only then."""

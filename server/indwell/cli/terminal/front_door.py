@@ -130,7 +130,7 @@ class TerminalPerson(TerminalApprover):
         del question
 
     async def answer(self, question: UserQuestion) -> UserAnswer:
-        """Show the question, and read a number or words; an empty line is no answer."""
+        """Show the question, and read a number or words; an empty line does not answer."""
         if not is_typed():
             return NOBODY
         self._tell("[bold]The model asks[/] (an answer permits nothing):")

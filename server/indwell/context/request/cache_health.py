@@ -5,7 +5,7 @@ one. This module knows no clock: idle times are arguments.
 
 Messages are frozen and shared between requests, so an unchanged message is the same object. One
 pass over the identities finds where to look for the first difference. Only fields that a provider
-sees count; other metadata of a block is no change.
+sees count; other metadata of a block is not a change.
 
 Calls and compactions are summed up for a turn, a session or a day. An unknown price stays unknown:
 a sum with one unpriced call has no cost, only the known part and the number of calls that it leaves

@@ -22,7 +22,7 @@ from indwell.lsp.workspace.documents import Document, unbroken
 from indwell.workspace.base import digest
 
 _TOKEN = lazy_pattern(r"\s+|\w+|[^\w\s]")
-_LEAST = 4  # non-blank characters from which an equal piece is no coincidence
+_LEAST = 4  # non-blank characters from which an equal piece is not a coincidence
 _PASTED = 12  # non-blank characters at once; nobody types so fast
 _MOST_PAIRS = 200_000  # pairs of pieces that are compared, which takes 10 ms
 _MOST_PASTED = 400  # lines that are remembered

@@ -248,7 +248,7 @@ async def _mentioned(host: Host, chats: Chats, document: Document, words: str) -
     workspace = host.sessions.workspace
     mentions = (one.mention for one in mentions_in(words))
     found = [one for one in mentions if one.written not in dict(STATE_MENTIONS)]
-    if any(":" in one.path for one in found):  # perhaps resources of servers, which are no files
+    if any(":" in one.path for one in found):  # perhaps resources of servers, which are not files
         servers = {one.name for one in (await host.service.mcp.look()).servers}
         found = [one for one in found if one.path.partition(":")[0] not in servers]
     if not found or workspace is None:

@@ -132,7 +132,7 @@ class ChangeRow(Value, frozen=True):
         turn: The number of the turn, from 1.
         session: The session's id.
         touched: Whether the user has changed its lines since; a reject then asks first.
-        kind: ``create`` and ``delete`` concern whole files; ``opaque`` is no text or too large.
+        kind: ``create`` and ``delete`` concern whole files; ``opaque`` is not text or too large.
         note: For people; describes an opaque change.
     """
 

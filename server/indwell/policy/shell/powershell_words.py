@@ -59,7 +59,7 @@ def check_characters(text: str) -> None:
 
 
 def blanks(text: str, at: int, *, lines: bool = False) -> int:
-    """Return the index of the next character that is no blank, comment or continued line.
+    """Return the index of the next character that is not a blank, comment or continued line.
 
     With ``lines``, line ends count as blanks.
     """

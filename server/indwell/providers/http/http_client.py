@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import httpx2
 
-MAX_ODD_BODY = 65_536  # bytes read of an answer that is no stream, to quote from
+MAX_ODD_BODY = 65_536  # bytes read of an answer that is not a stream, to quote from
 KEEP_ALIVE_S = 120.0  # seconds that an idle connection is kept; routers forget it after 300
 
 _FOREIGN_HEADERS = frozenset(  # the only headers for an endpoint other than OpenAI

@@ -307,7 +307,7 @@ class EndpointError(msgspec.Struct, frozen=True):
 
 
 def said_in(body: bytes) -> EndpointError:
-    """Return the error in an answer's body; a body that is no JSON is itself the message."""
+    """Return the error in an answer's body; a body that is not JSON is itself the message."""
     text = body.decode("utf-8", "replace")
     try:
         value: object = json.loads(text)

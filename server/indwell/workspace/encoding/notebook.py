@@ -18,7 +18,7 @@ from indwell.lazy_pattern import lazy_pattern
 
 SUFFIX = ".ipynb"
 KINDS = ("code", "markdown", "raw")
-MOST_COMPARED = 1_000  # cells; of more, frequent ones are no hints where others belong
+MOST_COMPARED = 1_000  # cells; of more, a frequent cell does not show where other cells belong
 MOST_NAMED = 100  # cells whose first lines a note names
 _MARK = lazy_pattern(r"^# %% \[(code|markdown|raw)\][ \t]*$", re.MULTILINE)
 _SPACE = lazy_pattern(r"[ \t\r\n]*")
@@ -120,7 +120,7 @@ def with_cells(raw: str, text: str) -> str:
     A text that is the JSON of a notebook replaces all of it.
 
     Raises:
-        ValueError: The text has no cells, or the JSON is no notebook.
+        ValueError: The text has no cells, or the JSON is not a notebook.
     """
     if text.lstrip().startswith("{"):
         return new_notebook(text)

@@ -301,7 +301,7 @@ def _common_folder(cwd: Path, folders: Sequence[str]) -> Path | None:
 
 
 def _suffixes(words: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the suffixes of the files that a program checks; None if it is no check."""
+    """Return the suffixes of the files that a program checks; None if it checks nothing."""
     if not words:
         return None
     name, rest = words[0], list(words[1:])

@@ -153,7 +153,7 @@ class SkillFolders:
         yield from ((SHIPPED / name, "indwell", None) for name in sorted(names_in(SHIPPED)))
 
     def _names(self, place: Path, root: Path | None = None) -> list[str]:
-        self._follow(place)  # a file beside the skills' folders is no skill
+        self._follow(place)  # a file beside the skills' folders is not a skill
         return [name for name in _listed(place, root) if not (place / name).is_file()]
 
     def _follow(self, folder: Path, origin: Origin = "user") -> None:

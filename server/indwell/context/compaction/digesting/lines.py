@@ -103,7 +103,7 @@ def text_of(block: Block) -> str:
 
 @lru_cache(maxsize=1_000)
 def argument_texts(arguments: str) -> tuple[str, ...]:
-    """Return the texts among a call's arguments; the whole text if it is no JSON object."""
+    """Return the texts among a call's arguments; the whole text if it is not a JSON object."""
     try:
         return tuple(_texts(msgspec.json.decode(arguments)))
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):

@@ -197,7 +197,7 @@ def block_tokens(blocks: Sequence[Block]) -> int:
 def _with_originals(view: View, start: int) -> int:
     """Return ``start``, or the head of its group of rewritten messages, which has the originals.
 
-    Otherwise the content of an older summary would be lost, because a summary is no source (H26).
+    Otherwise the content of an older summary would be lost, as a summary is not a source (H26).
     The user's words beside it come from the originals, too, at whatever place they are now.
     """
     messages, history = view.messages, view.conversation.history

@@ -239,7 +239,7 @@ def _quoted(path: str) -> str:
 
 LOOKED_AT = 20_000  # characters of one text of the user that are searched
 LONG = 2_000  # characters; a pasted plan or log has many topics, so only its strict words count
-MOST_OF_RULE, LEAST_OF_RULE = 240, 8  # Latin characters wide; a longer sentence is no single rule
+MOST_OF_RULE, LEAST_OF_RULE = 240, 8  # Latin characters wide; a longer sentence has several rules
 
 _BEGINS = r"(?:^|[,;:(]\s*|\b(?:please|and|but|so|also|just|you|then)\s+)"  # of an imperative
 
