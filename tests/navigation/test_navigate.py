@@ -30,6 +30,7 @@ from indwell.tools.navigation.navigate import BY_NAME, MOST_SHOWN
 from indwell.workspace.base import Snapshot
 from indwell.workspace.disk import DiskWorkspace
 from support.doc_examples import examples
+from support.platforms import posix_only
 from support.session import a_world, asks, call, says, with_parts
 
 FILES = {
@@ -298,6 +299,7 @@ def test_the_name_of_a_symbol_is_the_last_one_without_arguments(written: str, na
     assert bare_name(written) == name
 
 
+@posix_only("symlinks")
 async def test_a_link_to_a_hidden_file_neither_shows_nor_renames_its_text(
     tmp_path: Path,
 ) -> None:

@@ -16,6 +16,7 @@ from indwell.providers.http.web_pages import PAGE_B, WebPages
 from indwell.sandbox.proxy.hosts import Address, HostPort
 from support.certificates import Authority
 from support.page_server import ENDLESS, moved, page, page_server
+from support.platforms import posix_only
 
 
 async def test_a_page_is_fetched_with_its_type_and_without_cookies_or_keys() -> None:
@@ -101,6 +102,7 @@ def test_a_name_of_the_settings_may_lead_to_the_users_network_but_not_further() 
     assert [number for number, good in reached.items() if good] == ["10.0.0.1", "8.8.8.8"]
 
 
+@posix_only("openssl")
 async def test_the_certificate_has_to_be_that_of_the_named_host(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
