@@ -79,7 +79,7 @@ async def test_invalid_or_unreadable_object_files_are_reported(work: Path) -> No
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     folder = work / ".git" / "objects" / "00"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)  # a hash of the commit may begin with 00
     (folder / ("a" * 38)).write_bytes(b"no object")
     (folder / ("b" * 38)).mkdir()
     (folder / ("c" * 38)).symlink_to(work / "a.txt")
