@@ -10,14 +10,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any
 
-from mcp.client import Client, IncomingMessage, InputRequiredRoundsExceededError, Transport
+from mcp.client import Client, IncomingMessage, Transport
 from mcp.client._transport import TransportStreams
 from mcp.shared.exceptions import MCPError
-from pydantic import ValidationError
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 from tenacity.wait import wait_exponential_jitter
 
@@ -46,11 +45,11 @@ from indwell.mcp.offers import (
     PromptMessage,
     State,
 )
+from indwell.mcp.requests import MOST_WORDS, Requests
 from indwell.mcp.streams import (
     BreakReason,
     http_streams,
     innermost,
-    is_session_gone,
     own_turn,
     stdio_streams,
 )
@@ -63,11 +62,8 @@ ATTEMPTS = 5  # to reconnect, before a server counts as failed
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0  # before the first and the last of them
 SOUND_S, AGAIN_S = 60.0, 5.0  # seconds until a connection has proved to work; until a new start
 MOST_CALL_S = 3_600.0  # seconds of a call that tells its progress all the time
-MOST_PAGES, MOST_OFFERS = 50, 1_000  # of one list
-_WORDS = 300  # characters of a server's words in our messages
 
 _log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 class _Broke(Exception):
@@ -75,13 +71,19 @@ class _Broke(Exception):
 
 
 class Connection:
-    """A connection to one server. Implements ``ServerConnection``.
+    """A connection to one server, shared by all sessions whose definition is equal.
+
+    Every request starts the server if it does not run yet. Each may raise ``McpError``.
 
     Args:
         definition: The definition as it is written.
         around: The parts of the machine that the server may see.
 
     Attributes:
+        state: The present state.
+        problem: Why the server does not run, in plain words; empty if nothing is wrong.
+        version: The server's name and version as it tells them; empty before it runs.
+        instructions: The server's instructions for a model; data of tier 3.
         on_change: Called when the state or the tools have changed.
         known_tools: The tools as they were listed last.
         known_prompts: The prompts as they were listed last.
@@ -97,7 +99,7 @@ class Connection:
         self.on_change: Callable[[], None] = lambda: None
         self._around = around
         self._side = ClientSide(definition, around.roots)
-        self._client: Client | None = None
+        self._requests: Requests | None = None
         self._fault = BreakReason()
         self._settled = asyncio.Event()
         self._closing = asyncio.Event()
@@ -105,7 +107,6 @@ class Connection:
         self._failed_at = 0.0
         self._inspected: str | None = None
         self.known_prompts: tuple[OfferedPrompt, ...] = ()
-        self._kept: dict[str, tuple[Any, ...]] = {}
         self._refreshing: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
@@ -188,12 +189,13 @@ class Connection:
                 self._opened() as client,
                 self._listening(client),
             ):
+                live = Requests(client, self.definition, self._fault)
                 if client.server_capabilities.tools is not None:
-                    self.known_tools = await self._listed(client, "tools", offered_tool)
+                    self.known_tools = await live.listed("tools", offered_tool)
                 limit.reschedule(None)
                 began = time.monotonic()
-                self._became_ready(client)
-                await self._ask_for_log(client)
+                self._became_ready(live)
+                await live.ask_for_log()
                 await self._fault.happened.wait()
         except TimeoutError as error:
             if not began:
@@ -205,16 +207,15 @@ class Connection:
                 raise self._not_started(error) from error
             _log.debug("the connection to an MCP server ended with an error", exc_info=error)
         finally:
-            self._client = None
-            self._kept.clear()
+            self._requests = None
         if not self._closing.is_set() and time.monotonic() - began < SOUND_S:
             raise _Broke(self._fault.words or "the connection broke")
 
-    def _became_ready(self, client: Client) -> None:
-        info = client.server_info
-        self.version = short_line(f"{info.name} {info.version}", _WORDS) if info else ""
-        self.instructions = client.instructions or ""
-        self._client, self._failed_at = client, 0.0
+    def _became_ready(self, live: Requests) -> None:
+        info = live.client.server_info
+        self.version = short_line(f"{info.name} {info.version}", MOST_WORDS) if info else ""
+        self.instructions = live.client.instructions or ""
+        self._requests, self._failed_at = live, 0.0
         self._tell("ready")
         self._settled.set()
 
@@ -304,7 +305,7 @@ class Connection:
         if isinstance(error, IndwellError):
             return error if isinstance(error, McpError) else McpError(str(error))
         _log.info("an MCP server could not be started", exc_info=error)
-        return McpError(f"it could not be started: {short_line(str(error), _WORDS)}")
+        return McpError(f"it could not be started: {short_line(str(error), MOST_WORDS)}")
 
     async def tools(self) -> tuple[OfferedTool, ...]:
         """Return its tools; kept until the server says that the list has changed.
@@ -319,7 +320,7 @@ class Connection:
         self, tool: str, arguments: Mapping[str, Any], caller: Caller | None = None
     ) -> CallResult:
         """Call a tool for ``caller``; a cancelled call tells the server."""
-        client = await self._ready()
+        live = await self._ready()
         loop, limit_s = asyncio.get_running_loop(), self.definition.timeout_s
         began = loop.time()
         if caller is not None:
@@ -333,161 +334,72 @@ class Connection:
                     if caller is not None:
                         caller.progress(_progress_words(progress, total, message))
 
-                request = client.call_tool(tool, dict(arguments), progress_callback=heed)
-                return await self._asked(self._unless_broken(request), call_result)
+                request = live.client.call_tool(tool, dict(arguments), progress_callback=heed)
+                return await live.asked(live.unless_broken(request), call_result)
         except TimeoutError as error:
-            raise self._silent() from error
+            raise live.silent() from error
         finally:
             if caller is not None:
                 self._side.callers.remove(caller)
 
     async def resources(self) -> tuple[OfferedResource, ...]:
         """Return its resources and templates; kept until the list changes."""
-        client = await self._ready()
-        if client.server_capabilities.resources is None:
+        live = await self._ready()
+        if live.client.server_capabilities.resources is None:
             return ()
-        if "resources" not in self._kept:
-            found = await self._limited(self._listed(client, "resources", offered_resource))
-            templates = await self._limited(self._listed(client, "templates", offered_resource))
-            self._kept["resources"] = (*found, *templates)
-        return self._kept["resources"]
+        if "resources" not in live.kept:
+            found = await live.limited(live.listed("resources", offered_resource))
+            templates = await live.limited(live.listed("templates", offered_resource))
+            live.kept["resources"] = (*found, *templates)
+        return live.kept["resources"]
 
     async def read(self, uri: str) -> tuple[Piece, ...]:
         """Return the content of a resource."""
-        client = await self._ready()
-        request = self._asked(client.read_resource(uri), lambda found: found.contents)
-        return resource_pieces(await self._limited(request))
+        live = await self._ready()
+        request = live.asked(live.client.read_resource(uri), lambda found: found.contents)
+        return resource_pieces(await live.limited(request))
 
     async def prompts(self) -> tuple[OfferedPrompt, ...]:
         """Return its prompts; kept until the list changes."""
-        client = await self._ready()
-        if client.server_capabilities.prompts is None:
+        live = await self._ready()
+        if live.client.server_capabilities.prompts is None:
             return ()
-        if "prompts" not in self._kept:
-            listed = self._listed(client, "prompts", offered_prompt)
-            self.known_prompts = self._kept["prompts"] = await self._limited(listed)
-        return self._kept["prompts"]
+        if "prompts" not in live.kept:
+            listed = live.listed("prompts", offered_prompt)
+            self.known_prompts = live.kept["prompts"] = await live.limited(listed)
+        return live.kept["prompts"]
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> tuple[PromptMessage, ...]:
         """Return a prompt with its arguments filled in."""
-        client = await self._ready()
-        request = client.get_prompt(name, dict(arguments))
-        return await self._limited(self._asked(request, prompt_messages))
+        live = await self._ready()
+        request = live.client.get_prompt(name, dict(arguments))
+        return await live.limited(live.asked(request, prompt_messages))
 
     async def complete(
         self, of: OfferedPrompt | OfferedResource, argument: str, value: str
     ) -> tuple[str, ...]:
         """Return how the server would complete the value of an argument."""
-        client = await self._ready()
-        if client.server_capabilities.completions is None:
+        live = await self._ready()
+        if live.client.server_capabilities.completions is None:
             return ()
         reference: types.PromptReference | types.ResourceTemplateReference
         if isinstance(of, OfferedPrompt):
             reference = types.PromptReference(name=of.name)
         else:
             reference = types.ResourceTemplateReference(uri=of.uri)
-        request = client.complete(reference, {"name": argument, "value": value})
-        return await self._limited(
-            self._asked(request, lambda found: tuple(found.completion.values))
-        )
+        request = live.client.complete(reference, {"name": argument, "value": value})
+        return await live.limited(live.asked(request, lambda found: tuple(found.completion.values)))
 
-    async def _ready(self) -> Client:
-        if self._client is not None and self._fault.happened.is_set():
-            self._client = None
+    async def _ready(self) -> Requests:
+        if self._requests is not None and self._requests.is_broken:
+            self._requests = None
             self._settled.clear()  # until the task has noticed, and started the server again
         await self.settle()
-        if self._client is None:
+        if self._requests is None:
             kind = NeedsLogin if self.state == "needs login" else McpError
             name, why = self.definition.name, self.problem or "it was stopped"
             raise kind(f"the MCP server {name!r} does not run: {why}")
-        return self._client
-
-    async def _limited(self, request: Awaitable[T]) -> T:
-        try:
-            async with asyncio.timeout(self.definition.timeout_s):
-                return await request
-        except TimeoutError as error:
-            raise self._silent() from error
-
-    def _silent(self) -> McpError:
-        return McpError(
-            f"the MCP server {self.definition.name!r} did not answer within "
-            f"{self.definition.timeout_s:g} s"
-        )
-
-    def _broken(self) -> McpError:
-        why = f": {self._fault.words}" if self._fault.words else ""
-        return McpError(f"the connection to the MCP server {self.definition.name!r} broke{why}")
-
-    async def _unless_broken(self, request: Awaitable[T]) -> T:
-        """Await a request; it ends when the connection breaks, whatever the SDK notices."""
-        asking = asyncio.ensure_future(request)
-        broken = asyncio.ensure_future(self._fault.happened.wait())
-        try:
-            await asyncio.wait({asking, broken}, return_when=asyncio.FIRST_COMPLETED)
-            if not asking.done():
-                raise self._broken()
-            return asking.result()
-        finally:
-            broken.cancel()
-            if not asking.done():
-                asking.cancel()
-                await asyncio.wait({asking})
-
-    async def _asked(self, request: Awaitable[Any], convert: Callable[[Any], T]) -> T:
-        """Await a request, and put its failure into words."""
-        try:
-            return convert(await request)
-        except MCPError as error:
-            if error.error.code == types.CONNECTION_CLOSED or is_session_gone(error):
-                self._fault.set("the server ended the session")
-            if self._fault.happened.is_set():
-                raise self._broken() from error
-            whose = f"the MCP server {self.definition.name!r}"
-            if self._fault.wants_scope:
-                self._fault.wants_scope = False
-                raise NeedsLogin(
-                    f"{whose} wants more rights for this than your login gave; run "
-                    f"`indwell mcp login {self.definition.name}`, then try again"
-                ) from error
-            said = short_line(error.error.message, _WORDS)
-            raise McpError(f"{whose} refused it: {said}") from error
-        except (ValidationError, RuntimeError, InputRequiredRoundsExceededError) as error:
-            _log.info("an answer of an MCP server cannot be used", exc_info=error)
-            whose = f"the answer of the MCP server {self.definition.name!r}"
-            raise McpError(f"{whose} does not follow the protocol") from error
-
-    async def _listed(
-        self, client: Client, kind: str, convert: Callable[[Any], T]
-    ) -> tuple[T, ...]:
-        """Return a whole list of a server, page by page, within bounds."""
-        fetch: Mapping[str, Callable[..., Awaitable[Any]]] = {
-            "tools": client.list_tools,
-            "resources": client.list_resources,
-            "templates": client.list_resource_templates,
-            "prompts": client.list_prompts,
-        }
-        field = "resource_templates" if kind == "templates" else kind
-        found: list[T] = []
-        cursor: str | None = None
-        for _ in range(MOST_PAGES):
-            page = await self._asked(fetch[kind](cursor=cursor), lambda page: page)
-            found += map(convert, getattr(page, field))
-            cursor = page.next_cursor
-            if not cursor or len(found) >= MOST_OFFERS:
-                break
-        return tuple(found[:MOST_OFFERS])
-
-    async def _ask_for_log(self, client: Client) -> None:
-        """Ask a server of an older protocol for messages to its log."""
-        if client.server_capabilities.logging is None or client.session.discover_result is not None:
-            return
-        request = types.SetLevelRequest(params=types.SetLevelRequestParams(level="info"))
-        try:
-            async with asyncio.timeout(START_S):
-                await client.session.send_request(request, types.EmptyResult)
-        except (MCPError, TimeoutError) as error:
-            _log.debug("an MCP server takes no level for its log", exc_info=error)
+        return self._requests
 
     async def _listen(self, client: Client) -> None:
         """Hear of changed lists from a server of the newest protocol."""
@@ -497,7 +409,7 @@ class Connection:
             async with client.listen(
                 tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
             ) as events:
-                if self._client is not None:  # the list may have changed since it was read
+                if self._requests is not None:  # the list may have changed since it was read
                     self._changed("ToolsListChanged")
                 async for event in events:
                     self._changed(type(event).__name__)
@@ -510,17 +422,17 @@ class Connection:
     def _changed(self, event: str) -> None:
         """Forget a list that has changed; the tools are listed again soon."""
         if event.startswith(("ToolList", "ToolsList")):
-            if self._client is not None and not self._refreshing:
-                task = asyncio.create_task(self._list_again(self._client))
+            if self._requests is not None and not self._refreshing:
+                task = asyncio.create_task(self._list_again(self._requests))
                 self._refreshing.add(task)
                 task.add_done_callback(self._refreshing.discard)
-        elif event.startswith(("Prompt", "Resource")):
-            self._kept.pop("prompts" if event.startswith("Prompt") else "resources", None)
+        elif event.startswith(("Prompt", "Resource")) and self._requests is not None:
+            self._requests.kept.pop("prompts" if event.startswith("Prompt") else "resources", None)
 
-    async def _list_again(self, client: Client) -> None:
+    async def _list_again(self, live: Requests) -> None:
         await asyncio.sleep(FIRST_WAIT_S)  # a server may tell of many changes in a row
         try:
-            self.known_tools = await self._limited(self._listed(client, "tools", offered_tool))
+            self.known_tools = await live.limited(live.listed("tools", offered_tool))
         except McpError as error:
             _log.info("MCP server %s: %s", self.definition.name, error)
         self.on_change()
@@ -529,4 +441,4 @@ class Connection:
 def _progress_words(progress: float, total: float | None, message: str | None) -> str:
     """Say how far a call is, such as ``3 of 10: reading``."""
     part = f"{progress:g} of {total:g}" if total else f"{progress:g}"
-    return f"{part}: {short_line(message, _WORDS)}" if message else part
+    return f"{part}: {short_line(message, MOST_WORDS)}" if message else part

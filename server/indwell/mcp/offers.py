@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from indwell.errors import UserError
-from indwell.mcp.definition import ServerDefinition
 
 
 class McpError(UserError):
@@ -201,65 +200,3 @@ State: TypeAlias = Literal[
     "idle", "starting", "ready", "waiting", "needs login", "failed", "closed"
 ]
 """``waiting``: the connection broke, and the next attempt comes soon."""
-
-
-class ServerConnection(Protocol):
-    """A connection to one server, shared by all sessions whose definition is equal.
-
-    Every request starts the server if it does not run yet. Each may raise ``McpError``.
-    """
-
-    @property
-    def definition(self) -> ServerDefinition:
-        """The definition as it is written."""
-        ...
-
-    @property
-    def state(self) -> State:
-        """The present state."""
-        ...
-
-    @property
-    def problem(self) -> str:
-        """Why it does not run, in plain words; empty if nothing is wrong."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """Name and version as the server tells them; empty before it runs."""
-        ...
-
-    @property
-    def instructions(self) -> str:
-        """The server's instructions for a model; data of tier 3."""
-        ...
-
-    async def tools(self) -> tuple[OfferedTool, ...]:
-        """Return its tools; kept until the server says that the list has changed."""
-        ...
-
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> CallResult:
-        """Call a tool; a cancelled call tells the server."""
-        ...
-
-    async def resources(self) -> tuple[OfferedResource, ...]:
-        """Return its resources and templates; kept until the list changes."""
-        ...
-
-    async def read(self, uri: str) -> tuple[Piece, ...]:
-        """Return the content of a resource."""
-        ...
-
-    async def prompts(self) -> tuple[OfferedPrompt, ...]:
-        """Return its prompts; kept until the list changes."""
-        ...
-
-    async def prompt(self, name: str, arguments: Mapping[str, str]) -> tuple[PromptMessage, ...]:
-        """Return a prompt with its arguments filled in."""
-        ...
-
-    async def complete(
-        self, of: OfferedPrompt | OfferedResource, argument: str, value: str
-    ) -> tuple[str, ...]:
-        """Return how the server would complete the value of an argument."""
-        ...

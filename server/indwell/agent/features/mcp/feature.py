@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -38,12 +38,15 @@ from indwell.context.injections import inject
 from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError, UserError
 from indwell.mcp.definition import ServerDefinition
-from indwell.mcp.offers import CallResult, McpError, NeedsLogin, OfferedTool, ServerConnection
+from indwell.mcp.offers import CallResult, McpError, NeedsLogin, OfferedTool
 from indwell.mcp.servers import Lease
 from indwell.messages import Text
 from indwell.policy.call_facts import ForeignTool
 from indwell.tools.arguments import Given
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
+
+if TYPE_CHECKING:
+    from indwell.mcp.connection import Connection
 
 NAME = "find_tools"
 MOST_LOADED = 40  # tools that were looked up; the oldest make room
@@ -176,7 +179,7 @@ class ServerTools:
             UserError: A resource or the prompt cannot be read.
         """
 
-        async def opened(name: str) -> ServerConnection:
+        async def opened(name: str) -> Connection:
             return await self._leases[name].opened()
 
         async def ask(words: str) -> str | None:

@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
@@ -27,13 +27,15 @@ from indwell.mcp.offers import (
     Piece,
     PromptArgument,
     PromptMessage,
-    ServerConnection,
     TextPiece,
 )
 from indwell.mcp.servers import Lease
 from indwell.messages import Text
 
-Open: TypeAlias = Callable[[str], Awaitable[ServerConnection]]
+if TYPE_CHECKING:
+    from indwell.mcp.connection import Connection
+
+Open: TypeAlias = "Callable[[str], Awaitable[Connection]]"
 """Returns the connection to a server by its name."""
 
 AskArgument: TypeAlias = Callable[[str], Awaitable[str | None]]
