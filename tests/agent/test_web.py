@@ -141,7 +141,7 @@ async def test_hostile_pages_end_within_limits(home: Home) -> None:
     assert "the page is longer; the rest was left out" in endless
     assert deep
     assert pdf.endswith("is application/pdf, which web_fetch cannot read")
-    assert binary.endswith("is no text")
+    assert binary.endswith("is not text")
     assert odd.endswith("odd")
     assert slow.endswith("slow")
 

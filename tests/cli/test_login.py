@@ -287,7 +287,7 @@ async def test_the_key_of_an_endpoint_stays_at_its_origin_when_the_address_chang
 async def test_an_invalid_endpoint_name_is_refused(home) -> None:
     ended = await run(home, "login", "http://127.0.0.1:9/v1", "--name", "My Work", "--no-test")
     assert (ended.code, config(home)) == (1, "")
-    assert "'My Work' is no name for an endpoint" in ended.stderr
+    assert "'My Work' is not a name for an endpoint" in ended.stderr
     ended = await run(home, "login", "http://127.0.0.1:9/v1", "--name", "vscode", "--no-test")
     assert (ended.code, config(home)) == (1, "")
     assert "'vscode' is the endpoint of VS Code's own models" in ended.stderr

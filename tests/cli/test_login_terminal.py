@@ -148,7 +148,7 @@ def test_login_asks_for_a_name_of_a_second_endpoint_and_keeps_both(home) -> None
         home.configure(f'model = "one"\nbase_url = "{first.base_url}"\n')
         with at_terminal(home, "login", second.base_url) as terminal:
             terminal.answer("keep both (Enter: use the new one instead)", "Not a name")
-            terminal.answer("'Not a name' is no name for an endpoint", "work")
+            terminal.answer("'Not a name' is not a name for an endpoint", "work")
             terminal.answer("Key (not shown", CANARY)
             terminal.until("two@work at")
             assert terminal.ends() == 0

@@ -124,7 +124,7 @@ async def test_no_token_goes_unencrypted_to_another_machine(keys) -> None:
 @pytest.mark.parametrize(
     ("place", "why"),
     [
-        ("http://localhost:{port}/there", "no https address"),
+        ("http://localhost:{port}/there", "not an https address"),
         ("https://localhost:{port}/there", "is on this machine or on a network"),
         ("https://[::1]:{port}/there", "is on this machine or on a network"),
         ("https://169.254.169.254/there", "is on this machine or on a network"),

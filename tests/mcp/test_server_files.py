@@ -56,7 +56,7 @@ def test_a_user_table_can_set_every_option_of_a_server() -> None:
     [
         ({}, "it needs either a 'command' or a 'url'"),
         ({"command": "a", "url": "https://b"}, "it needs either a 'command' or a 'url'"),
-        ({"url": "ftp://b"}, "its 'url' 'ftp://b' is no address such as 'https://host/mcp'"),
+        ({"url": "ftp://b"}, "its 'url' 'ftp://b' is not an address such as 'https://host/mcp'"),
         ({"comand": "a"}, "object contains unknown field `comand`"),
         (
             {"url": "https://b", "client_id": "a", "client_secret": "hush"},
@@ -139,8 +139,8 @@ def test_a_project_cannot_raise_the_rights_of_its_server(extra) -> None:
     ("text", "why"),
     [
         ("{", "line 1 is not JSON"),
-        ("[]", "it is no JSON object"),
-        ('{"mcpServers": []}', "'mcpServers' is no table of servers"),
+        ("[]", "it is not a JSON object"),
+        ('{"mcpServers": []}', "'mcpServers' is not a table of servers"),
         ("[" * 100_000, "it is nested too deep"),
         (" " * 300_000, "it is longer than 256 kB"),
     ],

@@ -68,9 +68,9 @@ def test_a_command_that_the_users_rules_ask_about_is_not_covered() -> None:
 
 def test_edits_reads_and_wider_access_for_the_model_are_not_covered() -> None:
     edit = CallFacts("write_file", "edit", ("AGENTS.md",))
-    assert why_uncovered(edit, ASK, is_held=True) == "it is no command"
+    assert why_uncovered(edit, ASK, is_held=True) == "it is not a command"
     read = CallFacts("read_file", "read", (".env",))
-    assert why_uncovered(read, ASK, is_held=True) == "it is no command"
+    assert why_uncovered(read, ASK, is_held=True) == "it is not a command"
     wants = msgspec.structs.replace(RUN, wants=Widening(hosts=("example.org",)))
     assert why_uncovered(wants, ASK, is_held=True) != ""
     shown = msgspec.structs.replace(ASK, widening=Widening(shows_secrets=True))

@@ -305,7 +305,7 @@ async def test_llm_21_22_invalid_event_data_is_an_error_and_keeps_the_received_t
     event = b"data: " + garbage + b"\n\n"
     error = await fail(broken(HEAD, chunked(event), END), dialect=Dialect(wire=wire))
     assert type(error) is BadReply
-    assert "sent data that is no reply" in str(error)
+    assert "sent data that is not a reply" in str(error)
     found = await broken_reply(wire, HEAD, HALF[wire], chunked(event), END)
     assert found[:2] == ("half", "incomplete")
 

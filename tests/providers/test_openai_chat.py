@@ -317,11 +317,11 @@ async def test_a_finish_reason_of_error_is_a_broken_reply() -> None:
         (stream(b"data: [1]\n\n"), "ADDRESS sent an event that is not an object"),
         (
             stream(b"data: {not json\n\n"),
-            "ADDRESS sent data that is no reply (JSONDecodeError)",
+            "ADDRESS sent data that is not a reply (JSONDecodeError)",
         ),
         (
             stream(b"data: \xff\n\n"),
-            "ADDRESS sent data that is no reply (UnicodeDecodeError)",
+            "ADDRESS sent data that is not a reply (UnicodeDecodeError)",
         ),
         (
             raw(200, "<html>hi</html>", headers={"Content-Type": "text/html; charset=utf-8"}),

@@ -181,7 +181,7 @@ async def test_a_file_of_another_encoding_is_not_edited(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(half)
     agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
     await agent.call("read_file", path="a")
-    with pytest.raises(ToolError, match="bytes that are no text in its encoding"):
+    with pytest.raises(ToolError, match="bytes that are not text in its encoding"):
         await agent.call("edit_file", **EDIT)
     assert (tmp_path / "a").read_bytes() == half
 

@@ -67,7 +67,7 @@ def check_path(path: str) -> None:
     if not path.strip():
         raise ToolError("the path is empty; name a file or folder of the workspace")
     if "\0" in path:
-        raise ToolError(f"{quoted(path[:200])} holds a NUL byte and is no path")
+        raise ToolError(f"{quoted(path[:200])} holds a NUL byte and is not a path")
     if path.startswith("~"):
         raise ToolError(f"{quoted(path[:200])}: '~' is not expanded; write the path in full")
     try:
@@ -236,7 +236,7 @@ def plain_os_errors(path: Path) -> Iterator[None]:
 def plain_os_error(error: OSError, path: Path) -> ToolError:
     """Describe an operating system error about ``path`` in plain words."""
     if isinstance(error, OtherShare):
-        return ToolError(f"{quoted(path)} {error.strerror}, which is no folder of the workspace")
+        return ToolError(f"{quoted(path)} {error.strerror}, which is not a folder of the workspace")
     if isinstance(error, HeldOpen):
         return ToolError(f"{quoted(path)} {error.strerror}")
     if is_shared_out(error):

@@ -96,7 +96,7 @@ async def check_login_host(url: httpx2.URL, own: httpx2.URL) -> None:
     place = place_of(url.netloc.decode("ascii", "replace"))
     shown = short_line(str(url.copy_with(query=None, fragment=None)), _WORDS)
     if url.scheme != "https" or place is None:
-        raise McpError(f"the server's login leads to {shown}, which is no https address")
+        raise McpError(f"the server's login leads to {shown}, which is not an https address")
     number = literal(place.host)
     try:
         found = (number,) if number is not None else await resolve(place)

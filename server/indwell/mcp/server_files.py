@@ -189,7 +189,7 @@ def project_servers(file: str, data: bytes, folder: Path) -> FoundServers:
     key = "mcpServers" if file == MCP_JSON else "servers"
     entries = table.get(key, {})
     if not isinstance(entries, Mapping) or len(entries) > MOST_SERVERS:
-        return FoundServers(problems=(f"{file} is not used: {key!r} is no table of servers",))
+        return FoundServers(problems=(f"{file} is not used: {key!r} is not a table of servers",))
     inputs = _inputs(table.get("inputs", ()))
     ignored: list[str] = []
 
@@ -280,7 +280,9 @@ def _transport(stdio: StdioServer, http: HttpServer) -> Transport:
         raise _Wrong("it needs either a 'command' or a 'url'")
     if http.url:
         if not http.url.lower().startswith(("https://", "http://")) and "${" not in http.url:
-            raise _Wrong(f"its 'url' {shown(http.url)} is no address such as 'https://host/mcp'")
+            raise _Wrong(
+                f"its 'url' {shown(http.url)} is not an address such as 'https://host/mcp'"
+            )
         place = _AUTHORITY_END.split(http.url.partition("://")[2])[0]
         if "@" in place or not place.isascii():  # people would take it for another host
             raise _Wrong(f"its 'url' {shown(http.url)} needs a plain ASCII host, without a user")
@@ -335,5 +337,5 @@ def _json(data: bytes) -> Mapping[str, Any]:
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
     if not isinstance(table, dict):
-        raise ValueError("it is no JSON object")  # noqa: TRY004 - the file is wrong, not a type
+        raise ValueError("it is not a JSON object")  # noqa: TRY004 - the file is wrong, not a type
     return table

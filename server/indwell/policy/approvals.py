@@ -261,7 +261,7 @@ def why_uncovered(asked: CallFacts, ask: Ask, *, is_held: bool) -> str:
             it.
     """
     if asked.effect != "run":
-        return "it is no command"
+        return "it is not a command"
     if asked.wants != NOTHING_MORE:
         return "the model requests more access than commands have"
     if ask.by.startswith(_USERS) or any(part.rule.startswith(_USERS) for part in ask.risky):

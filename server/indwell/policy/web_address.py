@@ -68,10 +68,10 @@ def web_address(text: str) -> WebAddress:
     try:
         parts = urlsplit(text)
     except ValueError as error:
-        raise ToolError(f"{text!r} is no address of a web page") from error
+        raise ToolError(f"{text!r} is not the address of a web page") from error
     scheme = parts.scheme.lower()
     if scheme not in _PORTS or not parts.netloc or any(one.isspace() for one in text):
-        raise ToolError(f"{text!r} is no address such as 'https://docs.python.org/3/'")
+        raise ToolError(f"{text!r} is not an address such as 'https://docs.python.org/3/'")
     place = place_of(parts.netloc)
     if place is None:
         raise ToolError(

@@ -138,7 +138,7 @@ def _read(found: Fetched) -> _Kept:
         raise ToolError(f"{found.address.text} is {kind}, which web_fetch cannot read")
     text = _decoded(found)
     if "\0" in text[:1_000]:
-        raise ToolError(f"{found.address.text} is no text")
+        raise ToolError(f"{found.address.text} is not text")
     if found.is_cut or (kind in _HTML and len(text) > MOST_HTML):
         notes.append("the page is longer; the rest was left out")
     if kind in _HTML:

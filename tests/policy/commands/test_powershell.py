@@ -105,7 +105,7 @@ def test_without_any_sandbox_every_powershell_command_needs_a_question(language:
         ("ls -zz", "'Get-ChildItem' is used with '-zz', which is not known"),
         ("function f {}", "contains 'function', which Indwell does not analyse"),
         ("gc ..\\a", f"reads {quoted('..' + chr(92) + 'a')}, outside the workspace"),
-        ("ls HKLM:\\", "'Get-ChildItem' reads 'hklm:', which is no folder"),
+        ("ls HKLM:\\", "'Get-ChildItem' reads 'hklm:', which is not a folder"),
     ],
 )
 def test_a_question_says_what_the_command_would_do(command: str, reason: str) -> None:

@@ -229,7 +229,7 @@ async def _summary(
             0
         ]  # without the error's advice, because the turn continues anyway
     else:
-        trouble = f"what came is no summary: {why}" if (why := is_usable(span, text)) else ""
+        trouble = f"the reply is not a summary: {why}" if (why := is_usable(span, text)) else ""
         if not trouble:
             return text, ""
     return await asyncio.to_thread(extract, span), trouble
@@ -256,7 +256,7 @@ async def _by_model(
             raise BadReply("it is too long for any model here")
         text = await _ask(session, turn, part, reader, emit)
         if why := is_usable(part, text):
-            raise BadReply(f"what came is no summary: {why}")
+            raise BadReply(f"the reply is not a summary: {why}")
         texts.append(text.strip())
     return "\n\n".join(texts)
 

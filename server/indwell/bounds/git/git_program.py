@@ -64,7 +64,7 @@ async def run_git(
         raise UnreadableStore("git is not installed")
     repository = await asyncio.to_thread(repository_of, holder)
     if repository is None or not repository.folders:
-        raise UnreadableStore("it is no repository any more")
+        raise UnreadableStore("it is not a repository any more")
     try:
         ended = await run_program(
             [str(git), f"--git-dir={repository.folders[0]}", *options, *_SETTINGS, *words],

@@ -183,7 +183,7 @@ def _inner(
 
 
 def _has_lines(reading: ShellReading | PowerShellReading) -> bool:
-    """Are there commands on several lines, so that the user may overlook the last one?"""
+    """Does the text have commands on several lines? The user may overlook the last one."""
     own = [item for item in reading.items if isinstance(item, Simple) and not item.is_nested]
     return any(b"\n" in reading.data[one.end : other.start] for one, other in pairwise(own))
 

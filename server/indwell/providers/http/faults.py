@@ -81,7 +81,7 @@ def fault_of(error: Exception, where: Where, request: Request, *, begun: bool) -
             return _unreachable(error, where, begun=begun)
         case _:  # undecodable chunks: json and unicode errors are ValueErrors
             kind = type(error).__name__
-            return BadReply(f"{where.address} sent data that is no reply ({kind})")
+            return BadReply(f"{where.address} sent data that is not a reply ({kind})")
 
 
 def refused(

@@ -74,7 +74,7 @@ def cage_for(folders: Sequence[str]) -> Cage | None:
 
 
 def _greeting() -> tuple[str, ...]:
-    """Return the arguments with which the shell for commands prints that it has started."""
+    """Return the command that starts the shell and prints ``STARTED``; empty without a shell."""
     shell = command_shell()
     return tuple(shell.argv(f"echo {STARTED}")) if shell.path else ()
 

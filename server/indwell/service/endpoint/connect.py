@@ -376,8 +376,8 @@ def checked_name(name: str) -> str:
     if NAME.fullmatch(name):
         return name
     raise UserError(
-        f"{name!r} is no name for an endpoint; take small letters, digits, '-' and '_', beginning "
-        "with a letter"
+        f"{name!r} is not a name for an endpoint; take small letters, digits, '-' and '_', "
+        "beginning with a letter"
     )
 
 

@@ -134,7 +134,7 @@ async def _proposed(arguments: EditFile, context: ToolContext) -> tuple[Snapshot
     snapshot = await read_known(path, arguments.path, context)
     if not snapshot.lossless:
         raise ToolError(
-            f"{quoted(arguments.path)} holds bytes that are no text in its encoding, and editing "
+            f"{quoted(arguments.path)} holds bytes that are not text in its encoding, and editing "
             "it would damage it; convert it first, or change it with a command"
         )
     known = known_text(snapshot, context.seen)

@@ -147,7 +147,7 @@ def _at_symbol(question: CodeQuestion, arguments: Navigate) -> CodeQuestion:
     """Find the symbol in the text; near the line if a line was given, else where it is first."""
     written, bare = arguments.symbol.strip(), bare_name(arguments.symbol)
     if not bare:
-        raise ToolError(f"{quoted(written)} is no name of a symbol")
+        raise ToolError(f"{quoted(written)} is not the name of a symbol")
     lines = document_lines(question.text)
     word = re.compile(rf"(?<!\w){re.escape(bare)}(?!\w)")
     for number in _lines_by_nearness(len(lines), arguments.line):

@@ -134,7 +134,7 @@ async def _planned(
             )
         base = await context.workspace.read(real)
         if not base.lossless:
-            raise ToolError(f"{name} is no text in its encoding; nothing was renamed")
+            raise ToolError(f"{name} is not text in its encoding; nothing was renamed")
         made = await asyncio.to_thread(changed_text, base.text, changes, answer.encoding)
         if made is None or not all(bare_name(arguments.symbol) in one for one in made.replaced):
             raise ToolError(

@@ -169,7 +169,7 @@ def _cell(value: object) -> NotebookCell:
     if isinstance(source, list) and all(isinstance(one, str) for one in source):
         source = "".join(source)
     if not isinstance(source, str) or "\r" in source:
-        raise ValueError("a source that is no text with plain line breaks")
+        raise ValueError("a source that is not text with plain line breaks")
     return NotebookCell(value["cell_type"], source)
 
 

@@ -112,7 +112,7 @@ def _check_halves(text: str, held: Decoded) -> None:
         typed = f"\\x{ord(half) - 0xDC00:02x}"
         if has[half] < n_had and text.count(typed) > held.text.count(typed):
             raise ValueError(
-                f"it has the four characters {typed} where the file has a byte that is no text; "
+                f"it has the four characters {typed} where the file has a byte that is not text; "
                 "leave such bytes out of the edit, and they stay"
             )
 

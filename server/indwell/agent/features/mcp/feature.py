@@ -122,6 +122,7 @@ class ServerTools:
         self._saved = McpState()
         self._told = ""
         self._problems: dict[str, str] = {}
+        self._told_problems: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._news = asyncio.Event()
         self._has_changed = True
@@ -370,8 +371,8 @@ class ServerTools:
             name, connection = lease.definition.name, lease.connection
             problem = connection.problem if connection else self._problems.get(name, "")
             is_over = connection is None or connection.state in {"failed", "needs login"}
-            if problem and is_over and self._problems.get(f"told {name}") != problem:
-                self._problems[f"told {name}"] = problem
+            if problem and is_over and self._told_problems.get(name) != problem:
+                self._told_problems[name] = problem
                 words = f"the MCP server {name!r} is not available: {short_line(problem, _PROBLEM)}"
                 moment.emit(Notice(moment.turn, "warning", words))
         state = self._state()

@@ -91,7 +91,7 @@ def _reading(name: str, known: Cmdlet, reads: tuple[Word, ...], one: Simple) -> 
         return Use("network", f"{name!r} reaches another machine", hosts=(ANY_HOST,))
     drives = {place for place in paths if place}
     if drives - {"env", "function", "alias", "variable"}:
-        return Use("unknown", f"{name!r} reads {min(drives) + ':'!r}, which is no folder")
+        return Use("unknown", f"{name!r} reads {min(drives) + ':'!r}, which is not a folder")
     reads = tuple(word for word, place in zip(reads, paths, strict=True) if not place)
     if drives and not reads:
         return Use("reads", takes_any=True)
@@ -180,7 +180,7 @@ def _writing(
     ):
         return Use("privileged", f"{name!r} reaches beyond the workspace")
     if places:
-        return Use("unknown", f"{name!r} changes {min(places) + ':'!r}, which is no folder")
+        return Use("unknown", f"{name!r} changes {min(places) + ':'!r}, which is not a folder")
     targets = writes
     if known.kind == "destroys":
         return Use("destroys", f"{name!r} removes or empties files", writes=targets)
