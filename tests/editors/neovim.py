@@ -7,12 +7,16 @@ import re
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from editors.place import PAGES, ROOT, Played, missing, put, run, serve, sessions
+from editors.place import PAGES, ROOT, Played, missing, put, run, serve, serve_model, sessions
 from indwell.cli.demo.project import Project
+from indwell.cli.setup.configurations import CONFIGURATIONS
 from indwell.providers.scripted import CHECK
+from support.loopback_endpoint import Script, endpoint_in_thread
 
 __all__ = ["ROOT", "Played", "lua_blocks", "play"]
 
@@ -35,6 +39,40 @@ def neovim() -> str:
     beside = Path(sys.executable).parent / "nvim"
     found = str(beside) if beside.exists() else shutil.which("nvim")
     return found or missing("there is no nvim; `scripts/setup` installs it")
+
+
+def run_script(
+    script: Path,
+    folder: Path,
+    model: Script,
+    place: Mapping[str, object],
+    *,
+    lua: str = "",
+    **variables: str,
+) -> dict[str, Any]:
+    """Run a Lua script in a Neovim with ``indwell setup nvim``'s configuration; return its report.
+
+    Args:
+        script: The script; it reads ``INDWELL_PLACE`` and writes ``INDWELL_REPORT``.
+        folder: The user's folder, with the project in it.
+        model: Answers the requests of the turns.
+        place: What the script gets as ``INDWELL_PLACE``.
+        lua: More text for the configuration.
+        variables: More variables for Neovim.
+    """
+    init = folder / "init.lua"
+    init.write_text(CONFIGURATIONS["nvim"].text(serve_model()) + lua, "utf-8")
+    options = ("--clean", "--headless", "-n", "-u", str(init), "-l", str(script))
+    report = folder / "report.json"
+    with endpoint_in_thread(model) as endpoint:
+        given = {
+            "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
+            "INDWELL_REPORT": str(report),
+            "OPENAI_BASE_URL": endpoint.base_url,
+            "INDWELL_MODEL": "loopback-model",
+            **variables,
+        }
+        return run([neovim(), *options], folder, report, given)
 
 
 def play(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import sys
 from pathlib import Path
@@ -10,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from editors import neovim
-from editors.place import environment, put_files, run, serve_model
+from editors.place import put_files
 from editors.scenarios import FILES, FIRST, LAST, PATH, tool
-from indwell.cli.setup.configurations import CONFIGURATIONS
 from indwell.lsp.methods.commands import CLOSE
 from support.doc_examples import examples
 from support.editing import running
-from support.loopback_endpoint import Answer, Seen, endpoint_in_thread, say
+from support.loopback_endpoint import Answer, Seen, say
 
 SCRIPT = Path(__file__).resolve().parent / "neovim_background.lua"
 USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
@@ -29,9 +27,7 @@ def test_a_background_command_runs_on_after_its_turn_until_the_user_stops_it(
     folder = tmp_path / "user"
     folder.mkdir()
     root = put_files(FILES, folder)
-    init = folder / "init.lua"
     (key,) = examples("background.md", "lua")
-    init.write_text(CONFIGURATIONS["nvim"].text(serve_model()) + key.text, "utf-8")
     marker = f"1000.{secrets.randbelow(10**9):09}"
     command = f"sleep {marker}"
     ran: list[bool] = []
@@ -49,16 +45,7 @@ def test_a_background_command_runs_on_after_its_turn_until_the_user_stops_it(
         "last": LAST,
         "stop": f"Stop b1: {command}",
     }
-    with endpoint_in_thread(model) as endpoint:
-        variables = {
-            **environment(folder),
-            "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
-            "INDWELL_REPORT": str(folder / "report.json"),
-            "OPENAI_BASE_URL": endpoint.base_url,
-            "INDWELL_MODEL": "loopback-model",
-        }
-        options = ("--clean", "--headless", "-n", "-u", str(init), "-l", str(SCRIPT))
-        seen = run([neovim.neovim(), *options], folder, folder / "report.json", variables)
+    seen = neovim.run_script(SCRIPT, folder, model, place, lua=key.text)
     assert ran == [False, True]
     question = seen["questions"][0]
     assert question["prompt"].startswith(

@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 from editors import neovim
-from editors.place import environment, put_files, run, serve_model
+from editors.place import put_files
 from editors.scenarios import FILES, PATH, Model, tool
-from indwell.cli.setup.configurations import CONFIGURATIONS
-from support.loopback_endpoint import endpoint_in_thread, say
+from support.loopback_endpoint import say
 
 SCRIPT = Path(__file__).resolve().parent / "neovim_mcp.lua"
 PAPER = Path(__file__).resolve().parents[1] / "support" / "mcp_server.py"
@@ -28,20 +27,9 @@ def test_a_server_of_the_project_is_approved_and_its_tool_called(tmp_path: Path)
     root = put_files(FILES, folder)
     paper = {"command": sys.executable, "args": [str(PAPER)]}
     (root / ".mcp.json").write_text(json.dumps({"mcpServers": {"paper": paper}}), "utf-8")
-    init = folder / "init.lua"
-    init.write_text(CONFIGURATIONS["nvim"].text(serve_model()), "utf-8")
     place = {"path": str(root / PATH), "root": str(root)}
     model = Model(REPLIES)
-    with endpoint_in_thread(model) as endpoint:
-        variables = {
-            **environment(folder),
-            "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
-            "INDWELL_REPORT": str(folder / "report.json"),
-            "OPENAI_BASE_URL": endpoint.base_url,
-            "INDWELL_MODEL": "loopback-model",
-        }
-        options = ("--clean", "--headless", "-n", "-u", str(init), "-l", str(SCRIPT))
-        seen = run([neovim.neovim(), *options], folder, folder / "report.json", variables)
+    seen = neovim.run_script(SCRIPT, folder, model, place)
     assert "failed" not in seen, seen["failed"]
     assert seen["ending"] == "done"
     approval, permission = seen["questions"]

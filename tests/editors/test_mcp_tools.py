@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 from editors import neovim
-from editors.place import environment, put_files, run, serve_model
+from editors.place import put_files
 from editors.scenarios import FILES, PATH, Model, tool
-from indwell.cli.setup.configurations import CONFIGURATIONS
-from support.loopback_endpoint import endpoint_in_thread, say
+from support.loopback_endpoint import say
 
 SCRIPT = Path(__file__).resolve().parent / "neovim_mcp_tools.lua"
 SERVER = Path(__file__).resolve().parents[1] / "support" / "mcp_server.py"
@@ -33,20 +32,14 @@ def test_a_tool_of_a_server_is_asked_about_and_its_form_is_filled_in(tmp_path: P
     settings.write_text(
         f"{settings.read_text('utf-8')}[mcp.paper]\n{words}confined = false\n", "utf-8"
     )
-    init = folder / "init.lua"
-    init.write_text(CONFIGURATIONS["nvim"].text(serve_model()), "utf-8")
     model = Model(REPLIES)
-    with endpoint_in_thread(model) as endpoint:
-        variables = {
-            **environment(folder),
-            "INDWELL_PLACE": json.dumps({"path": str(root / PATH), "root": str(root)}),
-            "INDWELL_ANSWERS": json.dumps(ANSWERS),
-            "INDWELL_REPORT": str(folder / "report.json"),
-            "OPENAI_BASE_URL": endpoint.base_url,
-            "INDWELL_MODEL": "loopback-model",
-        }
-        options = ("--clean", "--headless", "-n", "-u", str(init), "-l", str(SCRIPT))
-        seen = run([neovim.neovim(), *options], folder, folder / "report.json", variables)
+    seen = neovim.run_script(
+        SCRIPT,
+        folder,
+        model,
+        {"path": str(root / PATH), "root": str(root)},
+        INDWELL_ANSWERS=json.dumps(ANSWERS),
+    )
     assert "failed" not in seen, seen["failed"]
     assert seen["ending"] == "done"
     add, ask, colour, _ = seen["questions"]

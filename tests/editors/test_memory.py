@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from editors import neovim
-from editors.place import environment, put_files, run, serve_model
+from editors.place import put_files
 from editors.scenarios import FILES, PATH, Model, tool
-from indwell.cli.setup.configurations import CONFIGURATIONS
 from support.editing import texts_of
-from support.loopback_endpoint import endpoint_in_thread, say
+from support.loopback_endpoint import say
 
 SCRIPT = Path(__file__).resolve().parent / "neovim_memory.lua"
 USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
@@ -27,20 +25,9 @@ def test_questions_are_answered_and_a_fact_is_kept_edited_and_reported(tmp_path:
     folder = tmp_path / "user"
     folder.mkdir()
     root = put_files(FILES, folder)
-    init = folder / "init.lua"
-    init.write_text(CONFIGURATIONS["nvim"].text(serve_model()), "utf-8")
     place = {"path": str(root / PATH), "root": str(root)}
     model = Model(REPLIES)
-    with endpoint_in_thread(model) as endpoint:
-        variables = {
-            **environment(folder),
-            "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
-            "INDWELL_REPORT": str(folder / "report.json"),
-            "OPENAI_BASE_URL": endpoint.base_url,
-            "INDWELL_MODEL": "loopback-model",
-        }
-        options = ("--clean", "--headless", "-n", "-u", str(init), "-l", str(SCRIPT))
-        seen = run([neovim.neovim(), *options], folder, folder / "report.json", variables)
+    seen = neovim.run_script(SCRIPT, folder, model, place)
     assert "failed" not in seen, seen["failed"]
     assert seen["endings"] == ["done"] * 3
     question, permission = seen["questions"]

@@ -46,24 +46,13 @@ def test_pyright_in_neovim_answers_and_renames_in_all_files(tmp_path: Path) -> N
     folder = tmp_path / "user"
     folder.mkdir()
     root = put_files(FILES, folder)
-    init = folder / "init.lua"
-    init.write_text(CONFIGURATIONS["nvim"].text(serve_model()), "utf-8")
     place = {
         "path": str(root / "shop/till.py"),
         "other": str(root / "shop/cart.py"),
         "pyright": [str(Path(sys.executable).parent / "node"), str(PYRIGHT), "--stdio"],
     }
     model = Model(REPLIES)
-    with endpoint_in_thread(model) as endpoint:
-        variables = {
-            **environment(folder),
-            "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
-            "INDWELL_REPORT": str(folder / "report.json"),
-            "OPENAI_BASE_URL": endpoint.base_url,
-            "INDWELL_MODEL": "loopback-model",
-        }
-        options = ("--clean", "--headless", "-n", "-u", str(init), "-l", str(SCRIPT))
-        seen = run([neovim.neovim(), *options], folder, folder / "report.json", variables)
+    seen = neovim.run_script(SCRIPT, folder, model, place)
     assert "failed" not in seen, seen["failed"]
     definition, references, rename = model.results()
     assert definition.startswith("shop/cart.py\n2\t    def total(self) -> int:")

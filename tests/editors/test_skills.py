@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 
 from editors import neovim
-from editors.place import environment, put_files, run, serve_model
+from editors.place import put_files
 from editors.scenarios import FILES, PATH, Model
-from indwell.cli.setup.configurations import CONFIGURATIONS
-from support.loopback_endpoint import endpoint_in_thread, say
+from support.loopback_endpoint import say
 
 SCRIPT = Path(__file__).resolve().parent / "neovim_skills.lua"
 USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
@@ -23,22 +22,11 @@ def test_a_skill_is_completed_and_called_and_another_is_loaded(tmp_path: Path) -
     skill = folder / "xdg" / "config" / "indwell" / "skills" / "tidy" / "SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text(TIDY, "utf-8")
-    init = folder / "init.lua"
-    init.write_text(CONFIGURATIONS["nvim"].text(serve_model()), "utf-8")
     place = {"path": str(root / PATH), "root": str(root)}
     load = ("load_skill", json.dumps({"name": "write-tests"}))
     shell = ("bash", json.dumps({"command": "echo one; echo two"}))
     model = Model([say(calls=[load, shell], usage=USAGE), say("Tidied.", usage=USAGE)])
-    with endpoint_in_thread(model) as endpoint:
-        variables = {
-            **environment(folder),
-            "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
-            "INDWELL_REPORT": str(folder / "report.json"),
-            "OPENAI_BASE_URL": endpoint.base_url,
-            "INDWELL_MODEL": "loopback-model",
-        }
-        options = ("--clean", "--headless", "-n", "-u", str(init), "-l", str(SCRIPT))
-        seen = run([neovim.neovim(), *options], folder, folder / "report.json", variables)
+    seen = neovim.run_script(SCRIPT, folder, model, place)
     assert seen["items"] == [["/tidy", "Tidy up, é 🙂."]]
     asked = "\n".join(
         one["content"] for one in model.bodies[0]["messages"] if one["role"] == "user"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from editors import neovim
-from editors.place import environment, put_files, run, serve_model
+from editors.place import put_files
 from editors.scenarios import (
     ASKED,
     FILES,
@@ -20,8 +19,7 @@ from editors.scenarios import (
     edits,
     tool,
 )
-from indwell.cli.setup.configurations import CONFIGURATIONS
-from support.loopback_endpoint import Answer, Seen, endpoint_in_thread, say
+from support.loopback_endpoint import Answer, Seen, say
 
 SCRIPT = Path(__file__).resolve().parent / "neovim_subagents.lua"
 USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
@@ -58,20 +56,9 @@ def test_a_sub_agents_edit_belongs_to_the_turn_and_its_questions_name_the_sub_ag
     folder = tmp_path / "user"
     folder.mkdir()
     root = put_files(FILES, folder)
-    init = folder / "init.lua"
-    init.write_text(CONFIGURATIONS["nvim"].text(serve_model()), "utf-8")
     place = {"path": str(root / PATH), "root": str(root), "first": FIRST, "last": LAST}
     model = TwoModels()
-    with endpoint_in_thread(model) as endpoint:
-        variables = {
-            **environment(folder),
-            "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
-            "INDWELL_REPORT": str(folder / "report.json"),
-            "OPENAI_BASE_URL": endpoint.base_url,
-            "INDWELL_MODEL": "loopback-model",
-        }
-        options = ("--clean", "--headless", "-n", "-u", str(init), "-l", str(SCRIPT))
-        seen = run([neovim.neovim(), *options], folder, folder / "report.json", variables)
+    seen = neovim.run_script(SCRIPT, folder, model, place)
     assert seen["buffer"] == MENDED
     assert seen["undone"], "as one step"
     assert f"agent general: changed {PATH} +1 −1" in seen["lines"]

@@ -70,7 +70,7 @@ async def test_redirects_on_one_host_are_followed_and_others_are_given_back() ->
         away = (await fetched("/away")).leads_to
         assert away is not None
         assert away.text == "https://example.org/x"
-        with pytest.raises(ToolError, match="no address"):
+        with pytest.raises(ToolError, match="is not an address"):
             await fetched("/file")
         with pytest.raises(ToolError, match="again and again"):
             await fetched("/round")

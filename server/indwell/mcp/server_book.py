@@ -241,7 +241,7 @@ def _files(server: ServerDefinition, root: Path, base: Path) -> list[str]:
         if path.is_relative_to(real) and path != real:
             one = known_file(real, path, "servers")
             if one is not None:
-                found[one.name] = one.seen.digest or "too much"
+                found[one.name] = one.seen.digest
     return [f"{name} {digest}" for name, digest in sorted(found.items())]
 
 
