@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from indwell.files.quarantine import put_link
 from indwell.files.system.stub_folders import hold_stub, is_stub, make_stub, remove_stub
-from indwell.files.watch.installed_repositories import FRESH_NS
 from indwell.files.watch.tree import Tree
 from support.platforms import posix_only
 
@@ -37,10 +36,17 @@ def test_a_tree_finds_only_wanted_files_and_skips_excluded_folders(
     assert paths(tree) == {"w1", "a/w2", "a/b/w3", "node_modules/w4"}
 
 
-def wait_until_lists_are_kept(newest: Path) -> None:
-    """A folder that has changed just now is listed again."""
-    while time.time_ns() - newest.stat().st_ctime_ns < FRESH_NS:
+def wait_until_lists_are_kept(root: Path) -> None:
+    """Wait until a look at ``root`` lists no folder: each look lists what has just changed."""
+    listed: list[str] = []
+    tree = Tree(root, lambda path: bool(listed.append(path)))  # type: ignore[func-returns-value]
+    tree.look()
+    end = time.monotonic() + 20
+    while listed:
+        assert time.monotonic() < end, f"listed at each look: {listed}"
         time.sleep(0.01)
+        listed.clear()
+        tree.look()
 
 
 def test_a_tree_lists_only_changed_folders_again(tmp_path: Path) -> None:
@@ -48,7 +54,7 @@ def test_a_tree_lists_only_changed_folders_again(tmp_path: Path) -> None:
     listed = []
     tree = Tree(tmp_path, lambda path: listed.append(path) or wanted(path))  # type: ignore[func-returns-value]
     assert paths(tree) == set()
-    wait_until_lists_are_kept(tmp_path / "a" / "b")
+    wait_until_lists_are_kept(tmp_path)
     paths(tree)
     listed.clear()
     assert (paths(tree), listed) == (set(), [])
@@ -244,7 +250,7 @@ def test_two_concurrent_scans_read_each_folder_once(tmp_path) -> None:
     for number in range(50):
         (tmp_path / f"d{number}").mkdir()
         (tmp_path / f"d{number}" / "name.wanted").touch()
-    wait_until_lists_are_kept(tmp_path / "d49")
+    wait_until_lists_are_kept(tmp_path)
     judged: list[str] = []
     is_begun = threading.Event()
 
