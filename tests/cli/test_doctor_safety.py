@@ -10,7 +10,7 @@ import pytest
 from indwell.bounds.command_bounds import home_words, notice_of, state_words
 from indwell.cli.doctor.check import DoctorFinding
 from indwell.cli.doctor.machine import EDITORS
-from indwell.cli.doctor.project import sandbox, trust, writers
+from indwell.cli.doctor.project import language_servers, mcp_servers, sandbox, trust, writers
 from indwell.cli.parser import EDITORS as KNOWN
 from indwell.sandbox.confine.cages import strength_of
 from indwell.sandbox.confine.strength import strength
@@ -161,3 +161,33 @@ async def test_a_relative_trusted_folder_is_a_settings_error(home) -> None:
 
 def test_the_doctor_names_the_editors_that_setup_supports() -> None:
     assert {one.setup for one in EDITORS} <= set(KNOWN)
+
+
+def test_servers_that_wait_or_lack_their_program_are_reported(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.configure(
+        f"trusted = [{json.dumps(str(home.workspace))}]\n"
+        '[mcp.here]\ncommand = "git"\n'
+        '[mcp.gone]\ncommand = "no-such-program"\n'
+        '[language_servers.typed]\ncommand = ["no-such-server"]\nlanguages = ["python"]\n'
+    )
+    (home.workspace / ".mcp.json").write_text('{"mcpServers": {"theirs": {"command": "git"}}}')
+    for name, value in home.environment().items():
+        monkeypatch.setenv(name, value)
+    environment = home.environment()
+    mcp = mcp_servers(environment, home.workspace)
+    assert [(one.name, one.state, one.sentence) for one in mcp] == [
+        ("MCP servers", "ok", "here, gone"),
+        ("MCP server", "skipped", "theirs of .mcp.json waits for your approval"),
+        ("MCP server", "warn", "the program of gone is missing: no-such-program"),
+    ]
+    assert [one.fix for one in mcp[1:]] == [
+        "look at it and decide: `indwell mcp approve theirs`",
+        "try it: `indwell mcp test gone`",
+    ]
+    named = language_servers(environment, home.workspace)
+    assert [(one.name, one.state, one.sentence) for one in named] == [
+        ("language servers", "ok", "typed"),
+        ("language server", "warn", "the program of typed is missing: no-such-server"),
+    ]

@@ -165,6 +165,8 @@ def _checks(
         blocking("skills", lambda: project.skills(environment, Path.cwd())),
         blocking("sub-agents", lambda: project.agents(environment, Path.cwd())),
         blocking("hooks", lambda: project.hooks(environment, Path.cwd())),
+        blocking("MCP servers", lambda: project.mcp_servers(environment, Path.cwd())),
+        blocking("language servers", lambda: project.language_servers(environment, Path.cwd())),
         DoctorCheck("prompt size", lambda: size_findings(environment, Path.cwd())),
         blocking("state folder", lambda: own_files.state(environment)),
         blocking("sessions", lambda: own_files.kept(environment)),

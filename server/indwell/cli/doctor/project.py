@@ -1,9 +1,9 @@
-"""Checks of a folder: sandbox, trust, permissions, skills, hooks and sub-agents."""
+"""Checks of a folder: sandbox, trust, permissions, skills, hooks, sub-agents and servers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from indwell.bounds.command_bounds import container_words, home_words, state_words, strength
@@ -12,7 +12,10 @@ from indwell.cli.doctor.check import DoctorFinding, Findings
 from indwell.context.untrusted_text import short_line
 from indwell.errors import SettingsError
 from indwell.files.system.access import why_writable
+from indwell.mcp.definition import StdioServer
+from indwell.mcp.server_book import KnownServer, ServerBook
 from indwell.providers.endpoint import State
+from indwell.sandbox.environment import commands_path, path_without, program_in
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.model import Settings
@@ -176,3 +179,68 @@ def agents(environment: Mapping[str, str], folder: Path) -> Findings:
         for one in found.problems
     )
     return (names, *problems)
+
+
+def mcp_servers(environment: Mapping[str, str], folder: Path) -> Findings:
+    """The MCP servers that ``folder`` may use; starts none.
+
+    A server that waits for an answer, and one whose program is missing, have findings of their own.
+    """
+    here = settings_here(environment, folder)
+    if here is None:
+        return ()
+    chosen, trust = here
+    trust.look((folder,), chosen)
+    found = ServerBook(lambda: (folder,), lambda: chosen, trust, environment).look()
+    usable = [one for one in found.servers if one.standing == "usable"]
+    unused = [one.name for one in found.servers if one.standing == "restricted"]
+    words = short_line(", ".join(one.name for one in usable), _NAMES) or "there are none"
+    if unused:
+        words += f"; not used before you trust this folder: {short_line(', '.join(unused), _NAMES)}"
+    notices = [_waiting(one) for one in found.servers if one.standing == "open"]
+    for one in usable:
+        transport = one.definition.transport
+        if isinstance(transport, StdioServer):
+            path = commands_path() if one.definition.is_confined else path_without((folder,))
+            lacks = _missing_program(one.name, transport.command, path, folder)
+            notices += _with_name("MCP server", lacks, f"try it: `indwell mcp test {one.name}`")
+    notices += [
+        DoctorFinding("MCP server", "warn", short_line(one, _SENTENCE), "correct the file")
+        for one in found.problems
+    ]
+    return (DoctorFinding("MCP servers", "ok", words), *notices)
+
+
+def _waiting(server: KnownServer) -> DoctorFinding:
+    words = f"{server.name} of {short_line(server.source, _NAMES)} waits for your approval"
+    fix = f"look at it and decide: `indwell mcp approve {server.name}`"
+    return DoctorFinding("MCP server", "skipped", words, fix)
+
+
+def language_servers(environment: Mapping[str, str], folder: Path) -> Findings:
+    """The language servers that the user named; starts none. Empty if there are none."""
+    here = settings_here(environment, folder)
+    if here is None or not here[0].language_servers:
+        return ()
+    servers = here[0].language_servers
+    notices: list[DoctorFinding] = []
+    for name, setting in servers.items():
+        path = commands_path() if setting.confined else path_without((folder,))
+        lacks = _missing_program(name, setting.command[0], path, folder)
+        fix = f"install it, or correct [language_servers.{name}] in {user_file()}"
+        notices += _with_name("language server", lacks, fix)
+    words = short_line(", ".join(servers), _NAMES)
+    return (DoctorFinding("language servers", "ok", words), *notices)
+
+
+def _missing_program(name: str, command: str, path: str, folder: Path) -> str:
+    """Say that the program of a server is missing; empty if the program exists."""
+    if "/" in command or "\\" in command:
+        is_here = (folder / command).is_file()
+    else:
+        is_here = program_in(command, path) is not None
+    return "" if is_here else f"the program of {name} is missing: {short_line(command, _NAMES)}"
+
+
+def _with_name(name: str, sentence: str, fix: str) -> Iterable[DoctorFinding]:
+    return (DoctorFinding(name, "warn", sentence, fix),) if sentence else ()
