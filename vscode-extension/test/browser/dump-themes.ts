@@ -40,7 +40,7 @@ try {
       body: document.body.className,
     }));
     const path = join(import.meta.dirname, "themes", `${theme}.json`);
-    writeFileSync(path, `${JSON.stringify(seen, null, 1)}\n`);
+    writeFileSync(path, `${JSON.stringify(seen, null, 2)}\n`);
     process.stdout.write(`${path} ${seen.style.length}\n`);
   }
 } finally {

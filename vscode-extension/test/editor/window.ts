@@ -9,8 +9,8 @@ import type { Workbench } from "./workbench.ts";
 
 /** The themes that all screens are looked at in. */
 export const THEMES = {
-  light: "Default Light Modern",
-  dark: "Default Dark Modern",
+  light: "Light 2026",
+  dark: "Dark 2026",
   contrast: "Default High Contrast",
   "contrast-light": "Default High Contrast Light",
 } as const;

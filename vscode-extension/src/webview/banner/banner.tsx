@@ -1,5 +1,6 @@
 /** Bars above the conversation: the server's state, restricted mode, and one sentence about what went wrong. */
 import { Icon } from "../icon.tsx";
+import { Coded } from "../questions/sentence.tsx";
 import type { ViewProps } from "../view-props.ts";
 
 export function Banner({ state, post }: ViewProps) {
@@ -90,7 +91,9 @@ function Sentence({ state, post }: Props) {
   return (
     <div class={`banner ${banner.level}`} role={banner.level === "error" ? "alert" : "status"}>
       <Icon name={banner.level} />
-      <p>{banner.text}</p>
+      <p>
+        <Coded text={banner.text} />
+      </p>
       <div class="banner-actions">
         {banner.retry && (
           <button type="button" class="button" onClick={() => post({ type: "retry" })}>

@@ -68,7 +68,7 @@ export function SendButtons(props: SendButtonsProps) {
         title="Stop the turn (Escape)"
         onClick={onStop}
       >
-        <Icon name="debug-stop" />
+        <span class="stop-sign" aria-hidden="true" />
       </button>
     </span>
   );

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { LinePart } from "../../shared/state.ts";
 import { Icon } from "../icon.tsx";
 import { memo } from "../memo.tsx";
+import { Coded } from "../questions/sentence.tsx";
 
 /** A compaction, a notice, words of the user in the middle of a turn, or a check that runs. */
 export const LineRow = memo(({ part }: { readonly part: LinePart }) => {
@@ -62,7 +63,9 @@ function Notice({
   return (
     <div class={`notice ${level}`}>
       <Icon name={icon} />
-      <span>{text}</span>
+      <span>
+        <Coded text={text} />
+      </span>
     </div>
   );
 }

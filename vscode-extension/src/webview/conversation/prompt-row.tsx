@@ -63,7 +63,7 @@ const Prompt = memo((props: Props) => {
   }
   return (
     <div class="prompt">
-      <h2 class="prompt-who">You</h2>
+      <h2 class="sr-only">You</h2>
       <Words text={words === "" ? title : words} />
       <Along chips={chips} images={images} post={post} />
       <div class="turn-tools" role="toolbar" aria-label={`Prompt of turn ${number}`}>

@@ -4,7 +4,7 @@ import type { Outgoing } from "../../shared/state.ts";
 export function SendingRows({ sending }: { readonly sending: readonly Outgoing[] }) {
   return sending.map((one) => (
     <div key={one.id} class="prompt sending">
-      <p class="prompt-who">You · sending</p>
+      <p class="sr-only">You, sending</p>
       <div class="prompt-words">{one.words}</div>
     </div>
   ));

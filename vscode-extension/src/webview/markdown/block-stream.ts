@@ -3,6 +3,7 @@
  * final ones is parsed again, so the work grows linearly with the length of an answer. Pure.
  */
 import { type ParsedBlock, parseBlocks } from "./parser.ts";
+import { withEndClosed } from "./unclosed.ts";
 
 /** A block to draw. A done one never changes and is never parsed again. */
 export interface StreamBlock {
@@ -63,8 +64,15 @@ export class BlockStream {
     const next = blocks[count];
     if (count > 0)
       this.#from += next === undefined ? tail.length : (starts[next.start] ?? tail.length);
-    this.#open = blocks.slice(count).map((block) => ({ block, done: false }));
+    this.#open = shown(blocks.slice(count), this.#text.slice(this.#from));
   }
+}
+
+/** Open blocks as they are drawn: what the last one has begun, such as code, is closed for the eye. */
+function shown(open: readonly ParsedBlock[], tail: string): readonly StreamBlock[] {
+  const closed = open.at(-1)?.kind === "prose" ? withEndClosed(tail) : tail;
+  const blocks = closed === tail ? open : parseBlocks(closed);
+  return blocks.map((block) => ({ block, done: false }));
 }
 
 /** Offsets at which lines begin; the last one is that of the line being written, maybe empty. */

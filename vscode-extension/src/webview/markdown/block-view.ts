@@ -83,8 +83,13 @@ function redraw(drawn: Drawn, { block, done }: StreamBlock): boolean {
   return true;
 }
 
-/** Colour the code inside lists and quotes. */
+/** Colour the code inside lists and quotes; what may be wider than the panel scrolls by keyboard too. */
 function finish(root: HTMLElement): void {
+  for (const table of root.querySelectorAll<HTMLElement>(".md-table")) {
+    table.tabIndex = 0;
+    table.setAttribute("role", "region");
+    table.setAttribute("aria-label", "Table");
+  }
   for (const pre of root.querySelectorAll<HTMLElement>("pre[data-language]")) {
     const code = pre.firstElementChild;
     if (code instanceof HTMLElement)
