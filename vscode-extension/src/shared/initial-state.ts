@@ -20,6 +20,7 @@ export const initialState: PanelState = {
   commands: [],
   attachments: [],
   context: null,
+  sentSelections: [],
   firstRun: null,
   list: null,
   suggestions: [],

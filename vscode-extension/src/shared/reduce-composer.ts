@@ -5,6 +5,7 @@ import type { Attachment, PanelState } from "./state.ts";
 
 /** Earlier prompts that are kept for the arrow key. */
 export const HISTORY_KEPT = 100;
+const SELECTIONS_KEPT = 50;
 
 /** Adds an attachment, replacing one with the same id. */
 export function attached(state: PanelState, attachment: Attachment): PanelState {
@@ -27,7 +28,7 @@ export function contextTold(state: PanelState, context: ContextResult): PanelSta
   const own = state.attachments.filter((one) => one.kind !== "context");
   const twice = saidTwice(own, context);
   const told = context.attached
-    .filter((row) => !twice.includes(row.id))
+    .filter((row) => !twice.includes(row.id) && !state.sentSelections.includes(row.id))
     .map(
       (row): Attachment => ({ kind: "context", id: row.id, label: row.label, tokens: row.tokens }),
     );
@@ -45,9 +46,11 @@ export function sent(
   state: PanelState,
   { id, words, images, taken }: Extract<Action, { readonly type: "sent" }>,
 ): PanelState {
+  const selections = state.attachments.filter(isSelection).map((one) => one.id);
   return {
     ...state,
-    attachments: state.attachments.filter((one) => !taken.includes(one.id)),
+    attachments: state.attachments.filter((one) => !taken.includes(one.id) && !isSelection(one)),
+    sentSelections: [...state.sentSelections, ...selections].slice(-SELECTIONS_KEPT),
     outgoing: [...state.outgoing, { id, words, images }],
     history: remembered(state.history, words),
     banner: state.banner?.level === "info" ? state.banner : null,
@@ -57,7 +60,21 @@ export function sent(
 /** A prompt was answered; its attachments are returned if it was not sent. */
 export function answered(state: PanelState, id: number, given: readonly Attachment[]): PanelState {
   const outgoing = state.outgoing.filter((one) => one.id !== id);
-  return given.reduce(attached, { ...state, outgoing });
+  const isBack = given.length > 0 || outgoing.length < state.outgoing.length;
+  const next = given.reduce(attached, { ...state, outgoing });
+  return isBack ? withSelections(next) : next;
+}
+
+/** The same selection goes with the next prompt: of another session, or after one that was not sent. */
+export function withSelections(state: PanelState): PanelState {
+  if (state.sentSelections.length === 0) return state;
+  const next = { ...state, sentSelections: [] };
+  return state.context === null ? next : contextTold(next, state.context);
+}
+
+/** The server sends the same text once; the chip leaves with it, and comes back with another selection. */
+function isSelection(one: Attachment): boolean {
+  return one.kind === "context" && one.id.startsWith("selection");
 }
 
 /** Newest first, each once. */

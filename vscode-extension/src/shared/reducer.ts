@@ -128,6 +128,8 @@ function opened(state: PanelState, session: string | null): PanelState {
     plan: null,
     commands: [],
     context: null,
+    // The first prompt of a new session made it; any other session has not seen them.
+    sentSelections: state.session === null ? state.sentSelections : [],
   };
 }
 

@@ -282,6 +282,8 @@ export interface PanelState {
   readonly commands: readonly BackgroundCommand[];
   readonly attachments: readonly Attachment[];
   readonly context: ContextResult | null;
+  /** Selections that went with a prompt of this session: their chips have left. */
+  readonly sentSelections: readonly string[];
   readonly firstRun: FirstRunState | null;
   readonly list: SessionListState | null;
   readonly suggestions: readonly Suggestion[];

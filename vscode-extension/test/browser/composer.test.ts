@@ -498,8 +498,8 @@ test("Tab goes from the text over the chips to the footer", async () => {
     seen.push((await focused(panel)).split(" ").at(-1) ?? "");
   }
   assert.deepEqual(seen, [
-    "still-chip",
     "add-context",
+    "still-chip",
     "mode-picker",
     "model-picker",
     "effort-picker",

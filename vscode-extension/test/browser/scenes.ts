@@ -40,6 +40,7 @@ export function emptyState(more: Partial<PanelState> = {}): PanelState {
     commands: [],
     attachments: [],
     context: null,
+    sentSelections: [],
     firstRun: null,
     list: null,
     suggestions: [],

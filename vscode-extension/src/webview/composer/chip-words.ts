@@ -1,6 +1,7 @@
 /** Label and tooltip of a chip of the composer. Pure. */
 
 import { sizeFigure, tokenFigure } from "../../shared/figures.ts";
+import { baseName } from "../../shared/short-path.ts";
 import type { Attachment } from "../../shared/state.ts";
 import { estimatedTokens } from "./estimated-tokens.ts";
 
@@ -14,19 +15,19 @@ export interface ChipWords {
 }
 
 export function chipWords(attachment: Attachment): ChipWords {
-  const label = attachment.label;
+  const { label } = attachment;
   switch (attachment.kind) {
     case "context":
       return {
         icon: attachment.id.startsWith("opened") ? "eye" : "selection",
-        label,
+        label: baseName(label),
         title: `${label}\nFrom the editor, about ${tokenFigure(attachment.tokens)} tokens`,
         press: null,
       };
     case "mention":
       return {
         icon: attachment.path.endsWith("/") ? "folder" : "file",
-        label,
+        label: baseName(label),
         title: `${attachment.path}\nIts text goes along. Press to open it`,
         press: attachment.path.endsWith("/") ? null : "open",
       };

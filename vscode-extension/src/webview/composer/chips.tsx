@@ -44,6 +44,16 @@ export function Chips(props: ChipsProps) {
   };
   return (
     <div class="chips" ref={box}>
+      <button
+        type="button"
+        class="add-context"
+        aria-label="Add context"
+        title="Add context: choose files, symbols or problems to attach"
+        onClick={props.onAdd}
+      >
+        <Icon name="add" />
+        {attachments.length === 0 && <span>Add context</span>}
+      </button>
       {attachments.length > 0 && (
         <ul class="chip-list" aria-label="Attached to the prompt" onKeyDown={onKeyDown}>
           {attachments.map((attachment, index) => (
@@ -58,15 +68,6 @@ export function Chips(props: ChipsProps) {
           ))}
         </ul>
       )}
-      <button
-        type="button"
-        class="add-context"
-        title="Choose files, symbols or problems to attach"
-        onClick={props.onAdd}
-      >
-        <Icon name="add" />
-        <span>Add context</span>
-      </button>
     </div>
   );
 }

@@ -1,5 +1,6 @@
 /** The user's words, with what went along under them. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { baseName } from "../../shared/short-path.ts";
 import type { Turn } from "../../shared/state.ts";
 import { lengthProblem } from "../composer/send-plan.ts";
 import { Icon } from "../icon.tsx";
@@ -160,7 +161,7 @@ function Chip({ label, post }: { readonly label: string; readonly post: Post }) 
       onClick={() => post({ type: "openFile", target })}
     >
       <Icon name="file" />
-      <span>{label}</span>
+      <span>{baseName(label)}</span>
     </button>
   );
 }

@@ -1,7 +1,7 @@
 /** What single actions do to the state. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StatusResult } from "../../../src/protocol.ts";
+import type { ContextResult, StatusResult } from "../../../src/protocol.ts";
 import type { Action } from "../../../src/shared/action.ts";
 import { initialState, reduce } from "../../../src/shared/reducer.ts";
 import {
@@ -66,6 +66,21 @@ const STATUS: StatusResult = {
   cost: 1,
   effort: "",
   efforts: [],
+};
+const CONTEXT: ContextResult = {
+  session: "s",
+  model: "m",
+  window: null,
+  budget: null,
+  used: 0,
+  share: null,
+  preset: "",
+  headroom: [],
+  sources: {},
+  tiers: {},
+  blocks: [],
+  attached: [],
+  health: null,
 };
 
 function start(...actions: readonly Action[]): PanelState {
@@ -276,21 +291,8 @@ test("a prompt that waits in the queue is not shown as on its way", () => {
 });
 
 test("what goes along by itself is not shown beside a mention of the same lines", () => {
-  const context = {
-    session: "s",
-    model: "m",
-    window: null,
-    budget: null,
-    used: 0,
-    share: null,
-    preset: "",
-    headroom: [],
-    sources: {},
-    tiers: {},
-    blocks: [],
-    attached: [{ id: "sel", kind: "selection", label: "a.py:1–3", tokens: 9 }],
-    health: null,
-  } as const;
+  const attached = [{ id: "sel", kind: "selection", label: "a.py:1–3", tokens: 9 } as const];
+  const context = { ...CONTEXT, attached };
   const attachment = { kind: "mention", id: "m", label: "a.py:1–3", path: "a.py#L1-3" } as const;
   const chip = start({ type: "context", context });
   assert.deepEqual(
@@ -357,4 +359,25 @@ test("how much of the prompt was read is one line, and goes when the reply begin
   const text: Told = { type: "text", turn: 1, text: "Hello", restart: false };
   assert.deepEqual(lines(happen(start(), STARTED, reading(0.45), text)), ["Hello"]);
   assert.deepEqual(lines(happen(start(), STARTED, reading(0.45), FINISHED)), []);
+});
+
+test("a selection's chip leaves with its prompt, and returns with another session or a prompt that was not sent", () => {
+  const row = (id: string, kind: "selection" | "opened") => ({
+    id,
+    kind,
+    label: `shop/${id}.py`,
+    tokens: 9,
+  });
+  const attached = [row("selection-1", "selection"), row("opened-1", "opened")];
+  const context: Action = { type: "context", context: { ...CONTEXT, attached } };
+  const ids = (state: PanelState) => state.attachments.map((one) => one.id);
+  const sent: Action = { type: "sent", id: 1, words: "fix it", images: [], taken: [] };
+  const before = start(context);
+  assert.deepEqual(ids(before), ["selection-1", "opened-1"]);
+  const after = happen(reduce(before, sent), STARTED);
+  assert.deepEqual(ids(reduce(after, context)), ["opened-1"]);
+  const elsewhere = reduce(reduce(after, { type: "opened", session: "other" }), context);
+  assert.deepEqual(ids(elsewhere), ["selection-1", "opened-1"]);
+  const refused = reduce(reduce(before, sent), { type: "answered", id: 1, attachments: [] });
+  assert.deepEqual(ids(refused), ["selection-1", "opened-1"]);
 });
