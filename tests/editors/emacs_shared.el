@@ -32,6 +32,12 @@
 (when (fboundp 'indwell-question)
   (define-advice current-idle-time (:override ()) (seconds-to-time 2)))
 
+;; So slow that it reads the answer to a command in one piece with what comes after the answer.
+(defvar stalled nil "Whether Emacs does nothing for a second after it has sent a command.")
+(define-advice process-send-string (:after (_process message))
+  (when (and stalled (string-match-p "\"workspace/executeCommand\"" message))
+    (call-process "sleep" nil nil nil "1")))
+
 (define-advice y-or-n-p (:override (prompt)) (push (list prompt nil) asked) nil)
 
 (defun wait-for (what condition)
@@ -93,7 +99,7 @@
 
 (defun scenario-ask ()
   (user-open (of 'path))
-  (setq answer "No")
+  (setq answer "No" stalled t)
   (fix)
   (let ((refused (list :buffer (text) :disk (disk))))
     (setq answer "Once")

@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from indwell.lsp.editor.client import MESSAGE_LIMIT, WAKE, WAKE_S, Client
 from indwell.lsp.messages.features import ClientFeatures
+from indwell.lsp.messages.methods import SaveParams, SaveResult
 
 EVIL = "\x1b]0;evil\x07\u202e\x9b\ud800"
 HARMLESS = "\\u001b]0;evil\\u0007\\u202e\\u009b\\ud800"
@@ -121,7 +122,7 @@ async def test_a_bare_number_grants_no_permission(numbers, chosen, n_asked) -> N
 
 
 class Lying(Line):
-    """An editor that leaves a question lying until it hears something else."""
+    """An editor that leaves a request lying until it hears something else."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -134,9 +135,12 @@ class Lying(Line):
         self.woken.set()
 
     async def send_request_async(
-        self, method: str, params: types.ShowMessageRequestParams
-    ) -> types.MessageActionItem:
+        self, method: str, params: object, _request: str | None = None
+    ) -> object:
         await self.woken.wait()
+        if isinstance(params, SaveParams):
+            return SaveResult(saved=params.uris)
+        assert isinstance(params, types.ShowMessageRequestParams)
         return await super().send_request_async(method, params)
 
 
@@ -144,6 +148,12 @@ async def test_an_editor_that_ignores_a_question_gets_wake_up_messages() -> None
     """eglot does so with what comes in one piece with the answer to a command."""
     line = Lying()
     assert await Client(line).choose("Run?", ("No", "Once"), 60.0) == "No"
+    assert line.heard == [WAKE]
+
+
+async def test_an_editor_that_ignores_a_request_to_save_gets_wake_up_messages() -> None:
+    line = Lying()
+    assert await Client(line).save(("file:///shop.py",)) == ("file:///shop.py",)
     assert line.heard == [WAKE]
 
 

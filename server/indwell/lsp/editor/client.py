@@ -159,21 +159,23 @@ class Client:
             actions=[types.MessageActionItem(title=title) for title in by_shown],
         )
         asked = self._server.send_request_async("window/showMessageRequest", params)
-        waking = None if self.features.progress else asyncio.create_task(self._wake())
-        try:
-            answer = await _bounded(asked, timeout_s)
-        finally:
-            if waking is not None:
-                waking.cancel()
+        answer = await _bounded(self._with_wake_up(asked), timeout_s)
         return by_shown.get(answer.title, answer.title) if answer is not None else None
 
-    async def _wake(self) -> None:
-        """Send a few messages without meaning while a question waits.
+    def _with_wake_up(self, request: Awaitable[T]) -> asyncio.Future[T]:
+        """The answer to a request; a few messages without meaning are sent while it is awaited.
 
         eglot, while it waits for the answer to a command, does not process a message that arrives
         in one piece with that answer until another message comes. An editor that shows progress
         receives enough messages.
         """
+        answer = asyncio.ensure_future(request)
+        if not self.features.progress:
+            waking = asyncio.create_task(self._wake())
+            answer.add_done_callback(lambda _: waking.cancel())
+        return answer
+
+    async def _wake(self) -> None:
         for pause_s in WAKE_S:
             await asyncio.sleep(pause_s)
             self._server.notify(WAKE, {})
@@ -199,7 +201,7 @@ class Client:
         item = sync.ConfigurationItem(section)
         params = sync.ConfigurationParams([item])
         asked = self._server.send_request_async("workspace/configuration", params)
-        answer = await _bounded(asked, CONFIGURATION_TIMEOUT_S)
+        answer = await _bounded(self._with_wake_up(asked), CONFIGURATION_TIMEOUT_S)
         return answer[0] if isinstance(answer, list) and answer else None
 
     async def watch_folder(self, folder: Path) -> bool:
@@ -342,9 +344,7 @@ class Client:
     ) -> asyncio.Future[Any]:
         line = self._server
         request = identifier or f"indwell-asked-{next(self._numbers)}"
-        answer: asyncio.Future[Any] = asyncio.ensure_future(
-            line.send_request_async(method, params, request)
-        )
+        answer = self._with_wake_up(line.send_request_async(method, params, request))
         if method.startswith(_OURS):
             answer.add_done_callback(partial(self._given_up, request))
         return answer

@@ -5,6 +5,10 @@
     (let ((buffer (find-buffer-visiting (lsp--uri-to-path uri))))
       (and buffer (with-current-buffer buffer (basic-save-buffer) (not (buffer-modified-p))))))
     (lsp-get params :uris)))))
+(define-advice lsp--parser-on-message (:around (run &rest it) indwell)
+  "Read each message of a piece: at an answer that it waits for, lsp-mode leaves the piece and loses the rest."
+  (unless (eq 'all (catch 'lsp-done (apply run it) 'all))
+    (run-at-time 0 nil (lambda () (condition-case nil (throw 'lsp-done nil) (no-catch nil))))))
 (lsp-register-client (make-lsp-client
   :new-connection (lsp-stdio-connection '@COMMAND@)
   :activation-fn (lambda (_file mode) (provided-mode-derived-p mode 'prog-mode 'markdown-mode))
