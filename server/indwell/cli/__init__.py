@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from indwell.own_path import own_path
 
 DONE, FAILED, USAGE = 0, 1, 2
-LIMITED = 3  # a limit ended a run: rounds, budget or time
+LIMITED = 3  # a limit ended a run: a number of rounds, a budget or a time
 STOPPED = 130  # 128 + SIGINT, as shells report a program that Ctrl-C ended
 TERMINATED = 143  # 128 + SIGTERM
 
@@ -20,7 +20,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; 0 done, 1 it failed, 2 the command line was wrong, 130 and 143 stopped."""
+    """Run a command; return 0 if done, 1 for a failure, 2 for wrong arguments, 130 or 143."""
     try:
         return _main(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt as stop:
@@ -45,7 +45,7 @@ if sys.platform == "win32":
     def _write_everything() -> None:
         """Write UTF-8 into pipes and files, and replace characters that a console cannot show.
 
-        Without this a pipe gets the ANSI code page, and the first other character ends the command.
+        Without this, a pipe gets the ANSI code page, and any other character ends the command.
         """
         is_chosen = bool(os.environ.get("PYTHONIOENCODING"))
         for stream in (sys.stdout, sys.stderr):
@@ -60,11 +60,13 @@ else:
 
 
 def _main(given: list[str]) -> int:
-    # before any program is looked up; more folders are added as they become known
+    # Do this before any program is looked up; more folders are added as they become known.
     own_path.keep_out()
     _write_everything()
-    os.environ.pop("OPENAI_LOG", None)  # other programs' switch: it would log prompts on our stderr
-    if given in ([], ["serve"], ["serve", "--stdio"]):  # the command for editors: load nothing else
+    # with this switch, the openai library would log prompts to stderr
+    os.environ.pop("OPENAI_LOG", None)
+    # an editor runs this command: load nothing else
+    if given in ([], ["serve"], ["serve", "--stdio"]):
         from indwell.cli.serve.command import serve
 
         return serve(scripted=False, pace_s=0.0)
@@ -72,7 +74,7 @@ def _main(given: list[str]) -> int:
         own_path.keep_out([folder])
     from indwell.cli.commands import run_command
 
-    # stdout may have been closed before the start (`>&-`); then discard the output.
+    # stdout may have been closed before the start (`>&-`); its output is then discarded.
     sys.stdout, sys.stderr = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()
     try:
         return run_command(given)

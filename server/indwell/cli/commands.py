@@ -35,15 +35,15 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argpar
 
 
 def taken(type_: type[Options], options: argparse.Namespace, **given: object) -> Options:
-    """Return the options of a command: from the command line by name, else from ``given``."""
+    """Return a command's options; each comes from the command line, else from ``given``."""
     names = (name for name in type_.__struct_fields__ if hasattr(options, name))
     return type_(**{**{name: getattr(options, name) for name in names}, **given})
 
 
 def run_command(arguments: Sequence[str] | None) -> int:
-    """Run a command; 0 done, 1 the task failed, 2 the command line was wrong.
+    """Run a command; return 0 if done, 1 for a failure, 2 for a wrong command line.
 
-    A ``UserError`` that the command does not handle itself is printed, and the exit code is 1.
+    A ``UserError`` is printed, and the exit code is then 1.
     """
     options, parser = _parsed(arguments)
     try:
@@ -75,7 +75,7 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
                 as_json=options.json,
             )
         case "demo":
-            import secrets  # its libraries for digests take 5 ms
+            import secrets  # imported here, because its digest libraries take 5 ms
 
             from indwell.cli.demo.command import demo
 
@@ -197,7 +197,7 @@ def _safety(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
         from indwell.cli.safety.permissions import permissions
 
         return permissions(options)
-    except UserError as error:  # the arguments are well formed, so the usage would not help
+    except UserError as error:  # no usage message, because the arguments are well formed
         from indwell.context.untrusted_text import visible
 
         print(visible(f"{parser.prog}: {error}"), file=sys.stderr)
@@ -249,7 +249,7 @@ def _review(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
 
 
 def _stdin(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Format | None:
-    """The way to read prompts from stdin; None if unused. Removes a ``-`` from the words."""
+    """Return the format of prompts on stdin, None if unused; remove a ``-`` from the words."""
     if options.words == "-":
         options.words, options.stdin = "", True
     if options.input_format == "jsonl":
@@ -284,7 +284,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         parser.error(f"--folder: {options.folder!r} is not a folder")
     folder = Path(options.folder).resolve()
     own_path.keep_out([folder])
-    # Garbage collection of imported modules takes a tenth of the time to the first request.
+    # Collecting garbage of imported modules takes a tenth of the time to the first request.
     gc.disable()
     from indwell.cli.run.command import run
     from indwell.cli.run.grammar import NEWEST, RunOptions

@@ -53,7 +53,7 @@ from indwell.wiring.model import why_lean
 
 
 def models(*, as_json: bool) -> int:
-    """Print the models; returns 0.
+    """Print the models; return 0.
 
     Raises:
         UserError: The endpoint does not answer.
@@ -142,7 +142,7 @@ NO_CHAT = ("embed", "rerank", "whisper", "tts", "dall-e", "moderation", "transcr
 
 
 def choose_address(servers: Sequence[LocalServer], console: Console) -> str:
-    """Running servers first, then the network's providers, then any address."""
+    """Let the user choose a running server, a known provider, or any other address."""
     rows: list[tuple[str, str]] = []
     for server in servers:
         state = f"{len(server.models)} models" if server.models else "no model yet"
@@ -214,7 +214,7 @@ def pick_model(offered: Sequence[OfferedModel], console: Console) -> str:
 
 
 def is_no_chat(name: str) -> bool:
-    """Does the name belong to a model that cannot chat?"""
+    """Whether the name belongs to a model that cannot chat."""
     return any(part in name.lower() for part in NO_CHAT)
 
 
@@ -237,8 +237,8 @@ class LoginOptions(msgspec.Struct, frozen=True):
     """The options.
 
     ``provider`` is a name from the catalogue, the name of an endpoint in the settings, an address,
-    or None to choose. ``name`` is that of the endpoint's table in the settings; empty for the
-    endpoint outside of the tables, None if not given.
+    or None to choose. ``name`` is the name of the endpoint's table in the settings. It is empty for
+    the endpoint outside of the tables, and None if not given.
     """
 
     provider: str | None = None
@@ -254,7 +254,7 @@ class NotAsked(UserError):
 
 
 def login(wish: LoginOptions) -> int:
-    """Log in; 0 stored, 1 not stored, 2 if a value is missing and no terminal can ask for it."""
+    """Log in; return 0 if stored, 1 if not, 2 if a value is missing and no terminal can ask."""
     # With --json only the result goes to stdout; questions and messages go to stderr.
     console = Console(stderr=wish.json, highlight=False, soft_wrap=True)
     try:
@@ -306,7 +306,7 @@ def _login(wish: LoginOptions, console: Console) -> LoginOutcome:
 def _conversation(
     wish: LoginOptions, base_url: str, console: Console, places: EndpointPlaces
 ) -> LoginOutcome:
-    """Ask for values and test them; repeat for failed ones until all work or the user stops."""
+    """Ask for values and test them; repeat until all values work or the user stops."""
     key = _key(wish, base_url, console, places)
     while True:
         _wait(console, f"Asking {title_of(base_url)} …")
@@ -362,7 +362,7 @@ def _endpoint(wish: LoginOptions, base_url: str, key: Secret | None) -> Endpoint
 
 
 def _with_name(wish: LoginOptions) -> LoginOptions:
-    """Take the name of an endpoint in the settings for its address, and check a new name.
+    """Replace the name of an endpoint in the settings by its address; check a new name.
 
     Raises:
         UserError: The text cannot be a name of an endpoint.
@@ -377,7 +377,7 @@ def _with_name(wish: LoginOptions) -> LoginOptions:
 
 
 def _ask_name(wish: LoginOptions, base_url: str, console: Console) -> str:
-    """Ask for a name if another endpoint is in use already, so that both can stay; else empty."""
+    """Ask for an endpoint's name if another endpoint is in use, so that both can stay."""
     if not _is_asked(wish):
         return ""
     used = used_elsewhere(os.environ, base_url)
@@ -396,7 +396,7 @@ def _ask_name(wish: LoginOptions, base_url: str, console: Console) -> str:
 def _address(wish: LoginOptions, console: Console) -> str:
     for row in local_rows(os.environ):
         if row.name == wish.provider:
-            return row.base_url  # the address from the server's own variable
+            return row.base_url  # the server's own variable has the address
     if wish.provider is not None:
         return address_of(wish.provider)
     if not _is_asked(wish):
@@ -430,7 +430,7 @@ def _key(
 
 
 def _small_context(outcome: LoginOutcome) -> tuple[str, ...]:
-    """A limitation of a local server, such as cutting long prompts."""
+    """Warnings about a local server, such as that the server cuts long prompts."""
     if not outcome.ok:
         return ()
     rows = [row for row in local_rows(os.environ) if row.base_url == outcome.base_url]
@@ -453,20 +453,20 @@ def show_step(console: Console, step: EndpointStep) -> None:
 
 
 def _for_command_line(step: EndpointStep) -> EndpointStep:
-    """The step, with the option that fixes the problem; editors get the step without options."""
+    """A step's result, with the command line's option that fixes the problem."""
     if step.fix != NAME_ONE:
         return step
     return msgspec.structs.replace(step, fix=f"{NAME_ONE} with --model")
 
 
 def _wait(console: Console, words: str) -> None:
-    """Tell a person at the terminal why the command waits."""
+    """Tell a person at the terminal why the command takes time."""
     if console.is_terminal:
         say(console, words)
 
 
 def _is_asked(wish: LoginOptions) -> bool:
-    """Is there a person at a terminal?"""
+    """Whether a person at a terminal can be asked."""
     return sys.stdin.isatty() and not wish.key_stdin
 
 
@@ -480,7 +480,7 @@ def _failed(wish: LoginOptions, message: str, code: int) -> int:
 
 
 def logout(wanted: str | None, *, as_json: bool) -> int:
-    """Delete keys; 0 done, 1 if the endpoint has none.
+    """Delete keys; return 0 if done, 1 if the endpoint has no key.
 
     Raises:
         UserError: A key cannot be deleted.

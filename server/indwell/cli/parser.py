@@ -14,7 +14,7 @@ from indwell.settings.model import FREEDOM
 
 
 def flags(parser: argparse._ActionsContainer, **words: str) -> None:
-    """Add options without a value, by name, each with its help."""
+    """Add options without a value; ``words`` has the help of each option by name."""
     for name, said in words.items():
         parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=said)
 
@@ -25,7 +25,7 @@ def json_anywhere(
     """Accept ``--json`` before an action and after it."""
     words = "print one JSON object"
     flags(command, json=words)
-    for one in actions:  # no default, which would override an earlier ``--json``
+    for one in actions:  # no default, because a default would override an earlier ``--json``
         one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=words)
 
 
@@ -33,7 +33,7 @@ EDITORS = ("nvim", "nvim-older", "emacs", "helix", "kate", "sublime", "zed", "vi
 
 
 def memory_options(memory: argparse.ArgumentParser) -> None:
-    """Add the options to the command's parser."""
+    """Add the options of ``indwell memory`` to its parser."""
     memory.description = (
         "Lists what Indwell remembers about this folder and about you. You add facts here, or "
         "allow each one in a session; the pages are Markdown files that you may edit."
@@ -55,7 +55,7 @@ def _user(parser: argparse.ArgumentParser) -> None:
 
 
 def review_options(review: argparse.ArgumentParser) -> None:
-    """Add the options to the command's parser."""
+    """Add the options of ``indwell review`` to its parser."""
     review.description = (
         "Reviews the agent's changes on disk that you have not accepted or rejected yet. At a "
         "terminal it asks about each change; otherwise it lists them."
@@ -95,7 +95,7 @@ def review_options(review: argparse.ArgumentParser) -> None:
 
 
 def permissions_options(permissions: argparse.ArgumentParser) -> None:
-    """Add the options to the command's parser."""
+    """Add the options of ``indwell permissions`` to its parser."""
     permissions.description = (
         "Lists and revokes your permanent permissions in this folder, and explains how the rules "
         "decide on a command."
@@ -126,7 +126,7 @@ def permissions_options(permissions: argparse.ArgumentParser) -> None:
 
 
 def trust_options(trust: argparse.ArgumentParser) -> None:
-    """Add the options to the command's parser."""
+    """Add the options of ``indwell trust`` to its parser."""
     trust.description = (
         "Trusts a folder with its present files: commands may run there, its settings may "
         "tighten yours, and its AGENTS.md goes to the model. Indwell asks again when those files "
@@ -140,7 +140,7 @@ def trust_options(trust: argparse.ArgumentParser) -> None:
 
 
 def audit_options(audit: argparse.ArgumentParser) -> None:
-    """Add the options to the command's parser."""
+    """Add the options of ``indwell audit`` to its parser."""
     audit.description = (
         "Prints what the agent requested in a session, which rule allowed or denied it, what you "
         "answered, and what ran."
@@ -156,7 +156,7 @@ def audit_options(audit: argparse.ArgumentParser) -> None:
 
 
 def commit_options(commit: argparse.ArgumentParser) -> None:
-    """Add the options to the command's parser."""
+    """Add the options of ``indwell commit-message`` to its parser."""
     commit.description = (
         "Prints a message for the staged changes, or for those of the tree if nothing is staged. "
         "It commits nothing."
@@ -171,7 +171,7 @@ def commit_options(commit: argparse.ArgumentParser) -> None:
     _scripted(commit)
 
 
-LIST_LIMIT = 20  # sessions; H61
+LIST_LIMIT = 20  # sessions (H61)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -397,14 +397,14 @@ def _stats(stats: argparse.ArgumentParser) -> None:
 
 
 def _days(text: str) -> int:
-    """Parse a number of days; the error for other text quotes it."""
+    """Parse a number of days; an error quotes the text."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10):  # noqa: PLR2004
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of days; give 0 for all")
     return int(text)
 
 
 def _turn(text: str) -> int:
-    """Parse the number of a turn; the error for other text quotes it."""
+    """Parse the number of a turn; an error quotes the text."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10):  # noqa: PLR2004
         raise argparse.ArgumentTypeError(
             f"{text!r} is not the number of a turn; the first turn is 1"

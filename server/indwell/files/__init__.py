@@ -1,1 +1,1 @@
-"""All access to the disk: every other package opens, writes and lists paths through this one."""
+"""All access to the disk: other packages open, write and list paths only through this package."""

@@ -1,7 +1,7 @@
 """Private append-only logs, shared by several processes and read in parts.
 
-All functions block; call them in a thread, not on the event loop. An ``OSError`` is passed on: the
-caller knows what the file is for and words the message.
+All functions block; call them in a thread, not on the event loop. An ``OSError`` is passed on,
+because the caller knows the file's purpose and words the message.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _MODE = 0o600
 def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
     """Append ``line`` (without a line feed) in one write, so that no other process splits it.
 
-    A line feed is written before ``line`` too, in case another process left a torn line. If
-    ``durable``, the line survives a power cut once this returns.
+    A line feed is written before ``line`` too, in case another process left a torn line. With
+    ``durable``, the line survives a power cut after this call.
 
     Raises:
         OSError: The file cannot be opened or written.
@@ -112,7 +112,7 @@ class AppendLog:
 
     @property
     def ends_whole(self) -> bool:
-        """Tell whether the file is empty or its last byte is a line feed."""
+        """Whether the file is empty or its last byte is a line feed."""
         size = calls.fstat(self._file).st_size
         if size == 0:
             return True
@@ -121,7 +121,7 @@ class AppendLog:
 
     @property
     def stands(self) -> bool:
-        """Tell whether the log's path still names the open file. Takes a few microseconds.
+        """Whether the log's path still names the open file; takes a few microseconds.
 
         Raises:
             OSError: Another file has this path (``ESTALE``), or the path cannot be checked.
@@ -163,8 +163,8 @@ class AppendLog:
         """Write all of ``data`` at the end.
 
         Raises:
-            OSError: The disk did not take all of it. ``written`` tells how much was written; the
-                rest may be appended later.
+            OSError: The disk did not take all of ``data``. ``written`` says how much was written;
+                the rest may be appended later.
         """
         rest = memoryview(data)
         while rest:
@@ -182,7 +182,7 @@ class AppendLog:
         calls.fdatasync(self._file)
 
     def let_move(self) -> None:
-        """Let the log's folder be renamed: where an open file prevents that, close the log.
+        """Allow renaming the log's folder; if an open file prevents that, close the log.
 
         The rename fails if another process has the log open, so no other process writes to it.
         """
@@ -199,7 +199,7 @@ class AppendLog:
 def read_bytes_private(
     path: Path, *, follow_link: bool = False, limit_b: int | None = None
 ) -> bytes:
-    """Read a whole regular file. ``follow_link``: a symbolic link too (users link their settings).
+    """Read a whole regular file; with ``follow_link``, also through a symbolic link.
 
     Raises:
         OSError: Missing, a symbolic link, not a regular file, over ``limit_b``, or unreadable.

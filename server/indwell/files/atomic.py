@@ -1,4 +1,4 @@
-"""Atomic file writes: afterwards a file holds all its old bytes or all the new ones."""
+"""Atomic file writes: afterwards, a file contains all old bytes or all new bytes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from indwell.files.system.copying import dress_like, write_all
 from indwell.files.system.held_files import HeldOpen
 
 _NO_NEW_FILES = frozenset({errno.EACCES, errno.EPERM})
-_NO_RENAME = frozenset({errno.EBUSY, errno.EXDEV})  # a mount point, common in containers
+# the file is a mount point, as is common in containers
+_NO_RENAME = frozenset({errno.EBUSY, errno.EXDEV})
 
 Write = Callable[[int], None]
 
@@ -57,11 +58,10 @@ def write_atomic(
         parents: Create missing parent folders.
         expected: The bytes that the file must hold right before it is replaced.
         create: Whether the file must not exist yet.
-        resolved: Whether the path was resolved before; then it is refused if it contains a link
-            now.
-        private: A folder in the user's state, for undo files (``journal``) and the key of our
-            temporary names (``own_names``). Without it, a write in place that is killed cannot be
-            undone.
+        resolved: Whether the path was resolved before; a path that contains a link now is then
+            refused.
+        private: A folder in the user's state, for undo files and for the key of temporary names.
+            Without this folder, a killed write in place cannot be undone.
 
     Raises:
         TextMoved: The file no longer holds ``expected``.
@@ -92,8 +92,8 @@ def replace_with(
 ) -> Path:
     """Replace an existing file by the output of ``write`` to a descriptor; returns its path.
 
-    For files too large for memory: unchanged parts are copied between descriptors (``copy_range``).
-    If ``write`` raises, the file keeps its old content.
+    Use this for files that are too large for memory: ``write`` may copy unchanged parts by
+    ``copy_range``. If ``write`` raises an error, the file keeps its old content.
 
     Args:
         path: The file to replace.
@@ -101,7 +101,7 @@ def replace_with(
         write: Called with the descriptor of the new, empty file.
         unchanged: The file's stat from when its text was read. Device, inode, size and modification
             time are compared before ``write`` and right before the file is replaced.
-        private: As for ``write_atomic``.
+        private: See ``write_atomic``.
 
     Raises:
         TextMoved: The file no longer matches ``unchanged``.
@@ -163,7 +163,8 @@ def _take(fresh: Fresh, target: AtomicTarget, check: Callable[[], None]) -> None
     try:
         fresh.take(target.name)
     except OSError as error:
-        is_held = isinstance(error, HeldOpen)  # the holder of the lock may let others write
+        # the program that holds the file may let others write to it
+        is_held = isinstance(error, HeldOpen)
         if target.old is None or not (is_held or error.errno in _NO_RENAME):
             raise
         _overwrite(target, fresh.descriptor, check)
@@ -206,7 +207,7 @@ _OLD = calls.NOFOLLOW | calls.CLOEXEC | calls.NONBLOCK | calls.BINARY
 class AtomicTarget(msgspec.Struct, frozen=True):
     """A file to replace, locked for writing; ``old`` is the stat of the present file.
 
-    ``own`` is the name for our half-written file there; ``private`` is the private folder, if any.
+    ``own`` is the temporary name in the same folder; ``private`` is the private folder, if any.
     """
 
     asked: Path

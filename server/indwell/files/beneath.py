@@ -62,7 +62,7 @@ def check_path(path: str) -> None:
     """Refuse an invalid path before it reaches the system.
 
     Raises:
-        ToolError: Empty, contains NUL, cannot be encoded, ``~user``, or too long.
+        ToolError: The path is empty or too long, contains NUL or ``~user``, or cannot be encoded.
     """
     if not path.strip():
         raise ToolError("the path is empty; name a file or folder of the workspace")
@@ -91,7 +91,7 @@ def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
     check_path(str(path))
     if HERE == "win32" and is_on_other_share(path, roots):
         raise ToolError(f"{quoted(path)} is on another share; stay within {_named(roots)}")
-    # The roots, and what they lead to, were chosen by the user.
+    # The user chose the roots, and so their targets, too.
     near = (*roots, *(Path(real_path(root)) for root in roots)) if HERE == "win32" else ()
     try:
         real = Path(real_path_here(path, near))
@@ -125,17 +125,16 @@ def _beneath(base: Path, parts: tuple[str, ...]) -> PathBeneath:
 
 
 def is_on_other_share(path: PurePath, roots: Sequence[PurePath]) -> bool:
-    """Is the path on a network share without a root?
+    """Whether the path is on a network share that contains no root.
 
-    Windows would send the user's password hash to the share's host as soon as it accesses the
-    share.
+    Accessing the share would send the user's password hash to the share's host.
     """
     share = path.drive
     return share.startswith("\\\\") and share.lower() not in {one.drive.lower() for one in roots}
 
 
 def find(path: Path, roots: Sequence[Path], *, resolved: bool) -> PathBeneath:
-    """Locate ``path``; if it was ``resolved`` before, it must still resolve to itself.
+    """Locate ``path``; a path that was ``resolved`` before must still resolve to itself.
 
     A link may replace a path between its check and its use. A decision made for the old path, such
     as a deny rule, would not apply to the link's target.
@@ -234,7 +233,7 @@ def plain_os_errors(path: Path) -> Iterator[None]:
 
 
 def plain_os_error(error: OSError, path: Path) -> ToolError:
-    """Describe an operating system error about ``path`` in plain words."""
+    """Describe an error of the operating system about ``path`` in plain words."""
     if isinstance(error, OtherShare):
         return ToolError(f"{quoted(path)} {error.strerror}, which is not a folder of the workspace")
     if isinstance(error, HeldOpen):
@@ -289,12 +288,12 @@ def _step(folder: int, part: str) -> int:
     return deeper
 
 
-_NUMBER = 437  # the same on every architecture that Python's wheels are built for
+_NUMBER = 437  # this number is the same on every architecture with a Python wheel
 _NO_MAGIC_LINKS = 0x02  # linux/openat2.h: links such as /proc/*/fd
 _NO_SYMLINKS = 0x04
 _BENEATH = 0x08
 _RESOLVE = _BENEATH | _NO_MAGIC_LINKS | _NO_SYMLINKS
-_TRIES = 64  # EAGAIN means that a rename ran during the walk; man 2 openat2
+_TRIES = 64  # tries; EAGAIN means that a rename ran during the walk (man 2 openat2)
 
 
 class _How(ctypes.Structure):
@@ -309,7 +308,7 @@ class _How(ctypes.Structure):
 
 @functools.cache
 def works() -> bool:
-    """Tell whether the kernel supports ``openat2``; asked once.
+    """Whether the kernel supports ``openat2``; tested once.
 
     An old kernel returns ENOSYS, a container's filter EPERM, a kernel without a flag EINVAL.
     """
@@ -332,7 +331,8 @@ def open_at(folder: int, path: str, flags: int, mode: int = 0o666) -> int:
         OSError: ELOOP if a component is a link, EXDEV if ``path`` leaves the folder, EAGAIN if
             concurrent renames do not stop, else as ``os.open``.
     """
-    how = _How(flags, mode if flags & os.O_CREAT else 0, _RESOLVE)  # a mode but no O_CREAT: EINVAL
+    # without O_CREAT, a mode leads to EINVAL
+    how = _How(flags, mode if flags & os.O_CREAT else 0, _RESOLVE)
     name = os.fsencode(path)
     problem = 0
     for _ in range(_TRIES):

@@ -1,8 +1,9 @@
-"""The spelling of names on a disk that ignores case or the form of accents. Blocks.
+"""The spelling of names on disks that ignore case or the form of accents. Blocks.
 
-The rest of the program compares paths without such rules. So a path in another case gets the disk's
-own names once, on entry: otherwise an open document, or a file that the model has read, would not
-be recognised. Each folder is tested for case folding, because the platform does not determine it.
+The rest of the program compares paths exactly, so each path gets the disk's own names when it
+enters the program. Otherwise, an open document or a file that the model has read would not be
+recognised. Each folder is tested, because the platform does not determine whether a folder ignores
+case.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ from pathlib import Path
 from indwell.files.spelling import HERE, folded, long_form, slashed
 from indwell.lazy_pattern import lazy_pattern
 
-_MOST_ASKED = 64  # entries of a folder that are tried until one has a letter
-_MOST_LINKS = 63  # links on one path; ntifs.h
+_MOST_ASKED = 64  # entries of a folder that are tried until a name has a letter
+_MOST_LINKS = 63  # links on one path (ntifs.h)
 _VOLUME = lazy_pattern(r"//\?/(?:volume\{[0-9a-f-]+\}|[a-z]:)(?:/|\Z)", re.IGNORECASE)
 
 
 def folds_case(folder: str) -> bool:
-    """Does a folder treat names in different cases as the same? Tested once, without writing.
+    """Whether a folder ignores the case of names; tested once, without writing.
 
-    An empty folder, or one without letters in its names, is judged by its own name.
+    An empty folder, or a folder whose names have no letters, is judged by its own name.
     """
     if HERE == "win32":
         return True
     try:
         return _folds_case(folder)
-    except OSError:  # missing, or not listable, so no spelling is known
+    except OSError:  # the folder is missing or not listable, so no spelling is known
         return False
 
 
@@ -49,7 +50,7 @@ def _folds_case(folder: str) -> bool:
 
 
 def _folds(folder: str, name: str) -> bool | None:
-    """Does the disk find an existing name in another case? None if the name has no letters."""
+    """Whether the disk finds an existing name in another case; None if the name has no letters."""
     other = name.swapcase()
     if other == name or len(other) != len(name):
         return None
@@ -59,7 +60,7 @@ def _folds(folder: str, name: str) -> bool | None:
         return False
     if not is_same:
         return False
-    return None if other in _listed(folder) else True  # two hard links
+    return None if other in _listed(folder) else True  # the two names are hard links
 
 
 def _listed(folder: str) -> list[str]:
@@ -72,7 +73,7 @@ def _is_same(one: str, other: str) -> bool:
 
 
 def as_on_disk(folder: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the disk's own spelling of ``names`` below a folder; missing ones as written."""
+    """Return the disk's own spelling of ``names`` below a folder; missing names stay as written."""
     found: list[str] = []
     for at, name in enumerate(names):
         own = _own_name(folder, name)
@@ -110,16 +111,16 @@ class OtherShare(OSError):
 
 
 def real_path(path: str | os.PathLike[str]) -> str:
-    """Return an absolute path without links; on Windows also one of more than 260 characters."""
+    """Return an absolute path without links; on Windows, paths may exceed 260 characters."""
     return slashed(os.path.realpath(long_form(os.fspath(path))))
 
 
 def real_path_here(path: str | os.PathLike[str], near: Iterable[os.PathLike[str]]) -> str:
-    """Like ``real_path``, for a path or a link that the author of a repository may have made.
+    """The same as ``real_path``, for a path that a repository's author may have created.
 
     Args:
         path: An absolute path.
-        near: Folders of the user's choice, such as the workspace's: their shares are allowed.
+        near: Folders that the user chose, such as the workspace's; their shares are allowed.
 
     Raises:
         OtherShare: The path leads to another network share; nothing has looked there (Windows).
@@ -130,11 +131,11 @@ def real_path_here(path: str | os.PathLike[str], near: Iterable[os.PathLike[str]
 
 
 def resolved_here(path: Path, near: Iterable[Path], *, strict: bool = False) -> Path:
-    """Like ``Path.resolve``, with the check of ``real_path_here``.
+    """The same as ``Path.resolve``, with the check of ``real_path_here``.
 
     Raises:
-        OtherShare: As ``real_path_here``.
-        OSError, RuntimeError: As ``Path.resolve``.
+        OtherShare: See ``real_path_here``.
+        OSError, RuntimeError: See ``Path.resolve``.
     """
     if leads_abroad(path, near):
         raise OtherShare(_share_behind(path, near))
@@ -142,7 +143,7 @@ def resolved_here(path: Path, near: Iterable[Path], *, strict: bool = False) -> 
 
 
 def leads_abroad(path: str | os.PathLike[str], near: Iterable[os.PathLike[str]]) -> bool:
-    """Does a path lead to another network share, as for ``real_path_here``? Follows no link."""
+    """Whether a path leads to another network share; follows no link."""
     return HERE == "win32" and bool(_share_behind(path, near))
 
 
@@ -154,8 +155,8 @@ def _share_behind(path: str | os.PathLike[str], near: Iterable[os.PathLike[str]]
 def share_behind(path: str, near: Iterable[str], target_of: Callable[[str], str | None]) -> str:
     r"""Return the share to which a Windows path and its links lead, such as ``//host/share``.
 
-    Windows sends the hash of the user's password to a host as soon as anything follows a link
-    there. So each link is read, and its target is judged by its text.
+    Windows sends the hash of the user's password to a share's host when a link to the share is
+    followed. Each link is therefore only read, and its target is judged by its text.
 
     Args:
         path: An absolute path.
@@ -182,8 +183,8 @@ def share_behind(path: str, near: Iterable[str], target_of: Callable[[str], str 
             continue
         n_links += 1
         if n_links > _MOST_LINKS:
-            return ""  # Windows follows no more either
-        if target.startswith("\\??\\"):  # as the kernel writes ``\\?\``
+            return ""  # Windows does not follow more links, either
+        if target.startswith("\\??\\"):  # the kernel writes ``\\?\`` in this form
             target = f"\\\\?\\{target[4:]}"
         plain = slashed(target, "win32")
         if not _VOLUME.match(plain) and (share := _share_of(plain)) not in allowed:
@@ -196,7 +197,7 @@ def share_behind(path: str, near: Iterable[str], target_of: Callable[[str], str 
 
 
 def link_target(path: str) -> str | None:
-    """Return the target of a symbolic link or junction; None for anything else. Follows none."""
+    """Return the target of a symbolic link or junction without following it; None for others."""
     try:
         return os.readlink(path)  # noqa: PTH115 - a text with all of its prefix
     except (OSError, ValueError):  # ValueError: another reparse point, such as a cloud file
@@ -204,7 +205,7 @@ def link_target(path: str) -> str | None:
 
 
 def _anchored(path: str) -> tuple[str, list[str]]:
-    """Split a path of Windows into its drive or share (``/`` for the same drive) and its names."""
+    """Split a Windows path into its drive or share (``/`` for the same drive) and its names."""
     plain = slashed(path, "win32")
     share = _share_of(plain)
     if share:
@@ -228,12 +229,12 @@ def true_path(path: str) -> str:
     """Return an absolute path without links, in the disk's spelling."""
     real = real_path(path)
     if HERE == "win32" or not folds_case(os.path.split(real)[0]):
-        return real  # Windows' own call already spells names as the disk does
+        return real  # Windows' own call already returns the disk's spelling
     return "/" + "/".join(as_on_disk("/", real.strip("/").split("/")))
 
 
 def is_same_folder(one: str, other: str) -> bool:
-    """Do two paths, equal except for their spelling, lead to one folder?"""
+    """Whether two paths that differ only in their spelling lead to the same folder."""
     try:
         return Path(one).samefile(other)
     except OSError:

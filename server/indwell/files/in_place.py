@@ -1,15 +1,15 @@
-"""Overwrites a file in place, and undoes a write that a killed process left half done.
+"""Overwrites a file in place, and undoes a write that a killed process did not finish.
 
-Used where a file must keep its inode: for hard links, an owner or a mount. Such a write takes
-several steps, so an undo file is written first: the old bytes, the new bytes and an end mark.
-Without the mark the undo file is incomplete, and nothing was overwritten yet. If a write fails, the
-old bytes are restored from the undo file. If the process is killed, the next process of ours that
-reads or writes the file restores them.
+A file with hard links, another owner or a mount must keep its inode. Overwriting takes several
+steps, so an undo file is written first: the old bytes, the new bytes and an end mark. Without the
+end mark, the undo file is incomplete, and nothing was overwritten yet. If a write fails, the old
+bytes are restored from the undo file. If the process is killed, the next Indwell process that reads
+or writes the file restores them.
 
-The undo file lies in a private folder of the user's state, never in a project. Its name is a digest
-of the resolved path. Its writer holds a lock on it: an unlocked undo file was left by a dead
-process. An undo file is used only for its own path and inode, and only while the file is a mixture
-of old and new bytes. Files inside a project are never trusted for this.
+The undo file is in a private folder of the user's state, never in a project. Its name is a digest
+of the resolved path. The writer holds a lock on the undo file, so an unlocked undo file belongs to
+a dead process. An undo file is used only for its own path and inode, and only while the file is a
+mixture of old and new bytes. Files inside a project are never trusted for this.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class NotPutBack(OSError):
     Args:
         error: Why the system refused to restore the old bytes.
         kept: The file that starts with the old bytes; None if the old bytes are lost.
-        comes_back: Whether ``kept`` is an undo file, which is tried again at the next use of the
+        comes_back: Whether ``kept`` is an undo file, which is used again at the next access to the
             file.
     """
 
@@ -71,10 +71,11 @@ def overwrite(target: int, new: int, journal: Journal, check: Callable[[], None]
     """Copy the open file ``new`` over the open file ``target``.
 
     Args:
-        target: Open for reading and writing; no other process of ours writes it.
+        target: Open for reading and writing; no other Indwell process writes to the file.
         new: Holds the new bytes.
-        journal: An empty undo file; discarded unless it holds the only copy of the old bytes.
-        check: Runs right before the first byte is overwritten; its errors are passed on.
+        journal: An empty undo file, which is discarded unless it has the only copy of the old
+            bytes.
+        check: Runs right before the first byte is overwritten; errors are passed on.
 
     Raises:
         NotPutBack: The system refused both the write and the restore.
@@ -106,10 +107,10 @@ def pour(source: int, offset: int, length: int, target: int) -> None:
     """Replace the content of ``target`` by a part of ``source``, and flush it.
 
     Raises:
-        OSError: The system refuses; ``target`` may hold a part.
+        OSError: The system refuses; ``target`` may contain only a part.
     """
     if length and sys.platform == "linux":
-        try:  # a full disk is noticed before the first byte is overwritten
+        try:  # reserve the space first, so that a full disk is noticed before a byte is overwritten
             os.posix_fallocate(target, 0, length)
         except OSError as error:
             if error.errno not in _UNSUPPORTED:
@@ -120,7 +121,7 @@ def pour(source: int, offset: int, length: int, target: int) -> None:
     calls.fsync(target)
 
 
-_MARK = struct.Struct("<8sQQQ")  # signature, inode, bytes before, bytes after
+_MARK = struct.Struct("<8sQQQ")  # signature, inode, sizes before and after
 _MAGIC = b"indwell2"
 _TRIES = 5
 _SAFE = calls.NOFOLLOW | calls.CLOEXEC | calls.BINARY
@@ -143,11 +144,11 @@ def undo_path(private: Path, path: Path) -> Path:
 
 
 class Journal:
-    """An open, locked undo file; without ``place`` it has no name and ends with the process.
+    """An open, locked undo file; without ``place``, the file is unnamed and temporary.
 
     Attributes:
         descriptor: Open for reading and writing: old bytes, new bytes, end mark.
-        place: Its path.
+        place: The path of the undo file.
     """
 
     def __init__(self, descriptor: int, place: Path | None) -> None:
@@ -186,7 +187,7 @@ class Journal:
         return UndoContent(inode=inode, old_b=old_b, new_b=new_b)
 
     def set_aside(self, old_b: int) -> Path:
-        """Turn into a permanent file with only the old bytes; returns its path.
+        """Turn the undo file into a permanent file with the old bytes; return the file's path.
 
         Raises:
             OSError: The system refuses; the undo file is unchanged.
@@ -222,7 +223,7 @@ class Journal:
 
 
 def new_journal(private: Path | None, path: Path) -> Journal:
-    """Create an empty undo file for the resolved ``path``; unnamed if ``private`` has no locks.
+    """Create an empty undo file for ``path``; unnamed if ``private`` does not support locks.
 
     Raises:
         EditRefused: An undo file exists already.
@@ -248,7 +249,7 @@ def new_journal(private: Path | None, path: Path) -> Journal:
             raise
         if is_ours:
             return journal
-        journal.close()  # a reader locked it briefly, found it empty and removes it
+        journal.close()  # a reader locked the file briefly, found it empty and removes it
     with tempfile.TemporaryFile() as anonymous:
         return Journal(os.dup(anonymous.fileno()), None)
 
@@ -257,8 +258,8 @@ def left_journal(private: Path, path: Path, *, wait_s: float) -> Journal | None:
     """Lock the undo file that a dead process left for ``path``; None if missing.
 
     Raises:
-        EditRefused: A living process holds it for longer than ``wait_s``.
-        OSError: The system refuses, or the file is not ours.
+        EditRefused: A living process holds the undo file for longer than ``wait_s``.
+        OSError: The system refuses, or the undo file is not the user's.
     """
     place = undo_path(private, path)
     try:
@@ -272,12 +273,12 @@ def left_journal(private: Path, path: Path, *, wait_s: float) -> Journal | None:
     except BaseException:
         os.close(descriptor)
         raise
-    os.close(descriptor)  # its writer was alive and finished, or locks are unsupported
+    os.close(descriptor)  # the writer was alive and has finished, or locks are unsupported
     return None
 
 
 def _is_at(place: Path, descriptor: int) -> bool:
-    """Tell whether the open file still has its name."""
+    """Whether the open file still has its name."""
     try:
         return os.path.samestat(calls.lstat(place), calls.fstat(descriptor))
     except FileNotFoundError:
@@ -290,14 +291,14 @@ def _check_own(descriptor: int, place: Path) -> None:
         raise OSError(errno.EINVAL, "it is not an undo file of Indwell", str(place))
 
 
-READ_WAIT_S = 1.0  # how long a reader waits for a writer before it reads the file as it is
+READ_WAIT_S = 1.0  # seconds that a reader waits for a writer before it reads the file as it is
 _PIECE_B = 1 << 16
 
 
 def free_name(folder: int, private: Path | None) -> str | None:
-    """Free our temporary name in the open, locked ``folder`` and return it.
+    """Free Indwell's temporary name in the open, locked ``folder``; return the name.
 
-    None if there is no such name, or it cannot be freed.
+    Return None if there is no such name, or if the name cannot be freed.
     """
     own = known_name(folder, private)
     if own is None:
@@ -317,13 +318,13 @@ def free_name(folder: int, private: Path | None) -> str | None:
 def put_right(place: PathBeneath, private: Path | None) -> None:
     """Before a read: wait for a running write in place, or undo an unfinished write.
 
-    Usually this only checks the private folder. If the system refuses the restore, the file is read
-    unchanged, and the next read tries the undo file again.
+    Usually this call only checks the private folder. If the system refuses the restore, the file is
+    read unchanged, and the next read tries the undo file again.
 
     Raises:
         ToolError: Others changed the half-written file; reported once, see ``settle``.
     """
-    # Runs for each file that is read.
+    # This check runs for each file that is read.
     if private is None or not place.parts or not os.path.lexists(undo_path(private, place.path)):
         return
     if usable(private) is None:
@@ -333,19 +334,19 @@ def put_right(place: PathBeneath, private: Path | None) -> None:
 
 
 def settle(path: Path, name: str, folder: int, private: Path, *, wait_s: float = WAIT_S) -> None:
-    """Finish or undo a write in place that a dead process left half done.
+    """Finish or undo a write in place that a dead process did not finish.
 
     Args:
         path: The file's resolved path.
-        name: Its name in the open ``folder``.
+        name: The file's name in the open ``folder``.
         folder: The folder's descriptor.
         private: The private folder.
         wait_s: Seconds to wait for living writers.
 
     Raises:
         EditRefused: A living process is writing the file.
-        ToolError: Others changed the file since, so it is neither old, new nor a mixture. The old
-            text is kept in a permanent file; this is reported once.
+        ToolError: Another program changed the file, so the file is neither old, new nor a mixture.
+            The old text is kept in a permanent file; this is reported once.
         NotPutBack: The old text cannot be restored; the undo file stays.
         OSError: Any other failure; the undo file stays.
     """
@@ -354,12 +355,13 @@ def settle(path: Path, name: str, folder: int, private: Path, *, wait_s: float =
         return
     try:
         told = journal.told()
-        if told is None:  # incomplete: nothing was overwritten yet
+        if told is None:  # the undo file is incomplete, so nothing was overwritten yet
             journal.discard()
             return
         with _opened(name, folder) as target:
             if target is not None:
-                wait_locked(target, path, wait_s=wait_s)  # a hard link of the file may be in use
+                # a process may be using a hard link of the file
+                wait_locked(target, path, wait_s=wait_s)
                 if _is_settled(target, journal, told):
                     journal.discard()
                     return
@@ -392,7 +394,7 @@ def _opened(name: str, folder: int) -> Iterator[int | None]:
 
 
 def _is_settled(target: int, journal: Journal, told: UndoContent) -> bool:
-    """Tell whether the file has the old or the new text; a mixture is restored first."""
+    """Restore a mixture; return whether the file now has the old or the new text."""
     holds = _holds(target, journal.descriptor, told)
     assert journal.place is not None
     if holds == "mixture" and calls.fstat(target).st_ino == told.inode:
@@ -416,7 +418,7 @@ def _holds(target: int, undo: int, told: UndoContent) -> Literal["old", "new", "
         old = calls.pread(undo, max(0, min(length, told.old_b - at)), at)
         new = calls.pread(undo, max(0, min(length, told.new_b - at)), told.old_b + at)
         is_old, is_new = is_old and piece == old, is_new and piece == new
-        padded = old.ljust(length, b"\0")  # space that was reserved but not written yet
+        padded = old.ljust(length, b"\0")  # the space was reserved but not written yet
         if piece not in {padded, new} and not _is_mixed(piece, padded, new):
             return "other"
     if is_old or is_new:

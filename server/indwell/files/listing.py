@@ -18,7 +18,7 @@ import msgspec
 from indwell.files.beneath import locate, open_place, plain_os_errors
 from indwell.files.system import calls
 
-MOST_BESIDE = 10_000  # most names of a folder that are searched for hard links; takes about 5 ms
+MOST_BESIDE = 10_000  # names of a folder that are searched for hard links, which takes about 5 ms
 
 
 class FolderEntry(msgspec.Struct, frozen=True, order=True):
@@ -44,19 +44,19 @@ def list_folder(path: Path, roots: Sequence[Path]) -> tuple[FolderEntry, ...]:
 
 
 def exists(path: Path) -> bool:
-    """Tell whether anything exists at ``path``, even a dangling link."""
+    """Whether anything exists at ``path``, even a dangling link."""
     return os.path.lexists(path)
 
 
 def has_other_names(path: Path) -> bool:
-    """Tell whether a file has further hard links. Follows no symbolic link."""
+    """Whether a file has further hard links; follows no symbolic link."""
     return linked_mark(path) is not None
 
 
 def linked_mark(path: Path) -> tuple[int, ...] | None:
     """Return a value that changes with a file's hard links; None if it has a single name.
 
-    The value also changes when the text changes. Follows no symbolic link.
+    The value also changes when the text changes. The function follows no symbolic link.
     """
     try:
         found = calls.lstat(path)
@@ -70,7 +70,7 @@ def linked_mark(path: Path) -> tuple[int, ...] | None:
 def names_of_file(path: Path, folders: Iterable[Path]) -> tuple[Path, ...]:
     """Find other hard links of a file directly in ``folders``; follows no symbolic link.
 
-    Searches at most ``MOST_BESIDE`` names in each folder.
+    At most ``MOST_BESIDE`` names in each folder are searched.
     """
     try:
         kind = calls.lstat(path)
@@ -86,12 +86,12 @@ def names_of_file(path: Path, folders: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def is_file(path: Path) -> bool:
-    """Tell whether ``path`` is a regular file, or a link to one."""
+    """Whether ``path`` is a regular file, or a link to a regular file."""
     return path.is_file()
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """Tell whether two paths are the same file. Follows no link."""
+    """Whether two paths are the same file; follows no link."""
     try:
         return os.path.samestat(calls.lstat(one), calls.lstat(other))
     except OSError:
@@ -131,11 +131,11 @@ class Newest:
     """
 
     def __init__(self, folder: Path, limit: int, is_hidden: Callable[[str], bool]) -> None:
-        self.n_files = 0  # names known to be hidden are not counted
+        self.n_files = 0  # files, without the names that are known to be hidden
         self._folder = os.fsencode(folder) + b"/"
         self._limit = limit
         self._is_hidden = is_hidden
-        self._kept: list[tuple[int, bytes]] = []  # minus nanoseconds, name
+        self._kept: list[tuple[int, bytes]] = []  # pairs: negative nanoseconds, name
 
     @property
     def names(self) -> tuple[tuple[int, str], ...]:
@@ -143,14 +143,14 @@ class Newest:
         return tuple((-age, os.fsdecode(name)) for age, name in self._kept)
 
     def add(self, names: Sequence[bytes]) -> None:
-        """Add more names. Blocks for a stat of each, about 2 µs a file; follows no link."""
+        """Add more names; takes about 2 µs for each file, and follows no link."""
         last = self._kept[-1] if len(self._kept) == self._limit else None
         new = []
         folder, look = self._folder, os.lstat
         for name in names:
             try:
                 one = (-look(folder + name).st_mtime_ns, name)
-            except OSError:  # removed since
+            except OSError:  # the file was removed in the meantime
                 continue
             self.n_files += 1
             if last is None or one < last:
@@ -171,8 +171,8 @@ class Newest:
 def same_named(name: str, folder: Path, most: int) -> tuple[Path, ...]:
     """Find up to ``most`` files or folders called ``name`` in any case, the nearest first.
 
-    Looks at ``MOST_LOOKED_AT`` names. Blocks for some 20 ms at most; follows no link, and skips
-    names with a dot in front and the folders in ``PASSED_BY``.
+    The search ends after ``MOST_LOOKED_AT`` names or 20 ms. It follows no link, and skips names
+    that begin with a dot and the folders in ``PASSED_BY``.
     """
     found: list[Path] = []
     wanted, left, todo = name.casefold(), MOST_LOOKED_AT, deque([folder])
@@ -198,14 +198,14 @@ PASSED_BY = frozenset({"node_modules", "target", "__pycache__", "venv", "dist", 
 OF_EDITORS = (".swp", ".swo", "~", ".DS_Store")
 """Endings of files that editors create and remove while someone types."""
 
-MOST_FILES = 20_000  # 60 ms
-COARSE_NS = 20_000_000  # the kernel's file clock lags by a tick or two
+MOST_FILES = 20_000  # files, for about 60 ms
+COARSE_NS = 20_000_000  # the kernel's clock for files lags by a tick or two
 
 
 def mark_of(folder: Path, most: int = MOST_FILES) -> str:
     """Compute a mark from names, sizes and modification times; empty above ``most`` files.
 
-    Blocks. Follows no link and skips the folders in ``PASSED_BY``.
+    The call blocks, follows no link, and skips the folders in ``PASSED_BY``.
     """
     hashed = hashlib.blake2b(digest_size=16)
     n_files = 0
@@ -238,7 +238,7 @@ def mark_of(folder: Path, most: int = MOST_FILES) -> str:
 
 
 def changed_since(path: Path, when_ns: int) -> bool:
-    """Tell whether a file changed since then, by its disk's clock; True if that is unknown."""
+    """Whether a file changed after a time of its disk's clock; True if unknown."""
     try:
         found = calls.stat(path)
     except OSError:
@@ -255,16 +255,16 @@ def file_mark(path: Path) -> tuple[int, ...] | None:
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev
 
 
-RACY_NS = 2_000_000_000  # FAT has a resolution of 2 s; two changes within it may look the same
+RACY_NS = 2_000_000_000  # FAT has a resolution of 2 s, so two changes within 2 s may look the same
 
 
 class FileState(msgspec.Struct, frozen=True):
     """A file's state from ``stat``.
 
     Attributes:
-        seen: Times of change, size and inode.
-        is_certain: An equal state later means an unchanged file: the last change was long enough
-            before this stat that no further change could hide in the same clock tick.
+        seen: The times of change, the size and the inode.
+        is_certain: Whether an equal state later proves an unchanged file. The last change must be
+            older than one tick of the clock.
     """
 
     seen: tuple[int, int, int, int]

@@ -1,11 +1,11 @@
 """Locks between threads and processes: one writer per folder, and locks for single files.
 
-A folder is locked itself (flock), which leaves no file and ends with the process. On a file system
-without such locks (some network drives), only threads of this process exclude each other. Other
-programs ignore these locks; so writers compare the file right before they replace it.
+The lock of a folder (flock) leaves no file and ends with the process. On a file system without such
+locks (some network drives), only threads of this process exclude each other. Other programs ignore
+these locks, so writers compare the file right before they replace it.
 
-Windows cannot lock a folder, so a mutex named after the folder replaces the lock. A file is locked
-on a byte far behind its end: Windows would otherwise keep readers out.
+Windows cannot lock a folder, so a mutex named after the folder replaces the lock. The locked byte
+of a file is far after its end, because Windows lets nobody read locked bytes.
 
 ``locked`` blocks while another holds the lock: call it in a thread.
 """
@@ -27,8 +27,8 @@ from indwell.errors import EditRefused
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
 
-WAIT_S = 5.0  # for one small edit by another process; a slow disk takes 0.1
-_STEP_S = 0.002  # between two attempts to get a lock
+WAIT_S = 5.0  # seconds for one small edit by another process; a slow disk takes 0.1
+_STEP_S = 0.002  # seconds between two attempts to get a lock
 _UNSUPPORTED = frozenset(
     {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EBADF, errno.EINVAL}
 )  # EBADF: NFS locks only what is open for writing, which a folder never is
@@ -42,10 +42,10 @@ class NoLocks(OSError):
 
 @contextmanager
 def one_writer(folder: int, path: Path, *, wait_s: float = WAIT_S) -> Iterator[bool]:
-    """Hold the writer's lock of the open ``folder``; yields whether other processes respect it.
+    """Hold the writer's lock of the open ``folder``; yield whether other processes respect it.
 
     Args:
-        folder: Its descriptor, opened by this caller alone.
+        folder: The folder's descriptor, opened by this caller alone.
         path: The file to write, for the message.
         wait_s: Seconds to wait for others.
 
@@ -69,7 +69,7 @@ if sys.platform == "win32":
 
     _FAR = 0x7FFFFFFF  # the upper half of the locked byte's offset
     _NOW, _ALONE = 0x1, 0x2  # LOCKFILE_FAIL_IMMEDIATELY, LOCKFILE_EXCLUSIVE_LOCK
-    _DEFAULT: Any = None  # the default access list; the types know no None
+    _DEFAULT: Any = None  # the default access list; pywin32's types do not allow None
     _TAKEN = frozenset({33, 997})  # ERROR_LOCK_VIOLATION, ERROR_IO_PENDING
     _NONE = frozenset({1, 50})  # ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED
 
@@ -104,11 +104,11 @@ if sys.platform == "win32":
         name = f"Global\\indwell-{found.st_dev:x}-{found.st_ino:x}"
         try:
             mutex = win32event.CreateMutex(_DEFAULT, False, name)  # noqa: FBT003 - by position only
-        except pywintypes.error:  # a process of another user holds it
+        except pywintypes.error:  # a process of another user holds the mutex
             yield False
             return
         try:
-            # A mutex whose owner has died is taken over, as a lock would be.
+            # The mutex of a dead owner is taken over, as a lock would be.
             waited = win32event.WaitForSingleObject(int(mutex), int(wait_s * 1000))
             if waited == win32event.WAIT_TIMEOUT:
                 raise _busy(path)
@@ -170,7 +170,7 @@ def _busy(path: Path) -> EditRefused:
 _SAFE = calls.CLOEXEC | calls.NOFOLLOW | calls.BINARY
 _FLAGS = os.O_RDWR | os.O_CREAT | calls.NONBLOCK | _SAFE
 _MODE = 0o600
-_LOCK_STEP_S = 0.01  # between two attempts to get a lock
+_LOCK_STEP_S = 0.01  # seconds between two attempts to get a lock
 
 _threads_by_path: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
 _held = threading.local()
@@ -180,7 +180,7 @@ _held = threading.local()
 def locked(path: Path, *, timeout_s: float) -> Iterator[None]:
     """Hold the lock of ``path``; reentrant within a thread.
 
-    Without file locks (some file systems), only threads of this process are excluded.
+    On a file system without locks, only threads of this process are excluded.
 
     Args:
         path: The lock file, created empty (0600) if missing and never written. Its folder must

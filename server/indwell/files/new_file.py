@@ -18,7 +18,7 @@ from indwell.files.system.copying import copy_all, set_mode, write_all
 _CLOSED = -1
 _FLAGS = os.O_RDWR | calls.NOFOLLOW | calls.CLOEXEC | calls.BINARY
 _NEW = _FLAGS | os.O_CREAT | os.O_EXCL
-_OWN_LINKS = Path("/proc/self/fd")  # an anonymous file's path for linkat(2)
+_OWN_LINKS = Path("/proc/self/fd")  # the path of an anonymous file for linkat(2)
 _NO_LINKS = frozenset(
     {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENOENT, errno.EXDEV}
 )
@@ -30,7 +30,7 @@ class Fresh:
     Args:
         folder: The open folder.
         mode: Permissions before the process's umask.
-        own: The temporary name, if the file needs one; the name must be free.
+        own: The temporary name, if the file needs a name; the name must be free.
 
     Raises:
         OSError: No file can be created in the folder.
@@ -45,7 +45,7 @@ class Fresh:
             self._open_named(mode)
 
     def take(self, name: str) -> None:
-        """Rename to ``name``, replacing a file of this name.
+        """Rename the file to ``name``, and replace a file of this name.
 
         Raises:
             OSError: The system refuses; the old file is unchanged.
@@ -55,7 +55,7 @@ class Fresh:
         self._name = None
 
     def create(self, name: str) -> None:
-        """Rename to ``name``, which must be free.
+        """Rename the file to ``name``, which must be free.
 
         Raises:
             FileExistsError: The name is taken.
@@ -75,13 +75,15 @@ class Fresh:
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            self.take(name)  # no hard links here (FAT, some network drives); the caller checked
+            # the file system has no hard links (FAT, some network drives); the caller checked the
+            # name
+            self.take(name)
         self.discard()
 
     def discard(self) -> None:
-        """Remove the file unless it has its final name; may be called twice.
+        """Remove the file unless it has its final name; may be called several times.
 
-        Raises nothing: the next write removes what cannot be removed now.
+        No error is raised, because the next write removes the file if it cannot be removed now.
         """
         with contextlib.suppress(OSError):
             self._close()
@@ -111,10 +113,10 @@ class Fresh:
         self._name = self._own
 
     def _copy_to_named(self) -> None:
-        """Start again with a named file where the file system cannot name an anonymous one."""
+        """Start again with a named file, because the file system cannot name an anonymous file."""
         anonymous = self.descriptor
         mode = stat.S_IMODE(calls.fstat(anonymous).st_mode)
-        self._open_named(mode & 0o777)  # set the mode now; it may be refused later
+        self._open_named(mode & 0o777)  # set the mode now, because it may be refused later
         try:
             copy_all(anonymous, self.descriptor)
             set_mode(self.descriptor, mode)
@@ -129,7 +131,7 @@ class Fresh:
 
 
 def _anonymous(folder: int, mode: int) -> int:
-    """Open a file without a name; -1 where the system has none."""
+    """Open a file without a name; return -1 if the system has no such files."""
     flag = calls.TMPFILE
     if not flag or not _OWN_LINKS.is_dir():
         return _CLOSED
@@ -155,9 +157,9 @@ def random_name() -> str:
 
 
 def known_name(folder: int, private: Path | None) -> str | None:
-    """Return our constant temporary name in the open ``folder``; None without a private folder.
+    """Return Indwell's only temporary name in ``folder``; None without a private folder.
 
-    The caller must hold the folder's lock, since each folder has one such name.
+    The caller must hold the folder's lock, because all processes use the same name.
     """
     if private is None:
         return None
@@ -173,7 +175,7 @@ def known_name(folder: int, private: Path | None) -> str | None:
 
 
 def usable(private: Path | None) -> Path | None:
-    """Return the private folder, created if missing; None if others may write to it.
+    """Return the private folder, created if missing; None if others may write to the folder.
 
     The result is also None if the folder cannot be created.
     """
@@ -198,7 +200,7 @@ def _key(private: Path) -> bytes | None:
         finally:
             os.close(descriptor)
         try:
-            with contextlib.suppress(FileExistsError):  # another process created it first
+            with contextlib.suppress(FileExistsError):  # another process created the file first
                 calls.link(fresh, path)
         finally:
             with contextlib.suppress(OSError):

@@ -1,8 +1,7 @@
 """Reads and writes Indwell's private files and system files such as /proc.
 
-These paths come from the user's platform folders, not from the model, so there are no roots. System
-errors are passed on: the caller knows what the file is for. Folders and logs of the session store
-are in ``append_log``.
+These paths never come from the model, so no roots bound them. System errors are passed on, because
+the caller knows the file's purpose. ``append_log`` handles the folders and logs of sessions.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def write_private(path: Path, data: bytes) -> Path:
 
 
 def append_own(path: Path, data: bytes) -> None:
-    """Append to an existing file of our own; follows no link.
+    """Append to an existing file of Indwell's own; follow no link.
 
     Raises:
         OSError: The file does not exist, or the system refuses.
@@ -55,9 +54,9 @@ def append_own(path: Path, data: bytes) -> None:
 
 
 def write_durable(path: Path, data: bytes) -> None:
-    """Write a new user-only file that is complete or absent after a power cut.
+    """Write a new private file that is complete or absent after a power cut.
 
-    Two processes may write the same name at once: each writes a temporary file first.
+    Two processes may write the same name at once, because each writes a temporary file first.
 
     Raises:
         FileExistsError: The name is taken, even by a dangling link.
@@ -67,7 +66,7 @@ def write_durable(path: Path, data: bytes) -> None:
 
 
 def replace_durable(path: Path, data: bytes) -> None:
-    """Like ``write_durable``, but replaces a file: readers see all old bytes or all new ones.
+    """Replace a file durably; readers see all old bytes or all new bytes.
 
     Raises:
         OSError: The system refuses; the old file stays.
@@ -76,7 +75,7 @@ def replace_durable(path: Path, data: bytes) -> None:
 
 
 def replace_own(path: Path, data: bytes) -> None:
-    """Like ``replace_durable``, for data that can be rebuilt: a power cut may damage it.
+    """Replace a file whose data can be rebuilt, because a power cut may damage the file.
 
     Raises:
         OSError: The system refuses; the old file stays.
@@ -115,7 +114,7 @@ def _rename_to_free(half: Path, path: Path) -> None:
 
 
 def rename_own(path: Path, name: str) -> Path:
-    """Rename a file of our own within its folder; returns its new path.
+    """Rename a file of Indwell's own within its folder; return the new path.
 
     Raises:
         OSError: The file does not exist, or the folder is not writable.
@@ -126,7 +125,7 @@ def rename_own(path: Path, name: str) -> Path:
 
 
 def read_own(path: Path, limit_b: int) -> bytes:
-    """Read a regular file of the user or the system; follows links.
+    """Read a regular file of the user or the system; follow links.
 
     Raises:
         ToolError: The path is a folder, pipe or device, or the file is over ``limit_b``.
@@ -143,7 +142,7 @@ _HANDLE = calls.PATH | calls.NOFOLLOW | calls.DIRECTORY
 
 
 def remove_own(path: Path) -> bool:
-    """Remove a file, or a link itself; False if it does not exist.
+    """Remove a file or a link; return False if the name does not exist.
 
     Raises:
         OSError: The system refuses.
@@ -156,7 +155,7 @@ def remove_own(path: Path) -> bool:
 
 
 def remove_own_tree(path: Path) -> bool:
-    """Remove a folder tree, following no link; False if it does not exist.
+    """Remove a folder tree, following no link; return False if it does not exist.
 
     Raises:
         OSError: The system refuses; a part may be removed.
@@ -174,7 +173,7 @@ def remove_own_tree(path: Path) -> bool:
 
 
 def _open_folders(path: Path) -> None:
-    """Restore our permissions on each folder of a tree; follows no link."""
+    """Restore the user's permissions on each folder of a tree; follow no link."""
     _open(path)
     for at, names, _ in os.walk(path):
         for name in names:
@@ -200,14 +199,14 @@ def size_b(path: Path) -> int:
         return 0
 
 
-MODE = 0o444  # an editor that opens the file shows it as read-only
+MODE = 0o444  # read-only, so that an editor shows the file as read-only
 
 
 def write_shown(path: Path, data: bytes, *, n_kept: int) -> Path:
-    """Write ``data`` to ``path`` as a read-only file; returns ``path``.
+    """Write ``data`` to ``path`` as a read-only file; return ``path``.
 
-    The file is complete at every moment. Its folder holds only such files and is created if missing
-    (0700). The newest ``n_kept`` of them are kept.
+    The file is complete at every moment. Its folder contains only such files, and is created if
+    missing (0700). The newest ``n_kept`` files are kept.
 
     Raises:
         OSError: The system refuses.
@@ -229,7 +228,7 @@ def write_shown(path: Path, data: bytes, *, n_kept: int) -> Path:
 def _sweep(newest: Path, n_kept: int) -> None:
     found: list[tuple[int, Path]] = []
     for one in newest.parent.iterdir():
-        with contextlib.suppress(OSError):  # removed since
+        with contextlib.suppress(OSError):  # another process removed the file
             if one != newest:
                 found.append((calls.lstat(one).st_mtime_ns, one))
     found.sort(reverse=True)
@@ -250,7 +249,7 @@ def scratch_folder() -> Path:
 
 
 def parted(folder: Path) -> tuple[Path, Path]:
-    """Create a folder for others' temporary files in it, and beside that an unreadable file."""
+    """Return a folder for temporary files of other programs, and an unreadable file beside it."""
     temporary, mask = folder / "tmp", folder / "hidden"
     temporary.mkdir(mode=0o700, exist_ok=True)
     mask.touch(mode=0, exist_ok=True)

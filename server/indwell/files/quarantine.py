@@ -1,8 +1,8 @@
 """Quarantine: moves a file or folder out of the workspace without losing it.
 
-It takes files that a confined command created without permission. Works with folder descriptors and
-follows no symbolic link, since the command may have left links as traps. The new path has a random
-name, so that no command can create it first.
+The moved files were created by a confined command without permission. The module uses folder
+descriptors and follows no symbolic link, because the command may have left links as traps. The new
+path has a random name, so that no command can create that path first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from indwell.files.system import calls
 from indwell.files.system.copying import copy_all
 from indwell.lazy_pattern import lazy_pattern
 
-MOST_B = 1 << 30  # largest file or folder that is copied to another file system
+MOST_B = 1 << 30  # bytes of a file or folder that is copied to another file system
 MOST_ENTRIES = 10_000
 MOST_DEPTH = 100
 NOTE = "from.txt"
@@ -36,7 +36,7 @@ NOTE = "from.txt"
 _RANDOM_B = 16
 _SAFE = lazy_pattern(r"quarantined-[0-9a-f]{32}\.txt")
 _MOST_SHOWN = 400  # characters of a path in a message
-_MOST_NAME = 60  # characters of the old name in the new one
+_MOST_NAME = 60  # characters of the old name in the new name
 _NOT_FOLLOWED = calls.NOFOLLOW | calls.CLOEXEC
 _PATH = calls.PATH | _NOT_FOLLOWED
 _FOLDER = _PATH | calls.DIRECTORY
@@ -50,7 +50,7 @@ class NotRemoved(msgspec.Struct, frozen=True):
     """A file that was renamed in its folder but could not be moved out of it.
 
     Attributes:
-        at: Its new path, relative to the workspace folder.
+        at: The file's new path, relative to the workspace folder.
         why: The system's error.
     """
 
@@ -62,8 +62,8 @@ class Quarantine:
     """A private folder outside the workspace that takes the moved files.
 
     Args:
-        folder: In the state folder; created when needed. If None or impossible to create, a
-            temporary folder is used.
+        folder: A folder in the state folder, created when needed. If it is None or cannot be
+            created, a temporary folder is used.
         roots: The workspace folders.
         spare_in: The parent for that temporary folder, if not the system's own.
     """
@@ -81,14 +81,14 @@ class Quarantine:
         self._home: Path | None = None
 
     def take(self, root: Path, at: str, safe_name: str) -> Path | NotRemoved | None:
-        """Move ``at`` from ``root`` to the quarantine; returns its new path, or None if it is gone.
+        """Move ``at`` from ``root`` to the quarantine; return the new path, or None if it is gone.
 
         If a folder's mode prevents the move, its owner's permissions are restored first.
 
         Args:
             root: A resolved folder.
             at: The path relative to ``root``, with slashes.
-            safe_name: A harmless name for the new place: no tool loads a file of this name.
+            safe_name: A harmless name for the new place, which no tool loads.
 
         Raises:
             OSError: The file is still in place: the system refuses, a symbolic link is on the way,
@@ -147,12 +147,13 @@ class Quarantine:
     def _new_place(self, origin: str) -> Path:
         place = self.home() / secrets.token_hex(_RANDOM_B)
         place.mkdir(mode=0o700)
-        with contextlib.suppress(OSError, UnicodeError):  # only helps the user to find the file
+        # the note only helps the user to find the file
+        with contextlib.suppress(OSError, UnicodeError):
             (place / NOTE).write_text(f"{origin}\n", "utf-8", "backslashreplace")
         return place
 
     def _give_up(self, place: Path) -> None:
-        """Remove an unused new place, and the temporary folder if it is empty too."""
+        """Remove an unused new place, and the temporary folder if empty."""
         with contextlib.suppress(OSError):
             if {one.name for one in place.iterdir()} <= {NOTE}:
                 (place / NOTE).unlink(missing_ok=True)
@@ -171,7 +172,7 @@ def error_reason(error: Exception) -> str:
 
 
 def named(path: str) -> str:
-    """Quote a path for the user; a very long one is shortened in the middle."""
+    """Quote a path for the user; shorten a very long path in the middle."""
     if len(path) <= _MOST_SHOWN:
         return repr(path)
     return repr(f"{path[: _MOST_SHOWN // 2]}…{path[-_MOST_SHOWN // 4 :]}")
@@ -239,7 +240,7 @@ def _entered(root: Path, folders: Sequence[str]) -> int:
 
 
 def _rename(folder: int, name: str, target: int, new: str) -> None:
-    """Rename across folders; if a mode of either folder prevents it, restore permissions first."""
+    """Rename across folders; if a folder's mode prevents this, first restore permissions."""
 
     def move() -> None:
         calls.rename(name, new, src_dir_fd=folder, dst_dir_fd=target)
@@ -275,14 +276,14 @@ def _open_up(handle: int, bits: int = 0o700) -> None:
     mode = stat.S_IMODE(calls.fstat(handle).st_mode)
     if mode & bits == bits:
         return
-    if sys.platform == "linux":  # an O_PATH descriptor cannot change modes itself
+    if sys.platform == "linux":  # an O_PATH descriptor cannot change modes
         Path(f"/proc/self/fd/{handle}").chmod(mode | bits)
     else:
         calls.set_mode(handle, mode | bits)
 
 
 def _is_there(folder: int, name: str) -> bool:
-    """Tell whether a name exists; restores permissions of its folder if needed."""
+    """Whether a name exists; restore permissions of its folder if needed."""
 
     def look() -> int:
         return calls.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
@@ -301,7 +302,7 @@ def _shortened(name: str) -> str:
 
 
 def _carried(folder: int, name: str, target: int, new: str) -> tuple[str, str] | None:
-    """Copy to another file system and remove the original; returns (path, error) if that fails.
+    """Move to another file system; return the present path and the error if that fails.
 
     The original is renamed to a harmless name first, so that tools stop loading it at once.
     """
@@ -354,7 +355,7 @@ class _Copying:
             if self._size_b > MOST_B:
                 raise OSError(errno.EFBIG, "it is too large to be copied elsewhere")
             self._file(source, name, target, new)
-        # Pipes, sockets and devices hold no data; the note with the moved files names them.
+        # Pipes, sockets and devices contain no data; the note with the moved files names them.
 
     def _file(self, source: int, name: str, target: int, new: str) -> None:
         try:
@@ -377,7 +378,7 @@ def _listed(folder: int, name: str) -> Iterator[int]:
 
 
 def _remove(folder: int, name: str) -> None:
-    """Remove a file or a folder tree; a symbolic link is removed itself."""
+    """Remove a file, a folder tree, or a symbolic link itself."""
     if not stat.S_ISDIR(calls.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
         calls.unlink(name, dir_fd=folder)
         return

@@ -1,7 +1,4 @@
-"""Reads a regular file: all of it, up to a limit, or only if nobody else can write it.
-
-``read_guarded`` is for stored answers that widen permissions. All functions block.
-"""
+"""Reads a regular file: all of it, up to a limit, or only if no other user can write to it."""
 
 from __future__ import annotations
 
@@ -28,8 +25,8 @@ class OpenFile(msgspec.Struct, frozen=True):
     """A regular file, open for reading.
 
     Attributes:
-        path: Its resolved path.
-        descriptor: At the beginning; closed at the end of the block.
+        path: The resolved path.
+        descriptor: The open descriptor, at the file's beginning; closed at the end of the block.
         stat: The stat of the open descriptor.
     """
 
@@ -44,9 +41,9 @@ def opened_beneath(
 ) -> Iterator[OpenFile]:
     """Open the regular file at ``path`` beneath ``roots``, for ``os.read`` and ``os.pread``.
 
-    For files too large to read at once. An ``OSError`` in the block becomes a ToolError about
-    ``path``. ``resolved``: refuse the path if it contains a link now. With a ``private`` folder, a
-    half-done write in place by a dead process is undone first.
+    Use this for files that are too large to read at once. An ``OSError`` in the block becomes a
+    ToolError about ``path``. With ``resolved``, a path that contains a link now is refused. With a
+    ``private`` folder, an unfinished write in place by a dead process is undone first.
 
     Raises:
         ToolError: The path is outside ``roots``, missing, not a regular file, or unreadable.
@@ -91,7 +88,7 @@ def check_regular(kind: os.stat_result, path: Path) -> None:
 def read_regular(descriptor: int, path: Path, limit_b: int) -> bytes:
     """Read an open file to its end.
 
-    The size from stat is not trusted: files of /proc have size 0, and a log may grow.
+    The size from stat does not count, because files of /proc have size 0, and a log may grow.
 
     Raises:
         TooLarge: The file is over ``limit_b``.
@@ -119,13 +116,13 @@ _GUARDED_FLAGS = os.O_RDONLY | calls.CLOEXEC | calls.NOFOLLOW | calls.NONBLOCK |
 
 
 def read_guarded(path: Path, limit_b: int) -> bytes:
-    """Read a file of our own, if only the user can have written the file and its folder.
+    """Read a file of Indwell's own, if only the user can have written the file and its folder.
 
-    Owner and mode are checked on the open file, so it cannot be swapped. On Windows, the call waits
-    a moment for a program that lets no other read the file.
+    Owner and mode are checked on the open file, which cannot be replaced. On Windows, the call
+    waits a moment for a program that prevents reading.
 
     Raises:
-        ToolError: It is a link, not a regular file, over ``limit_b``, or others can write it.
+        ToolError: The file is a link, not regular, over ``limit_b``, or others can write to it.
         OSError: The file is missing or unreadable.
     """
     descriptor = patiently(

@@ -1,11 +1,10 @@
-r"""The meaning of a path's spelling on Linux, macOS and Windows. Pure: it never asks a disk.
+r"""The meaning of a path's spelling on Linux, macOS and Windows. Pure, without any disk.
 
 One file has many spellings. Windows ignores case, trailing dots and blanks, takes ``/`` and ``\``,
 addresses streams (``x.txt::$DATA``), keeps 8.3 names (``GIT~1``) and devices (``nul.txt``). macOS
-ignores case, the form of accents and invisible characters. Rules about names therefore judge every
-``readings`` of a path, on every system: Linux reaches disks of the others, too (WSL, network
-shares). The target of a path depends on the system, so ``plain_path`` takes the system as an
-argument.
+ignores case, the form of accents and invisible characters. Linux reaches disks of the other systems
+(WSL, network shares), so rules about names judge all ``readings`` of a path on every system. The
+target of a path depends on the system, so ``plain_path`` takes the system as an argument.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _DOTLESS = str.maketrans("\u0131\u0130", "ii")
 
 
 def folded(name: str) -> str:
-    """Return a name in one case, composed, without invisible characters that some disks ignore."""
+    """Return a name in lower case, composed, without invisible characters that disks ignore."""
     if name.isascii():
         return name.lower()
     seen = "".join(one for one in name if not shows_nothing(one)).translate(_DOTLESS)
@@ -56,13 +55,13 @@ def components(path: str) -> Components:
 
 
 def has_more_readings(path: str) -> bool:
-    """Could the path name another file than its ``components`` suggest? A quick test."""
+    """Whether the path could name another file than its ``components`` suggest; a quick test."""
     return ":" in path or "~" in path
 
 
 @lru_cache(maxsize=1024)
 def readings(path: str) -> tuple[Components, ...]:
-    """Return possible meanings of a path: as it is, without streams, and behind a drive letter.
+    """Return possible meanings of a path: as it is, without streams, and after a drive letter.
 
     ``.env:x`` and ``.git::$INDEX_ALLOCATION/config`` are ``.env`` and ``.git/config`` on Windows,
     and ``C:.env`` is ``.env`` in the current folder of the drive.
@@ -77,7 +76,7 @@ def readings(path: str) -> tuple[Components, ...]:
 
 
 def _without_streams(names: Components) -> Components:
-    """Return the names up to their colons, except for a drive; an empty one is dropped."""
+    """Return the names up to their colons, except for a drive; drop empty names."""
     start = names[:1] if names[:1] and _DRIVE.fullmatch(names[0]) else ()
     bases = (name.partition(":")[0].rstrip(". ") for name in names[len(start) :])
     return (*start, *(base for base in bases if base))
@@ -92,17 +91,17 @@ _MOST_STAND_INS = 256  # combinations; a path with more short names counts as an
 
 
 def is_short_name(name: str) -> bool:
-    """Has a folded name the form of the 8.3 names that Windows makes, such as ``git~1``?"""
+    """Whether a case-folded name has the form of Windows' 8.3 names, such as ``git~1``."""
     found = _SHORT.fullmatch(name) if "~" in name else None
     return found is not None and len(found[1]) + 1 + len(found[2]) <= _LONGEST_STEM
 
 
 def stand_ins(names: Components, patterns: tuple[str, ...]) -> Iterator[Components] | None:
-    """Yield the paths that a path with 8.3 names could mean, made of names that ``patterns`` name.
+    """Yield the paths that a path with 8.3 names could mean, by the names in ``patterns``.
 
     Args:
         names: The folded names of a path.
-        patterns: Names in one case, with ``*`` and ``?`` as in globs.
+        patterns: Names in lower case, with ``*`` and ``?`` as in globs.
 
     Returns:
         None if there are too many.
@@ -142,9 +141,9 @@ _Token: TypeAlias = tuple[str | frozenset[str], bool]
 def _long_names(stem: str, number: str, ending: str) -> tuple[_Token, ...]:
     """Return the long names from which Windows makes an 8.3 name.
 
-    It drops blanks, and all dots but the last; ``+,;=[]`` and letters outside its code page become
-    ``_``. A stem of six letters was cut; from the fifth such name on, only two letters are kept,
-    and four digits of a hash. Samba keeps one letter or none, and ends with a letter.
+    Windows drops blanks and all dots but the last; ``+,;=[]`` and letters outside its code page
+    become ``_``. A stem of six letters was cut. From the fifth equal name on, two letters and four
+    digits of a hash remain. Samba keeps one letter or none, and its names end with a letter.
     """
     is_cut = len(stem) + 1 + len(number) == _LONGEST_STEM
     if number.isalpha():
@@ -176,7 +175,7 @@ def _tokens(pattern: str) -> tuple[_Token, ...]:
 
 
 def _meet(one: Sequence[_Token], other: Sequence[_Token]) -> bool:
-    """Is there a name that both sequences describe?"""
+    """Whether a name exists that both sequences describe."""
     seen: set[tuple[int, int]] = set()
     todo = [(0, 0)]
     while todo:
@@ -205,7 +204,7 @@ def _share(one: str | frozenset[str], other: str | frozenset[str]) -> bool:
 
 # Paths, for where they lead --------------------------------------------------------------------
 
-_MOST_QUOTED = 200  # characters of a path that a model made up
+_MOST_QUOTED = 200  # characters of a path that a model may have made up
 _DRIVE = lazy_pattern(r"([A-Za-z]):")
 _UNIX_DRIVE = lazy_pattern(r"/(?:(?:mnt|cygdrive)/)?([A-Za-z])(?=/|\Z)")
 """``/c/…`` of Git Bash, ``/mnt/c/…`` of WSL, ``/cygdrive/c/…`` of Cygwin."""
@@ -218,7 +217,7 @@ _FORBIDDEN = lazy_pattern(r'[<>"|?*\x00-\x1f\ud800-\udfff]')
 
 
 def plain_path(written: str, system: System = HERE) -> str:
-    r"""Return the path that the system understands by a written path, without other spellings.
+    r"""Return the path that a written path means on a system, in only one spelling.
 
     On Windows the result has the form of ``slashed`` and none of the spellings that only mislead:
     no ``\\?\``, no trailing dots and blanks. ``file:`` URIs are decoded on every system.
@@ -274,7 +273,7 @@ def _usable(name: str, written: str) -> str:
 
 
 def is_device(name: str) -> bool:
-    """Does Windows reserve this name for a device, whatever ending it has (``nul.txt``)?"""
+    """Whether Windows reserves this name for a device, with any suffix (``nul.txt``)."""
     stem = re.split(r"[.:]", name, maxsplit=1)[0].rstrip(" ").lower()
     return _DEVICE.fullmatch(stem) is not None
 
@@ -283,12 +282,12 @@ def _of_uri(written: str, system: System) -> str:
     """Return the path of a ``file:`` URI, as VS Code and other editors write it.
 
     Raises:
-        ToolError: It is another URI, or names a host on a system without shares.
+        ToolError: The URI has another scheme, or names a host on a system without shares.
     """
     no_file = ToolError(f"{_said(written, system)} is not a file of this machine; write a path")
     try:
         uri = urlsplit(written)
-    except ValueError as error:  # such as an open bracket in the host
+    except ValueError as error:  # an invalid URI, such as one with an open bracket in the host
         raise no_file from error
     host = "" if uri.netloc.lower() == "localhost" else unquote(uri.netloc)
     is_drive = _DRIVE.fullmatch(host) is not None  # `file://C:/x`, as some programs write it
@@ -305,8 +304,8 @@ def _of_uri(written: str, system: System) -> str:
 def slashed(path: str, system: System = HERE) -> str:
     r"""Return a path as the rules and the model see it: with ``/`` alone, ``C:/x``, ``//host/x``.
 
-    On Windows ``\\?\C:\x``, ``c:\x``, ``/c/x`` and ``/mnt/c/x`` become ``C:/x``. Windows itself
-    takes this form, too. On other systems the path is unchanged.
+    On Windows ``\\?\C:\x``, ``c:\x``, ``/c/x`` and ``/mnt/c/x`` become ``C:/x``. Windows accepts
+    this form, too. On other systems, the path is unchanged.
     """
     if system != "win32":
         return path
@@ -327,14 +326,14 @@ def slashed_glob(pattern: str, system: System = HERE) -> str:
 
 
 def without_drive(path: str, system: System = HERE) -> str:
-    """Return a path without its drive, for rules that hold on every drive: ``C:/x`` is ``/x``."""
+    """Return a path without its drive, for rules that apply to every drive: ``C:/x`` is ``/x``."""
     plain = slashed(path, system)
     has_drive = system == "win32" and _DRIVE.match(plain) is not None
     return (plain[2:] or "/") if has_drive else plain
 
 
 def is_absolute(path: str, system: System = HERE) -> bool:
-    """Does a path in the form of ``slashed`` begin at a root?"""
+    """Whether a path in the form of ``slashed`` begins at a root."""
     if path.startswith("/"):
         return True
     return system == "win32" and _DRIVE.match(path) is not None and path[2:3] == "/"
@@ -342,21 +341,22 @@ def is_absolute(path: str, system: System = HERE) -> bool:
 
 @lru_cache(maxsize=4096)
 def exact_parts(path: str, system: System = HERE) -> Components:
-    """Return the names of an absolute path for checks that grant access: as exact as the system.
+    """Return the names of an absolute path, as exact as the system, for checks that grant access.
 
-    On Windows case does not count, and a drive is not the same as a folder of its letter.
+    On Windows, case does not count. A drive differs from a folder with the drive's letter.
     """
     if system != "win32":
         return tuple(part for part in path.split("/") if part not in {"", "."})
     plain = _in_one_case(slashed(path, system))
     parts = tuple(part for part in plain.split("/") if part not in {"", "."})
     if any(not part.strip(". ") or part[1:2] == ":" for part in parts[1:]):
-        return ("..", plain)  # Windows reads ``.. `` by its place, and ``c:x`` from c:'s folder
+        # on Windows, ``.. `` depends on its place, and ``c:x`` on the folder of c:
+        return ("..", plain)
     return ("//", *parts) if plain.startswith("//") else parts
 
 
 def _in_one_case(text: str) -> str:
-    """Return lower case as Windows sees it: letter by letter, and no other letter is ASCII."""
+    """Return lower case as Windows computes it: letter by letter, and only ASCII becomes ASCII."""
     if text.isascii():
         return text.lower()
     return "".join(
@@ -366,12 +366,12 @@ def _in_one_case(text: str) -> str:
 
 
 def compared(path: str, system: System = HERE) -> str:
-    """Return an absolute path as text to be compared: Windows mixes slashes and cases."""
+    """Return an absolute path for comparison, because Windows mixes slashes and cases."""
     return path if system != "win32" else _in_one_case(slashed(path, system))
 
 
 def relative(path: str, root: str, system: System = HERE) -> str | None:
-    """Return a path relative to a root, with ``/`` alone; ``.`` for the root, None outside it."""
+    """Return a path relative to a root, with ``/`` only; ``.`` for the root, None outside."""
     if system != "win32":
         if path == root:
             return "."
@@ -407,7 +407,7 @@ def quoted(path: object, system: System = HERE) -> str:
     """Return a path in quotes, for people and the model: with ``/``, odd characters escaped.
 
     Args:
-        path: A path as text, or a ``Path``, which this module does not know.
+        path: A path as text, or a ``Path``.
         system: The system whose path it is.
     """
     return repr(slashed(str(path), system))

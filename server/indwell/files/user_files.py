@@ -1,6 +1,6 @@
 """Deletes and restores the user's files, keeping a copy first so that nothing is lost.
 
-Copies are kept in a private folder of the user's state.
+The copies are in a private folder of the user's state.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _ODD = lazy_pattern(r"[^A-Za-z0-9._-]+")
 
 
 def keep_copy(private: Path | None, path: Path, data: bytes) -> Path:
-    """Keep a permanent copy of ``data``, the content of ``path``; returns the copy's path.
+    """Keep a permanent copy of ``data``, the content of ``path``; return the copy's path.
 
     Raises:
-        ToolError: There is no private folder, or it cannot be written.
+        ToolError: The private folder is missing or cannot be written.
     """
     folder = usable(private)
     if folder is None:
@@ -134,7 +134,8 @@ def put_back(
         with plain_os_errors(place):
             descriptor = open_place(locate(place, roots), os.O_RDONLY)
             try:
-                set_mode(descriptor, stat.S_IMODE(mode))  # a refused mode keeps the bytes
+                # if the mode is refused, the bytes are still restored
+                set_mode(descriptor, stat.S_IMODE(mode))
             finally:
                 os.close(descriptor)
     return place
@@ -143,7 +144,7 @@ def put_back(
 _NEW = (
     os.O_WRONLY
     | os.O_CREAT
-    | os.O_EXCL  # a link at this name is not followed
+    | os.O_EXCL  # a link of this name is not followed
     | calls.NOFOLLOW
     | calls.CLOEXEC
     | calls.BINARY
@@ -152,10 +153,10 @@ _MOST = 1_000
 
 
 def keep_beside(path: Path, data: bytes, suffix: str) -> Path:
-    """Write ``data``, the content of ``path``, to a new file beside it; returns its path.
+    """Write ``data``, the content of ``path``, to a new file beside ``path``; return its path.
 
     The name is ``path`` plus ``suffix``, plus a number if the name is taken. An existing copy with
-    these bytes is used again. Its mode is never wider than that of ``path``.
+    these bytes is used again. The mode of a copy never grants more than that of ``path``.
 
     Raises:
         OSError: The system refuses, or there are too many copies.
@@ -171,7 +172,7 @@ def keep_beside(path: Path, data: bytes, suffix: str) -> Path:
             continue
         try:
             write_all(file, data)
-            set_mode(file, mode)  # if refused, only the user can read the copy
+            set_mode(file, mode)  # if the mode is refused, only the user can read the copy
             calls.fsync(file)
         except BaseException:
             with suppress(OSError):
@@ -186,5 +187,5 @@ def keep_beside(path: Path, data: bytes, suffix: str) -> Path:
 def _holds(path: Path, data: bytes) -> bool:
     try:
         return read_bytes_private(path) == data
-    except OSError:  # a link, a folder, or unreadable
+    except OSError:  # a link, a folder, or an unreadable file
         return False

@@ -33,12 +33,12 @@ EventListener: TypeAlias = tuple[type | tuple[type, ...], Callable[[str, Event],
 NO = "No"
 YES = "Yes"
 ONCE = "Once"
-REMEMBER = "Remember it"  # "once" makes no sense for a stored rule
+REMEMBER = "Remember it"  # replaces "once" when the user answers which rule to store
 SESSION = "This session"
 ALWAYS = "Always: "
 BY_HUNK = "Hunk by hunk…"
-TITLE_CHARACTERS = 60  # of the title of the session that asks
-BUTTON_LIMIT = 100  # characters of a button; editors still show all of them
+TITLE_CHARACTERS = 60  # characters of the title of the session that asks
+BUTTON_LIMIT = 100  # characters of a button; editors still show a whole button of this length
 
 _ANSWERS: dict[str, Answer] = {"no": "no", "once": "once", "session": "session", "always": "always"}
 
@@ -62,7 +62,7 @@ class EditorApprover:
     async def ask(self, question: Question) -> Reply:
         """Ask; the reply says if nobody answered in time.
 
-        Editors show one message at a time, so questions of several turns wait for one another.
+        Editors show one message at a time, so a question waits until earlier ones are answered.
         """
         whose = short_line(self._whose(), TITLE_CHARACTERS)
         if whose:
@@ -73,7 +73,7 @@ class EditorApprover:
             return await self._ask_in_time(question)
 
     async def _ask_in_time(self, question: Question) -> Reply:
-        await self._client.ready()  # the time-out begins when the user can see the question
+        await self._client.ready()  # the time-out starts when the user can see the question
         began = monotonic()
         answer = await self._ask(question)
         late = monotonic() - began >= self._timeout_s
@@ -85,7 +85,7 @@ class EditorApprover:
             said = await self._client.permission(_params(question), self._timeout_s)
             answer = _ANSWERS.get(said.answer, "no") if said is not None else "no"
             if said is not None and answer != "no" and said.hunks is not None:
-                # A yes to some hunks counts once, because no rule can name hunks.
+                # A yes to some hunks applies to this call only, because no rule can name hunks.
                 return Chosen(said.hunks) if question.hunks else "no"
             return answer if question.rule or answer in {"no", "once"} else "no"
         return await self._ask_plainly(question)
@@ -113,7 +113,7 @@ class EditorApprover:
         return by_title.get(chosen, "no")
 
     async def _ask_by_hunk(self, question: Question) -> Reply:
-        """Ask about each hunk; a closed or unanswered dialog means no for it and the rest."""
+        """Ask about each hunk; without an answer, the hunk and all later hunks are refused."""
         allowed: list[str] = []
         for number, hunk in enumerate(question.hunks, 1):
             place = f"Hunk {number} of {len(question.hunks)}, {hunk.header}"
@@ -127,7 +127,7 @@ class EditorApprover:
 
 
 def marked(text: str) -> str:
-    """Put a mark before each line, so that the text cannot imitate the text after it."""
+    """Put a mark before each line, so that the text cannot imitate Indwell's own words."""
     return "\n".join(f"│ {line}" for line in text.split("\n"))
 
 
@@ -163,18 +163,19 @@ class EditorPerson(EditorApprover):
         self._editor = client
 
     async def ready(self, question: UserQuestion) -> None:
-        """Wait until the question may be shown; at once in a chat, which takes no key presses."""
+        """Wait until the question may be shown; a question in a chat is shown at once."""
         chat = self._editor.chat
         if chat is None or not chat.is_open(question.session):
             await self._editor.ready()
 
     async def answer(self, question: UserQuestion) -> UserAnswer:
-        """Ask in the chat, the client or the editor; the caller limits the time."""
+        """Ask in the chat, in the client's own box, or by a message; the caller limits the time."""
         features, chat = self._editor.features, self._editor.chat
         if features.has("ask") and features.has("permission"):
             return await self._in_box(question)
         if chat is not None and chat.is_open(question.session):
-            await asyncio.Event().wait()  # words that the user sends in the chat steer the turn
+            # wait: words that the user sends in the chat steer the turn, which ends this wait
+            await asyncio.Event().wait()
         if question.options or not features.has("ask"):
             return await self._in_message(question)
         return await self._in_box(question)
@@ -241,27 +242,28 @@ class EditorDoor:
         self._client = client
         self._documents = documents
         self.model_connection = EditorModelConnection(client)
-        self._progress: dict[str, TurnProgress] = {}  # of the running turns, by session
+        # progress displays of the running turns, by session
+        self._progress: dict[str, TurnProgress] = {}
         self.listeners: list[EventListener] = []
 
     @property
     def has_section(self) -> bool:
-        """Can the editor be asked for its settings?"""
+        """Whether the editor can be asked for its settings."""
         return self._client.features.configuration
 
     @property
     def leads_to_model(self) -> bool:
-        """Does the client have a dialog to connect a model?"""
+        """Whether the client has a dialog to connect a model."""
         return self._client.features.has("firstRun")
 
     @property
     def can_type(self) -> bool:
-        """Does the client have a box for a line of text?"""
+        """Whether the client has a box for a line of text."""
         return self._client.features.has("ask")
 
     @property
     def asks_about_files(self) -> bool:
-        """Does the client show events, and ask questions through them?"""
+        """Whether the client shows events, and asks questions through them."""
         return self._client.features.has("events")
 
     @property
@@ -274,16 +276,16 @@ class EditorDoor:
         self._client.show(types.MessageType.Info, f"Indwell: {words}")
 
     def warn(self, words: str) -> None:
-        """Show a warning."""
+        """Show a message as a warning."""
         self._client.show(types.MessageType.Warning, f"Indwell: {words}")
 
     async def begin_turn(self, session: str, token: str, title: str) -> None:
-        """Show a work-done progress."""
+        """Show a work-done progress for a turn."""
         progress = self._progress[session] = TurnProgress(self._client, token)
         await progress.begin(title)
 
     def event(self, session: str, seq: int, event: Event) -> None:
-        """Send the event, and show the step, warning or end of the turn in it."""
+        """Send the event; show its step, its warning or the end of the turn."""
         try:
             self._client.event(session, seq, event)
         finally:
@@ -302,7 +304,7 @@ class EditorDoor:
             self._client.log(f"Indwell: {event.message}")
 
     def hold(self, is_held: bool) -> None:  # noqa: FBT001 - a listener's only argument
-        """Show with the running turns whether a question waits until the user stops typing."""
+        """Show in the progress whether a question waits until the user stops typing."""
         for progress in self._progress.values():
             progress.hold(is_held=is_held)
 
@@ -311,11 +313,11 @@ class EditorDoor:
         return await self._client.choose(question, titles, timeout_s)
 
     async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Ask with buttons; where keys choose, an answer that can do harm is confirmed."""
+        """Ask with buttons; if the user may have answered by accident, ask for a confirmation."""
         return await self._client.allow(question, titles, timeout_s)
 
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
-        """Let the client's own flow lead the user."""
+        """Let the client's own dialog lead the user to a model."""
         return await self._client.first_run(reason, timeout_s)
 
     async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:

@@ -155,11 +155,7 @@ class Host:
     def begin(
         self, prompt: Prompt, session: str, mode: Mode | None = None, *, is_shown: bool = False
     ) -> Ticket:
-        """Begin a turn from a button, before waiting prompts; ``is_shown``: a chat shows its end.
-
-        Raises:
-            UserError: The turn cannot begin.
-        """
+        """Begin a turn from a button, before waiting prompts; ``is_shown``: a chat shows it."""
         on_end = self.turn_display.nothing if is_shown else self.turn_display.summary
         ticket = self.service.begin(prompt, session, on_end, mode)
         self.chores.begin(self.tell_error(ticket))

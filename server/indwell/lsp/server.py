@@ -1,4 +1,4 @@
-"""Wires requests, notifications and commands to the host: nothing is decided here."""
+"""Connects requests, notifications and commands to the host, without decisions of its own."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ from indwell.sandbox.login_path import look as look_for_path
 from indwell.service.mentions import is_chat
 from indwell.wiring.service import Composition
 
-AFTER_S = 0.05  # from the first sign of use to the work that prepares a prompt
-_MAX = 2**31 - 1  # of the protocol's uinteger
+AFTER_S = 0.05  # seconds from the first sign of use to the preparation of a prompt
+_MAX = 2**31 - 1  # the largest number of LSP's uinteger
 
 
 def make_server(composition: Composition, opened: ClientIdentity) -> tuple[Server, Host]:
@@ -54,7 +54,7 @@ def make_server(composition: Composition, opened: ClientIdentity) -> tuple[Serve
     host.documents.encoding = opened.encoding
     roots = _roots(opened)
     workspace = roots or (Path.cwd(),)
-    own_path.keep_out(workspace)  # before a library looks up a program
+    own_path.keep_out(workspace)  # before a library looks for a program
     look_for_path(workspace)
     host.start(roots, opened.options)
     review = register_review(server, host)
@@ -71,18 +71,18 @@ def make_server(composition: Composition, opened: ClientIdentity) -> tuple[Serve
 
 
 def _first_sign(server: Server, host: Host) -> Callable[[], None]:
-    """Work that prepares the first prompt, in threads, at the first sign that one may come."""
+    """Return a function that prepares the first prompt in threads, once; the first use calls it."""
     begun: list[asyncio.TimerHandle | asyncio.Future[None]] = []
 
     def begin() -> None:
-        if host.service.is_stopped:  # its threads may be gone already
+        if host.service.is_stopped:  # the threads may have ended already
             return
         host.service.warm_up()
         loop = asyncio.get_running_loop()
         begun.append(loop.run_in_executor(None, server.warm_up))
 
     def warm_up() -> None:
-        if not begun:  # the requested answer goes out first
+        if not begun:  # answer the request first
             begun.append(asyncio.get_running_loop().call_later(AFTER_S, begin))
 
     return warm_up
@@ -107,7 +107,7 @@ def _lifecycle(server: Server, host: Host, review: EditorReview) -> None:
 
     @server.feature("workspace/didChangeWorkspaceFolders")
     async def did_change_folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
-        """The agent's folders stay those of the start.
+        """Keep the agent's folders as they were at the start.
 
         No program runs from a folder added later.
         """
@@ -292,7 +292,7 @@ def _range(range_: sync.Range) -> sync.Range:
 
 
 def _position(position: sync.Position) -> sync.Position:
-    """Clamp positions beyond the protocol's largest number, which are beyond the text anyway."""
+    """Clamp a position to the protocol's largest number."""
     return sync.Position(
         line=min(max(position.line, 0), _MAX), character=min(max(position.character, 0), _MAX)
     )

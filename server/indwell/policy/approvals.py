@@ -1,9 +1,8 @@
-"""Questions about permission to a person, and the answers: once, always, no, or given in advance.
+"""Permission questions to the user, and the answers: once, always, no, or given in advance.
 
 ``run --allow-commands`` is an answer in advance. An approval covers commands, and the access that a
-yes gives to a command. It never covers actions that a person must see: other changes of files,
-secrets, protected files, commands outside the sandbox, and actions for which the user has an ask
-rule.
+yes gives to a command. It never covers other changes of files, secrets, protected files, commands
+outside the sandbox, or actions with an ask rule. The user must see these.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from indwell.policy.web_address import web_address
 from indwell.secrets import kinds_in
 from indwell.workspace.comparing.diff import DiffHunk
 
-MOST_RISKY = 8  # parts of a command that are named as the reason; of more, only the number is told
-PART_LIMIT = 200  # characters of such a part, and of the model's words
-UNHELD = "not sandboxed"  # as in ``Strength.words``
+MOST_RISKY = 8  # parts of a command that a reason names; the rest are counted
+PART_LIMIT = 200  # characters of such a part, or of the model's words
+UNHELD = "not sandboxed"  # the same words as in ``Strength.words``
 
 Answer: TypeAlias = Literal["no", "once", "session", "always"]
 Said: TypeAlias = Answer | Literal["hunks", "unanswered", "beforehand", "uncovered"]
@@ -74,7 +73,7 @@ class Question(msgspec.Struct, frozen=True):
     """A question to the user about a permission.
 
     Attributes:
-        id: Binds the answer to the call: a hash of call id, arguments and folder.
+        id: A hash of call id, arguments and folder, which binds the answer to the call.
         title: One line: the effect of a yes.
         detail: The exact text that would run, or the diff; escaped and complete.
         reason: The reason for the question.
@@ -82,14 +81,15 @@ class Question(msgspec.Struct, frozen=True):
         cwd: The folder in which a command would run; empty for other calls.
         sandbox: The confinement of a command after a yes, in words.
         more: The access beyond the sandbox that a yes allows for this one call, in words.
-        why: The model's reason for wanting more, in its own words.
+        why: The model's reason for requesting more access, in the model's words.
         wanted: Whether the model itself asks for more access.
         risky: The parts of the command that cause the question, each with the reason.
-        uncovered: The reason why an earlier yes does not cover it; empty if it does. Not shown.
-        hunks: The hunks of an edit with several, each of which can be answered. They make up
-            ``detail``.
+        uncovered: The reason why an earlier yes does not cover the call, which is not shown; empty
+            if an earlier yes does.
+        hunks: The hunks of an edit with several hunks, which together form ``detail``; the user can
+            answer each hunk.
         kind: The kind of permission.
-        keeps: Whether a yes stores something for later sessions; affects the words of the answer.
+        keeps: Whether a yes stores something for later sessions; the answer's title then says so.
     """
 
     id: str
@@ -111,7 +111,8 @@ class Question(msgspec.Struct, frozen=True):
     @property
     def notes(self) -> tuple[str, ...]:
         """Return further notes for a person, a line each, for plain-text front doors."""
-        once = "" if self.rule else ", for this one call"  # else as long as the answer is valid
+        # otherwise a yes is valid for as long as its title says
+        once = "" if self.rule else ", for this one call"
         told = [f"Because of: {one}" for one in self.risky]
         told += [f"The model requests more: {self.more}, for this one call"] if self.wanted else []
         told += [f"The model says: {self.why}"] if self.wanted and self.why else []
@@ -135,7 +136,7 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
     sandbox: str = "",
     hunks: Sequence[DiffHunk] = (),
 ) -> Question:
-    """Word a question; the hash covers exactly the shown text.
+    """Create a question; its id covers exactly the shown text.
 
     Args:
         tool_use_id: The id of the call.
@@ -143,10 +144,10 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
         ask: The decision with its reason.
         preview: The diff of an edit, if there is one.
         sandbox: The confinement of commands here, in words.
-        hunks: The hunks of the preview, if each can be answered; a single one is answered with the
-            call.
+        hunks: The hunks of the preview, if each can be answered; with a single hunk, the user
+            answers the call.
     """
-    # Not JSON: a file name may hold half a surrogate pair, which only ``repr`` can write.
+    # Not JSON, because only ``repr`` can write half a surrogate pair in a file name.
     bound = repr((tool_use_id, asked, preview, ask.widening, sandbox)).encode()
     identifier = hashlib.blake2b(bound, digest_size=16).hexdigest()
     kinds = ", ".join(kinds_in(asked.command or asked.arguments))
@@ -234,7 +235,7 @@ def _shown_hunk(hunk: DiffHunk) -> ShownHunk:
 
 
 def _risky(parts: tuple[CommandPart, ...], command: str) -> tuple[str, ...]:
-    """Return the parts that cause the question; none if the command has only one part."""
+    """Return the parts that cause the question; empty if the command has only one part."""
     if len(parts) == 1 and parts[0].text.strip() == command.strip():
         return ()
     named = [
@@ -252,7 +253,7 @@ _GUARDED = frozenset({"protected", "secret"})
 
 
 def why_uncovered(asked: CallFacts, ask: Ask, *, is_held: bool) -> str:
-    """Give the reason why an earlier yes does not cover this call, as a clause; empty if it does.
+    """Return why an earlier yes does not cover this call, as a clause; empty if it covers it.
 
     Args:
         asked: The call.

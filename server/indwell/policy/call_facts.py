@@ -1,4 +1,4 @@
-"""The facts of a tool call, the policy and its decisions, and the rule of a standing approval."""
+"""The facts of a tool call, the policy and its decisions, and the rules of approvals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class ForeignTool(msgspec.Struct, frozen=True):
         server: The name of the server.
         name: The name of the tool as the server spells it.
         digest: A digest of the server's definition, and of the tool's description and schema.
-        claims: What the server claims about the effect; people see it, and it decides nothing.
+        claims: The server's claims about the effect, which the user sees; no decision depends on
+            the claims.
         is_changed: Whether description or schema differ from what the session saw first.
         is_near: Whether the server is on this machine, where it may change files.
     """
@@ -51,30 +52,31 @@ class CallFacts(msgspec.Struct, frozen=True):
     Attributes:
         tool: Name of the tool.
         effect: Read, edit or run.
-        paths: Every path of the call, as written and as resolved; relative if it lies in the
-            workspace.
+        paths: Every path of the call, as written and as resolved; a path in the workspace is
+            relative.
         resolved: The targets of the paths, absolute.
         command: The shell command; empty if the call runs none.
         cwd: The working directory, relative to the workspace.
         arguments: The whole call as JSON text; an approval is bound to it.
         has_other_names: A file to be changed has other hard links, whose paths are unknown.
         wants: The access beyond the sandbox that the model requested.
-        why: The model's reason for that request; it never affects the decision.
+        why: The model's reason for that request, which never affects the decision.
         leads_out: The file to be read lies outside the workspace, behind a link in it.
         scripts: Workspace files that the command runs, each with the digest of its content.
         programs: Workspace files that the command runs through PATH, if no sandbox would confine
             it; ``scripts`` lists them too.
-        is_git: Git uses the file to be changed in a bare repository, or would if the folder became
+        is_git: Git uses the file to be changed in a bare repository, or would if its folder became
+            a bare repository.
+        unknown: Unlisted dot names at the root of a repository in the workspace, and 8.3 names that
+            could mean such names. The file to be changed has one of these names or lies beneath
             one.
-        unknown: Unlisted dot names at the root of a repository in the workspace, and 8.3 names
-            there that could mean one; the file to be changed is one of them or lies beneath one.
         is_private: The workspace is a home folder, and a file lies where programs keep keys.
         address: The web page that the call fetches; empty if it fetches none.
         batch_files: Words of the command, in lower case, that name batch files on PATH (Windows).
         keeps: The owner of a memory that the call would store beyond the session, such as ``for
             you``; empty if it stores nothing.
         background: The command keeps running after the call has ended.
-        foreign: The tool of somebody else that the call is for.
+        foreign: The tool of an MCP server that the call is for.
     """
 
     tool: str
@@ -112,7 +114,7 @@ class Ask(msgspec.Struct, frozen=True):
 
     Attributes:
         reason: The reason for the question; the user sees it.
-        rule: The rule that a standing approval would store; empty if no approval can stand.
+        rule: The rule that a permanent approval would store; empty if none is possible.
         by: The deciding rule, for the log.
         widening: The access beyond the sandbox that an approval grants to this one call.
         risky: The parts of the command that need approval.
@@ -142,7 +144,7 @@ class Policy(msgspec.Struct, frozen=True):
         mode: The mode, which decides how often the user is asked.
         deny: Globs of files whose contents never reach the model. If the list begins with the globs
             of ``SECRETS``, those files only need approval.
-        granted: Exact rules of standing approvals, for this session or for good.
+        granted: Exact rules of approvals for this session or for all sessions.
         own: Absolute folders of Indwell itself: settings, permissions, sessions. No tool may use
             them, even inside the workspace.
         readable: Absolute folders beneath ``own`` that tools may still read.
@@ -151,21 +153,20 @@ class Policy(msgspec.Struct, frozen=True):
             change nor run anything in them.
         roots: The workspace's folders, absolute.
         writes_confined: Commands run in a sandbox that keeps their writes in the workspace.
-        sandbox: A short description, for people, of the confinement of commands that the user was
-            asked about.
-        readers_sandbox: Such a description for commands that run without a question because they
-            only read; empty if it is the same.
-        asks_for_all: Every command needs approval, as there is no sandbox, and child programs may
-            parse their arguments by other rules than the shell (Windows).
+        sandbox: A short description for people of the sandbox for commands that the user approved.
+        readers_sandbox: The description for commands that run without a question because they only
+            read; empty if it is the same.
+        asks_for_all: Whether every command needs approval (Windows). There is no sandbox, and
+            programs parse their arguments by other rules than the shell.
         secret_files: Absolute workspace paths that lead to secret files; reading them needs
             approval if no sandbox hides them.
         obeyed: Absolute files and folders that git is configured to run or obey; protected too.
         repositories: Absolute folders with git settings the user has not approved; without a
             sandbox, running git there needs approval.
         in_git: Protected files, in words, that a command put into git's index or commits without
-            approval; a command that could send them needs approval.
-        git_unchecked: Changes to git's data, in words, that could not be checked; a command that
-            could send them needs approval.
+            approval. A command that could send such files needs approval.
+        git_unchecked: Changes to git's data, in words, that could not be checked. A command that
+            could send such changes needs approval.
         harmless: Unlisted dot names that the user declares harmless.
         repository_roots: Absolute root folders of the workspace's repositories, where tools also
             look for settings.
@@ -196,13 +197,13 @@ class Policy(msgspec.Struct, frozen=True):
     web_hosts: tuple[str, ...] = ()
 
 
-BY_ANSWER = "your answer: "  # prefix of ``by`` if a standing approval decided
+BY_ANSWER = "your answer: "  # prefix of ``by`` if an earlier approval decided
 NO_FILE = "nothing"  # replaces the digest of a file that could not be read
 _SHOWN = 16  # hex digits of a digest: 64 bits make a second preimage infeasible
 
 
 def rule_of(asked: CallFacts, *, confined: bool = False, widening: Widening = NOTHING_MORE) -> str:
-    """Return the rule that a standing approval stores; odd names are quoted, to be unambiguous.
+    """Return the rule that a permanent approval stores; odd names are quoted.
 
     Args:
         asked: The call.
@@ -222,10 +223,11 @@ def rule_of(asked: CallFacts, *, confined: bool = False, widening: Widening = NO
 
 
 def may_stand(asked: CallFacts, widening: Widening) -> bool:
-    """Return whether one approval can cover later calls too.
+    """Return whether an approval of this call can cover later calls, too.
 
-    It cannot if the call may reach every host, secrets, protected files or the whole machine, if
-    a script could not be read, or if the model requested access itself (POL-16, SBX-21).
+    An approval covers only one call if the call may reach every host, secrets, protected files or
+    the whole machine, if a script could not be read, or if the model itself requested the access
+    (POL-16, SBX-21).
     """
     is_bounded = not (widening.unconfined or widening.shows_secrets or widening.writes_protected)
     if any(digest == NO_FILE for _, digest in asked.scripts):
@@ -236,9 +238,9 @@ def may_stand(asked: CallFacts, widening: Widening) -> bool:
 def is_granted(
     asked: CallFacts, granted: frozenset[str], widening: Widening, *, confined: bool
 ) -> str:
-    """Return the standing approval that allows this call; empty if missing.
+    """Return the earlier approval that allows this call; empty if missing.
 
-    An approval given without a sandbox also applies inside one, but not the reverse.
+    An approval without a sandbox also applies in a sandbox, but not the reverse.
     """
     if not may_stand(asked, widening):
         return ""

@@ -1,7 +1,7 @@
 """Decides whether a tool call is allowed, denied, or needs the user's approval.
 
-Deny wins over ask, and ask over allow; an error is a denial. This module does no I/O. The policy
-checks each path twice: the model's path, and the resolved path.
+Deny wins over ask, and ask over allow; an error is a denial. This module does no I/O. Each path is
+checked twice: as the model wrote it, and as resolved.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def decide(asked: CallFacts, policy: Policy) -> Decision:
     """Return the decision for one tool call."""
     if (denied := _denied(asked, policy)) is not None:
         return denied
-    if asked.keeps:  # ask in every mode, each time: later sessions will read it
+    if asked.keeps:  # ask in every mode and each time, because later sessions will read the memory
         return Ask("nothing is remembered without your yes", rule="", by="memory")
     if by_name := tool_rule(asked.tool, policy.rules.ask):
         return _asked_by_name(_by_effect(asked, policy), by_name)
@@ -77,7 +77,7 @@ def decide(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def is_own(asked: CallFacts, policy: Policy) -> bool:
-    """Does a call touch Indwell's own folders, except for reading the readable ones?"""
+    """Whether a call touches Indwell's own folders, apart from reading the readable ones."""
     return any(
         is_beneath(path, policy.own)
         and not (asked.effect == "read" and is_inside(path, policy.readable))
@@ -86,7 +86,7 @@ def is_own(asked: CallFacts, policy: Policy) -> bool:
 
 
 def _denied(asked: CallFacts, policy: Policy) -> Deny | None:
-    """Return the denial that applies in each mode and to each effect, or None."""
+    """Return the denial that applies in every mode and to every effect, or None."""
     for path in asked.paths:
         glob = matching_glob(path, own_globs(policy.deny))
         if glob:
@@ -137,7 +137,7 @@ def _by_effect(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def _decide_fetch(asked: CallFacts, policy: Policy) -> Decision:
-    """Decide on the fetch of a web page; its address can carry data to the host."""
+    """Decide on fetching a web page; its address could carry data to the host."""
     address, rule = web_address(asked.address), rule_of(asked)
     if kinds_in(asked.address):
         return Ask("the address would send a secret to that host", rule="", by="secret")
@@ -164,7 +164,7 @@ def _decide_read(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def _decide_external(asked: CallFacts, policy: Policy) -> Decision:
-    """Decide on a call of a tool of an MCP server; what the server claims decides nothing."""
+    """Decide on a call of an MCP server's tool; the server's claims have no influence."""
     assert asked.foreign is not None
     reason = f"the MCP server {quoted(asked.foreign.server)} decides what it does"
     if policy.mode == "plan":
@@ -187,7 +187,7 @@ def _decide_edit(asked: CallFacts, policy: Policy) -> Decision:
         return Ask("your rules ask about changing it", rule="", by=f"ask: {by_rule}")
     protected = _why_protected(asked, policy)
     if protected:
-        # No standing approval applies: tools execute or trust these files (POL-01/02).
+        # No earlier approval applies, because tools execute or trust these files (POL-01/02).
         return Ask(protected, rule="", by="protected")
     rule = rule_of(asked)
     answered = Allow(by=f"{BY_ANSWER}{rule}") if rule in policy.granted else None
@@ -206,7 +206,7 @@ def _decide_edit(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def _why_protected(asked: CallFacts, policy: Policy) -> str:
-    """Explain the edit's effect on trust or programs that run; empty without an effect."""
+    """Explain how the edit affects trust or programs that run; empty if it affects neither."""
     if any(is_beneath(path, policy.obeyed) for path in asked.resolved):
         return f"git runs or obeys {quoted(asked.paths[0])}"
     protected = next((path for path in asked.paths if is_guarded(path, policy.harmless)), None)
@@ -243,14 +243,14 @@ def _is_restricted(asked: CallFacts, policy: Policy) -> bool:
     return any(is_beneath(place, policy.restricted) for place in places)
 
 
-_OWN_RULES = ("ask:", "deny:")  # "deny:" asks when only running the command can tell
+_OWN_RULES = ("ask:", "deny:")  # "deny:" leads to a question if only running the command could tell
 _MOST_NAMED = 5  # protected files that a reason names
-COMMAND_LIMIT = 8_000  # equals `shell.parse.LIMIT`, as a test checks
+COMMAND_LIMIT = 8_000  # must equal `shell.parse.LIMIT`; a test checks this
 ASKS_FOR_ALL = "no sandbox confines commands on this system, so Indwell asks about each one"
 
 
 def decide_command(asked: CallFacts, policy: Policy) -> Decision:
-    """Decide on a call that runs a command and passed the checks for all calls."""
+    """Decide on a call that runs a command, after the checks for all calls."""
     text = _judged_text(asked.command, policy.language)
     if asked.command and not text:
         return Deny(
@@ -261,7 +261,7 @@ def decide_command(asked: CallFacts, policy: Policy) -> Decision:
     if text != asked.command:
         return _decide_long(asked, policy, text)
     danger = _danger(asked.command, policy.language)
-    if danger:  # denied in every mode, before any approval: nobody intends it (H49)
+    if danger:  # denied in every mode, before any approval, because nobody intends this (H49)
         return Deny(
             f"the command {danger}; no answer allows that here. If the user wants it, they can "
             "run it in a terminal of their own",
@@ -280,7 +280,7 @@ def decide_command(asked: CallFacts, policy: Policy) -> Decision:
         by = "protected files in git"
         return Ask(reason, "", by=by, widening=widening, risky=_risky(verdict))
     if _runs_unasked(asked, verdict):
-        # The tables may wrongly call a command read-only, so the sandbox also blocks its writes.
+        # The tables may wrongly call a command read-only, so the sandbox also blocks writes.
         widening = msgspec.structs.replace(
             widening,
             reads_only=verdict.reads_only,
@@ -299,7 +299,7 @@ def decide_command(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def _danger(command: str, language: ShellLanguage) -> str:
-    """Name the data that the command would destroy; empty if none is known."""
+    """Name the data that the command would destroy; empty if there is none."""
     if language == "bash":
         return why_dangerous(command)
     from indwell.policy.commands.powershell.dangerous import (  # noqa: PLC0415 - for Windows
@@ -314,14 +314,14 @@ def _risky(verdict: CommandVerdict) -> tuple[CommandPart, ...]:
 
 
 def _may_send(verdict: CommandVerdict, widening: Widening, policy: Policy) -> bool:
-    """Could a command send data? In the sandbox, only with hosts or unconfined."""
+    """Whether a command could send data; in the sandbox, only with hosts or unconfined."""
     if widening.hosts or widening.unconfined:
         return True
     return not (policy.writes_confined or verdict.reads_only)
 
 
 def _decide_long(asked: CallFacts, policy: Policy, text: str) -> Decision:
-    """Decide on a command that is long because it writes a text; deny it or ask."""
+    """Decide on a command that is long because it writes a text: deny it, or ask."""
     decision = decide_command(msgspec.structs.replace(asked, command=text), policy)
     reason = f"it is {len(asked.command):,} characters long, most of them a text that it writes"
     match decision:
@@ -348,7 +348,7 @@ def judged(asked: CallFacts, policy: Policy) -> CommandVerdict:
     return _judged(asked.command, _situation(asked, policy))
 
 
-@lru_cache(maxsize=32)  # an answer or explanation judges the call again
+@lru_cache(maxsize=32)  # a question or an explanation judges the same call again
 def _judged(command: str, situation: Situation) -> CommandVerdict:
     from indwell.policy.commands.judge import judge  # noqa: PLC0415 - keeps startup fast
 
@@ -385,10 +385,10 @@ def _by_place(verdict: CommandVerdict, policy: Policy) -> CommandVerdict:
 
 
 def _runs_unasked(asked: CallFacts, verdict: CommandVerdict) -> bool:
-    """Does a command run without a question, with no more access than a user's rule grants?
+    """Whether a command runs without a question, with no more access than a user's rule grants.
 
-    A rule such as `npm *` also grants the network that npm is known to need, but never a run
-    outside the sandbox.
+    A rule such as `npm *` also grants the network access that npm needs, but never a run outside
+    the sandbox.
     """
     if verdict.decision != "allow" or asked.wants != NOTHING_MORE:
         return False
@@ -400,7 +400,7 @@ def _runs_unasked(asked: CallFacts, verdict: CommandVerdict) -> bool:
 def _planned(verdict: CommandVerdict, widening: Widening, *, is_held: bool) -> Decision:
     """Decide in `plan` mode: allow only read-only commands, and commands in a sandbox.
 
-    The sandbox then blocks all its writes, even if the mode changes before the command starts.
+    The sandbox then blocks all writes of the command, even if the mode changes before the start.
     """
     is_harmless = verdict.reads_only or (is_held and verdict.is_held)
     if verdict.decision == "allow" and is_harmless and widening == NOTHING_MORE:
@@ -419,7 +419,7 @@ def _runs_git(verdict: CommandVerdict) -> bool:
 
 
 def _is_asked_each_time(verdict: CommandVerdict) -> bool:
-    """Does a user's rule or a guarded file require a question each time (POL-02, POL-13)?"""
+    """Whether a user's rule or a guarded file requires a question each time (POL-02, POL-13)."""
     if verdict.rule.startswith(_OWN_RULES):
         return True
     return any(part.decision == "ask" and _touches_guarded(part) for part in verdict.parts)
@@ -454,7 +454,7 @@ def _joined(needed: Widening, wanted: Widening) -> Widening:
 
 
 class ExplainedPart(msgspec.Struct, frozen=True):
-    """One simple command, redirect or construct, and the verdict on it alone."""
+    """One simple command, redirect or construct, and its own verdict."""
 
     text: str
     decision: CommandEffect
@@ -467,10 +467,10 @@ class Explanation(msgspec.Struct, frozen=True):
 
     Attributes:
         decision: The decision.
-        rule: The rule that won.
+        rule: The deciding rule.
         reason: The reason for a denial or a question; empty if the command is allowed.
         parts: In source order; empty for a command longer than ``COMMAND_LIMIT``.
-        widening: The access it needs beyond the sandbox, in words.
+        widening: The access that the command needs beyond the sandbox, in words.
     """
 
     decision: CommandEffect

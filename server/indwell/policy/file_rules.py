@@ -17,20 +17,20 @@ from indwell.policy.rules import FileEffect, file_rule, globs_of, is_for_files, 
 from indwell.policy.shell.items import joined
 from indwell.policy.shell.words import STAR, UNKNOWN
 
-MOST_SCRIPTS = 8  # per command; nobody would read a longer list
-MOST_CANDIDATES = 2_000  # candidate names per command; checking them takes 5 ms
+MOST_SCRIPTS = 8  # scripts per command; nobody would read a longer list
+MOST_CANDIDATES = 2_000  # candidate names per command; checking these takes 5 ms
 
 _UNKNOWN = frozenset((STAR, UNKNOWN))  # marks of text that is known only at run time
 _IS_WORD = lazy_pattern(r"[^\s;&|<>()\"'$=`]*")
 
 
 def named_files(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) -> tuple[str, ...]:
-    """Return each word that may name a file; relative if the file lies in the workspace."""
+    """Return each word that may name a file; a path in the workspace is relative."""
     return tuple(_relative(path, roots) for path in named_paths(parts, cwd, roots))
 
 
 def named_paths(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) -> tuple[str, ...]:
-    """Return each word that may name a file, as an absolute path from its command's folder."""
+    """Return each word that may name a file, as an absolute path."""
     found = (
         joined(folder, word)
         for part in parts
@@ -42,7 +42,7 @@ def named_paths(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) ->
 
 
 def _operands(part: CommandPart) -> tuple[str, ...]:
-    """Return a command's words without a bare program name, which the shell looks up on PATH."""
+    """Return a command's words without a bare program name, because the shell finds it on PATH."""
     first = part.words[0] if part.words else ""
     after = part.text[len(first) : len(first) + 1]
     is_program = (
@@ -66,7 +66,7 @@ class Bound(msgspec.Struct, frozen=True):
 def bound_files(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) -> Bound:
     """Return the workspace files that a command may run or obey.
 
-    Examples: ``./build.sh``, ``make.py`` in ``timeout 9 python -W ignore make.py``, ``x`` in
+    Examples are ``./build.sh``, ``make.py`` in ``timeout 9 python -W ignore make.py``, ``x`` in
     ``bash < x``, and the ``Makefile`` of ``make test``. Files that do not exist yet are included.
     """
     acting = [
@@ -138,7 +138,8 @@ def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> 
         return verdict
     effects: tuple[FileEffect, ...] = ("read", "edit")
     named = named_files(verdict.parts, asked.cwd, policy.roots)
-    names = tuple(name for name in named if name.isprintable())  # drops words with unknown parts
+    # without words that have unknown parts
+    names = tuple(name for name in named if name.isprintable())
     secret = next((one for one in names if matching_glob(one, own)), "")
     if secret:
         by = f"deny: {matching_glob(secret, own)}"
@@ -172,7 +173,8 @@ def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> 
 def _acts_in_restricted(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> bool:
     """Return whether a command names an untrusted folder and does more than read there.
 
-    Any git command counts: even a read-only command runs programs from the repository's settings.
+    Any git command counts, because even a reading command runs programs from the repository's
+    settings.
     """
     if not policy.restricted:
         return False
@@ -196,7 +198,7 @@ _FILES = msgspec.json.decode(
 def project_files(words: Sequence[str]) -> tuple[str, ...]:
     """Return the project files that the programs in a command obey.
 
-    Every word may be the program, because there are too many wrappers to list.
+    Every word may be the program, because a complete list of wrappers is impossible.
     """
     names = (name for word in words for name in _FILES.get(posixpath.basename(word), ()))
     return tuple(dict.fromkeys(names))

@@ -1,4 +1,4 @@
-"""Finds the paths of a workspace that are guarded from commands, fast enough for 100,000 paths."""
+"""Finds a workspace's paths that are guarded from commands, even among 100,000 paths."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def kind_of(
     *,
     folds: bool = _FOLDS,
 ) -> Callable[[str], Kind]:
-    """Return a function that tells the kind of a path relative to the workspace's folder.
+    """Return a function that returns the kind of a path relative to the workspace's folder.
 
-    The path has the names that a disk listed, so 8.3 names and streams do not occur.
+    The path must consist of names that a disk listed, without 8.3 names and streams.
 
     Args:
         deny: Globs of hidden files, as in the settings.
-        edits: Globs of files that the user's rules protect from changes; a pattern for all in a
-            folder includes the folder.
+        edits: Globs of files that the user's rules protect from changes; a pattern for a folder's
+            contents includes the folder.
         harmless: Unlisted dot names that the user declares harmless.
         folds: Whether the disk ignores case, so that git finds ``head`` for ``HEAD``.
     """
@@ -96,10 +96,10 @@ def kind_of(
 
 
 def ordinary_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[[str], bool]:
-    """Return a test for names that no rule mentions: a path with only such names has no kind.
+    """Return a test for names that no rule mentions; a path of such names has no kind.
 
-    True is always correct; False may be returned for a name that no rule mentions. The test is fast
-    enough for the million names that a scan of a large workspace tests one by one.
+    The test may also return False for such a name. It is fast enough for the million names in a
+    scan of a large workspace.
 
     Args:
         deny: As in ``kind_of``.
@@ -140,7 +140,7 @@ def ordinary_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[
 
 
 def _telling(glob: str) -> str:
-    """Return the part of a glob that some name of a path must match; ``*`` if unknown."""
+    """Return the part of a glob that a name of the path must match; ``*`` if unknown."""
     if "[" in glob or "\\" in glob:
         return "*"
     parts = [one for one in folded(glob).split("/") if one not in {"", ".", "**"}]
@@ -148,17 +148,17 @@ def _telling(glob: str) -> str:
 
 
 def is_guarded(path: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Is the path protected, an unlisted dot name, or a name that makes a folder a repository?
+    """Whether the path is protected, unlisted, or makes its folder a repository.
 
-    The path is relative to the workspace's folder; an absolute one is judged by its names alone.
-    ``harmless`` holds dot names that the user knows.
+    The path is relative to the workspace's folder; an absolute path is judged by its names.
+    ``harmless`` contains dot names that the user knows.
     """
     is_listed = is_protected(path) or is_at_root_unknown(path, harmless)
     return is_listed or is_bare(path.rpartition("/")[2])
 
 
 def is_bare(name: str, *, folds: bool = _FOLDS) -> bool:
-    """Is it the file that makes a folder a bare repository?
+    """Whether a file of this name makes its folder a bare repository.
 
     Args:
         name: The file's name.
@@ -171,7 +171,7 @@ HOLD_PROGRAMS = frozenset([".venv", "venv", ".virtualenv"])
 
 
 def is_posing(path: str) -> bool:
-    """Is the path a folder from which editors start programs?
+    """Whether the path is a folder from which editors start programs.
 
     A link or a file at this path would lead editors elsewhere, so it is guarded like the programs.
     """
@@ -179,22 +179,22 @@ def is_posing(path: str) -> bool:
 
 
 def is_repository_sign(name: str, *, folds: bool = _FOLDS) -> bool:
-    """Does a file or folder of this name make its folder a repository?
+    """Whether a file or folder of this name makes its folder a repository.
 
-    Programs that open a file or a shell beneath it obey its settings, even in a folder of installed
-    files.
+    Programs that open a file or a shell beneath the folder obey the repository's settings, even
+    among installed files.
     """
     return is_bare(name, folds=folds) or (name[:1] == "." and name.casefold() in _REPOSITORIES)
 
 
 def is_obeyed_by_git(path: str) -> bool:
-    """Does git run or obey this path, relative to a repository's own folder?"""
+    """Whether git runs or obeys this path, which is relative to a repository's own folder."""
     small = path.casefold()
     return any(small == one or small.startswith(f"{one}/") for one in GIT_OBEYS)
 
 
 def _prefilter(deny: tuple[str, ...]) -> Callable[[str], bool]:
-    """A quick test that never misses a match of a glob; one path in a hundred passes it."""
+    """Return a fast test that never misses a match of a glob; one path in a hundred passes it."""
     wanted = [folded(one).removeprefix("./") for one in deny if not one.startswith("!")]
     plain = [one for one in wanted if "/" not in one and "[" not in one and "\\" not in one]
     names = re.compile("|".join(fnmatch.translate(one) for one in plain) or r"(?!)")
@@ -212,7 +212,7 @@ def _prefilter(deny: tuple[str, ...]) -> Callable[[str], bool]:
 
 
 def _is_plain(path: str) -> bool:
-    """Does the path have only names that are compared unchanged, except for case?"""
+    """Whether all names of the path are compared unchanged, except for case."""
     whole = f"{path}/"
     return path.isascii() and not any(one in whole for one in ("//", "./", " /"))
 
@@ -224,26 +224,27 @@ def _compared(path: str) -> str:
 
 
 def is_set_aside(path: str) -> bool:
-    """Is a new file of this name, made by a command, moved aside because it is protected?
+    """Whether a command's new file of this name is moved aside, because it is protected.
 
-    Builds write a ``package.json`` into their output, which nothing obeys by itself.
+    A ``package.json`` stays, because builds write it into their output and no tool loads it by
+    itself.
     """
     name = path.casefold().rpartition("/")
     return not (name[1] and name[2] == "package.json")
 
 
 def is_minor(path: str) -> bool:
-    """Is the path guarded only while the limit has room, such as deep names and packages' names?"""
+    """Whether the path is guarded only up to a number of paths, such as names deep in the tree."""
     return not is_set_aside(path) or (is_installed(path) and path.count("/") > 1)
 
 
 def set_aside_name(name: str) -> str:
-    """Return a name for a file that is moved aside: a name that nothing obeys."""
+    """Return a name for a file that is moved aside, which no program loads."""
     return f"quarantined-{name}.txt"
 
 
 def topmost(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return the sorted paths that are not inside another one."""
+    """Return the sorted paths that are not inside another of these paths."""
     kept: list[str] = []
     for path in sorted(paths, key=lambda one: one.split("/")):
         if not kept or not path.startswith(f"{kept[-1]}/"):

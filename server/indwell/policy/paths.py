@@ -1,4 +1,4 @@
-"""Recognises secret and protected paths by their components, ignoring case, in NFC."""
+"""Recognises secret and protected paths by their names, without regard to case, in NFC."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class _Names(msgspec.Struct, frozen=True):
     Attributes:
         folders: Folders with all their contents.
         files: Files by their whole name.
-        runs: By a first component, the names directly below it; the last may have a ``*``.
+        runs: By first component, the names directly below; the last name may have a ``*``.
         beginnings: Beginnings of file names.
         endings: Endings of file names.
-        like: File names with a ``*`` elsewhere.
+        like: File names with a ``*`` in the middle.
         pieces: Every component of these names, for paths with 8.3 names.
     """
 
@@ -52,7 +52,7 @@ class _Names(msgspec.Struct, frozen=True):
     pieces: tuple[str, ...]
 
     def hold(self, path: str) -> bool:
-        """Is a path one of the names, or in one, in any of its readings?"""
+        """Whether a path, in any of its readings, is one of the names or inside one."""
         return self.have(components(path)) or (has_more_readings(path) and self.may_have(path))
 
     def may_have(self, path: str) -> bool:
@@ -63,7 +63,7 @@ class _Names(msgspec.Struct, frozen=True):
         return False
 
     def have(self, names: tuple[str, ...]) -> bool:
-        """Is a path of these folded names one of the names, or in one?"""
+        """Whether a path of these case-folded names is one of the names or inside one."""
         if not names:
             return False
         name = names[-1]
@@ -122,27 +122,28 @@ CHATS = ".chat.md"
 
 
 def is_protected(path: str) -> bool:
-    """Does a change of this file, judged by name, affect trust or programs that run?"""
+    """Whether a change of this file, judged by its name, affects trust or programs that run."""
     if LISTED.have(components(path)):
         return True
-    return (":" in path or "~" in path) and LISTED.may_have(path)  # as in has_more_readings
+    # the same condition as in has_more_readings
+    return (":" in path or "~" in path) and LISTED.may_have(path)
 
 
 def is_listed_protected(path: str) -> bool:
-    """Like ``is_protected``, for names that a disk listed, which have only one spelling."""
+    """The same as ``is_protected``, for names that a disk listed, which have one spelling."""
     return LISTED.have(components(path))
 
 
 def is_unknown(name: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Tell whether the path has a dot name that is on no list.
+    """Whether the path has a dot name that is not on any list.
 
-    Tools look for such names at the root of a repository, where they are protected with all
+    Tools look for such names at the root of a repository. There, these names are protected with all
     contents.
 
     Args:
         name: The name, or a path whose first name counts.
         harmless: Names that the user declares harmless. A protected name stays protected, because
-            ``is_protected`` decides on it.
+            ``is_protected`` decides.
     """
     plain = (*components(name), "")[0]
     is_dot_name = plain.startswith(".") and plain != ".."
@@ -152,7 +153,7 @@ def is_unknown(name: str, harmless: tuple[str, ...] = ()) -> bool:
 
 
 def is_at_root_unknown(path: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Is the path such a file or folder at the root, or inside one?
+    """Whether the path is an unlisted dot name at the root, or inside one.
 
     The path is relative to the root.
     """
@@ -162,9 +163,9 @@ def is_at_root_unknown(path: str, harmless: tuple[str, ...] = ()) -> bool:
 
 
 def is_short_at_root(path: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Is the path an 8.3 name at the root, or inside one, which may mean an unlisted dot name?
+    """Whether the path is, or is inside, an 8.3 name at the root, perhaps of a dot name.
 
-    Only for paths of Windows that no disk has resolved; elsewhere ``notes~1`` is a usual name.
+    Use this only for unresolved paths of Windows; elsewhere ``notes~1`` is an ordinary name.
     """
     if path.startswith(("/", "\\")):
         return False
@@ -173,12 +174,12 @@ def is_short_at_root(path: str, harmless: tuple[str, ...] = ()) -> bool:
 
 
 def is_installed(path: str) -> bool:
-    """Is the file a program that a package manager installs and may change with the user's yes?"""
+    """Whether the file is a program that a package manager installs, and may change after a yes."""
     return INSTALLED.hold(path)
 
 
 def is_program(path: str) -> bool:
-    """Is the file a program of the workspace, which a command may run by name?"""
+    """Whether the file is a program of the workspace that a command may run by its name."""
     return _PROGRAMS.hold(path)
 
 
@@ -189,18 +190,18 @@ def loader_of(path: str) -> str:
 
 @cache
 def _loaders() -> tuple[tuple[str, _Names], ...]:
-    """Yield each program that loads protected files, with the names it loads."""
+    """Yield each program that loads protected files, with the names of these files."""
     tables = (protected_names.PROTECTED, protected_names.INSTALLED, protected_names.STARTERS)
     return tuple((who, _compiled({who: one})) for table in tables for who, one in table.items())
 
 
 def is_chat(path: str) -> bool:
-    """Does the path name a chat document?"""
+    """Whether the path is that of a chat document."""
     return any(names[-1].endswith(CHATS) for names in readings(path) if names)
 
 
 def is_beneath(path: str, folders: tuple[str, ...]) -> bool:
-    """Is an absolute path in one of these absolute folders, or one of them? By component."""
+    """Whether an absolute path is one of these folders or is in one, compared by component."""
     if HERE == "win32":
         path, folders = slashed(path), tuple(map(slashed, folders))
     parts = components(path)
@@ -208,7 +209,7 @@ def is_beneath(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def could_be_beneath(path: str, folders: tuple[str, ...]) -> bool:
-    """Like ``is_beneath``, but in any reading: for checks that deny access."""
+    """The same as ``is_beneath``, but for any reading: for checks that deny access."""
     if is_beneath(path, folders):
         return True
     if not folders or not has_more_readings(path):
@@ -224,7 +225,7 @@ def could_be_beneath(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def is_inside(path: str, folders: tuple[str, ...], system: System = HERE) -> bool:
-    """Like ``is_beneath``, but exact: for checks that grant access if the path is inside."""
+    """The same as ``is_beneath``, but exact: for checks that grant access."""
     if system != HERE:
         parts = exact_parts(path, system)
         return any(parts[: len(own)] == own for own in map(exact_parts, folders, repeat(system)))
@@ -233,11 +234,11 @@ def is_inside(path: str, folders: tuple[str, ...], system: System = HERE) -> boo
 
 
 def matches_any(path: str, globs: tuple[str, ...]) -> bool:
-    """Does a path match one of ``globs``, in any of its readings?
+    """Whether a path matches one of ``globs``, in any of its readings.
 
-    As in ignore files, a pattern applies in any folder unless it begins with a slash, one that ends
-    with a slash applies to all in that folder, and ``!`` in front excludes a name, here in any
-    order.
+    The globs are those of ignore files. A pattern applies in any folder unless it begins with a
+    slash. A pattern that ends with a slash applies to the folder's contents. ``!`` excludes names,
+    in any order.
     """
     return bool(matching_glob(path, globs))
 
@@ -254,9 +255,9 @@ def matching_glob(path: str, globs: tuple[str, ...]) -> str:
 
 
 def listed_matching_glob(path: str, globs: tuple[str, ...]) -> str:
-    """Like ``matching_glob``, but compares the names unchanged.
+    """The same as ``matching_glob``, but with names compared unchanged.
 
-    For rules that allow something, and for names that a disk listed.
+    Use this for rules that allow something, and for names that a disk listed.
     """
     names = components(path)
     if not names or not globs:
@@ -282,7 +283,7 @@ def _possible_glob(path: str, globs: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=64)
 def _pieces(globs: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the single names of globs; a set of characters becomes its first one."""
+    """Return the single names in globs; a set of characters becomes its first character."""
     wanted = (one for one in globs if not one.startswith("!"))
     names = (_SET.sub(r"\1", piece) for one in wanted for piece in one.split("/"))
     return tuple(dict.fromkeys(filter(None, names)))
@@ -293,7 +294,7 @@ _SET = lazy_pattern(r"\[[!^]?(.)[^\]]*\]")
 
 @lru_cache(maxsize=4096)
 def _matches(path: str, globs: tuple[str, ...]) -> int | None:
-    """Return the index of the first matching glob, unless another one excludes the path."""
+    """Return the index of the first matching glob, unless another glob excludes the path."""
     hits = (at for at, one in enumerate(globs) if not one.startswith("!") and _hits(path, one))
     at = next(hits, None)
     if at is None or any(_hits(path, one[1:]) for one in globs if one.startswith("!")):
@@ -314,7 +315,7 @@ def _matcher(pattern: str) -> WcMatcher[str]:
 
 
 def _anywhere(pattern: str) -> str:
-    """Return the pattern for a path without a leading slash."""
+    """Return the pattern that matches in any folder, without a leading slash."""
     whole = f"{pattern}**" if pattern.endswith("/") else pattern
     if whole.startswith("/"):
         return whole[1:]

@@ -1,4 +1,4 @@
-"""The user's rules (``deny`` wins over ``ask`` over ``allow``), and a permit's added access."""
+"""The user's rules (``deny`` over ``ask`` over ``allow``), and the extra access of a permit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from indwell.settings.model import SECRETS
 
 FileEffect: TypeAlias = Literal["read", "edit"]
 Subject: TypeAlias = Literal["read", "edit", "tool"]
-_ALSO = {"write": "edit"}  # synonyms of subjects
+_ALSO = {"write": "edit"}  # subjects with the same meaning
 _SUBJECTS: tuple[Subject, ...] = get_args(Subject)
 ANY_HOST = "*"
 ShellLanguage: TypeAlias = Literal["bash", "powershell"]
@@ -95,7 +95,7 @@ def aimless(rules: PatternRules, tools: Iterable[str]) -> str:
     lost = [
         one
         for one in patterns
-        if "__" not in one  # a tool of an MCP server, which may come later
+        if "__" not in one  # a tool of an MCP server, which may start later
         and not any(tool_rule(name, (f"tool: {one}",)) for name in names)
     ]
     if not lost:
@@ -106,14 +106,14 @@ def aimless(rules: PatternRules, tools: Iterable[str]) -> str:
 
 @lru_cache(maxsize=64)
 def own_globs(deny: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the globs of ``deny`` without the defaults; their files are denied without asking."""
+    """Return the user's own globs of ``deny``; such files are denied without a question."""
     if deny[: len(SECRETS)] != SECRETS:
         return deny
     spared = tuple(one for one in deny if one.startswith("!"))
     return (*(one for one in deny[len(SECRETS) :] if not one.startswith("!")), *spared)
 
 
-@lru_cache(maxsize=4096)  # each decision parses every pattern
+@lru_cache(maxsize=4096)  # cached, because each decision needs the parsed patterns
 def _subject_of(pattern: str) -> Subject | None:
     head, colon, _ = pattern.partition(":")
     word = head.strip().casefold()
@@ -126,14 +126,14 @@ def _rest(pattern: str) -> str:
 
 
 class Widening(msgspec.Struct, frozen=True):
-    """Access beyond the sandbox's default (or less than it), for one call.
+    """Access beyond the sandbox's default, or less than the default, for one call.
 
     Attributes:
         hosts: Hosts the command may reach through the proxy, such as ``github.com``; ``ANY_HOST``
             for all. Empty means no network (SBX-20).
         shows_secrets: The command may read files that the sandbox otherwise hides.
-        writes_protected: The command may change protected workspace files (``package.json`` …),
-            as a git checkout does; never git's own configuration and hooks.
+        writes_protected: The command may change protected workspace files (``package.json`` …), as
+            a git checkout does, but not git's own configuration and hooks.
         installs: The command may change programs that package managers install into the workspace
             (`.venv/bin`, `node_modules/.bin`), as `pip install` does.
         unconfined: The command runs outside the sandbox, with all of the user's rights.
@@ -153,7 +153,7 @@ class Widening(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The extra access in words, such as ``with network to github.com``; empty for none."""
+        """The extra access in words, such as ``with network to github.com``; empty without any."""
         if self.unconfined:
             return "outside the sandbox"
         hosts = "any host" if ANY_HOST in self.hosts else ", ".join(self.hosts)

@@ -1,7 +1,7 @@
-"""Decides whether a folder is trusted, and words the question to the user. It does no I/O.
+"""Decides whether a folder is trusted, and words the question to the user. Pure.
 
-An answer covers the files that were executable or obeyed when the user gave it (TRU-05). The
-nearest answer applies (TRU-06); an answer for a parent folder covers only the files it included.
+An answer covers the files that were executable or obeyed when the user gave it (TRU-05). The answer
+for the nearest parent folder applies (TRU-06), but only to files that were there.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ State: TypeAlias = Literal["trusted", "restricted", "open"]
 STAY = "Stay restricted"
 TRUST = "Trust this folder"
 
-MOST_NAMES = 12  # files per kind listed singly; above this, folders replace them
-MOST_SHOWN = 150  # entries per kind; exceeds the number of well-known names
-MANY = 3  # above this many files, a long list shows their folder instead
-MOST_COMPARED = 200  # lines; a longer text is not diffed: only its new lines are listed
-MOST_LINES = 30  # of a diff in a question; about as many as fit in a dialog
+MOST_NAMES = 12  # files of each kind in a list; for more, the list names their folders
+MOST_SHOWN = 150  # entries of each kind; more than all well-known names
+MANY = 3  # files; for more, a long list names their folder instead
+MOST_COMPARED = 200  # lines; a longer text is not compared, and only its new lines are listed
+MOST_LINES = 30  # lines of a diff in a question; about as many as fit in a dialog
 LINE_CHARACTERS = 160
 
 _KINDS: Mapping[Kind, str] = {
@@ -52,12 +52,12 @@ class TrustStanding(msgspec.Struct, frozen=True):
     """The trust status of a folder.
 
     Attributes:
-        folder: Its real path.
-        state: ``open`` means that no answer covers its current files, so it is restricted.
+        folder: The folder's real path.
+        state: ``open`` means that no answer covers the current files, so the folder is restricted.
         by: The reason for this state, in words.
-        items: Its executable or obeyed files; empty if they were not searched.
-        before: The files trusted earlier, or still; None if there were none.
-        is_whole: Whether the folder is trusted with any content.
+        items: The folder's executable or obeyed files; empty if they were not searched.
+        before: The files that were trusted earlier or still are; None if there were none.
+        is_whole: Whether the folder is trusted with any content, now and later.
         remedy: A remedy for the user if the folder is restricted, in words.
     """
 
@@ -76,14 +76,14 @@ class TrustStanding(msgspec.Struct, frozen=True):
 
 
 def nearest(folder: str, answers: Mapping[str, FolderAnswer]) -> str | None:
-    """Return this folder or its closest parent that has an answer; None if missing."""
+    """Return this folder or its nearest parent for which the user has answered; else None."""
     parts = exact_parts(folder)
     above = [one for one in answers if parts[: len(exact_parts(one))] == exact_parts(one)]
     return max(above, key=lambda one: len(exact_parts(one)), default=None)
 
 
 def is_unchanged(before: Mapping[str, TrustedFile], now: Sequence[Executable]) -> bool:
-    """Was each current file trusted with this content? Removed files do not matter."""
+    """Whether each current file was trusted with the same content; removed files do not matter."""
     return all(
         one.seen.digest and one.name in before and before[one.name].digest == one.seen.digest
         for one in now
@@ -119,7 +119,7 @@ def question_words(
 
 
 def restricted_words(standing: TrustStanding, n_instructions: int) -> str:
-    """Word the notice shown once when a prompt works in a restricted folder."""
+    """Word the notice about a restricted folder, which is shown once with a prompt."""
     ignored = (
         f" {n_instructions} instruction {'file' if n_instructions == 1 else 'files'} ignored "
         "(untrusted)."
@@ -150,7 +150,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _rank(name: str) -> tuple[bool, bool, str]:
-    """Sort key: well-known names first, files of nested repositories last."""
+    """Return a sort key: well-known names first, files of nested repositories last."""
     is_own = name.startswith(".git/") or any(name.startswith(f"{one}/") for _, one in FOLDERS)
     return name not in _LOOKED_FOR, not is_own, name
 
@@ -203,7 +203,7 @@ def _line_difference(before: Sequence[str], now: Executable) -> Iterator[str]:
 def _new_lines(
     before: Sequence[str], digests: Sequence[str], lines: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the new lines and the number of removed ones, in linear time."""
+    """Yield the new lines and the number of removed lines, in linear time."""
     gone = Counter(before) - Counter(digests)
     new = Counter(digests) - Counter(before)
     if not gone and not new:

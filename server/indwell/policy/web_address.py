@@ -1,6 +1,6 @@
-"""Addresses of web pages: one spelling for each, and the hosts that the settings allow. Pure.
+"""Addresses of web pages in one spelling, and the hosts that the settings allow. Pure.
 
-A question shows the address in this spelling, and exactly this address is fetched.
+A question to the user shows exactly the address that is fetched.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from indwell.sandbox.proxy.hosts import (
     place_of,
 )
 
-MOST_CHARACTERS = 2_000  # of an address; a longer one could carry a file away
+MOST_CHARACTERS = 2_000  # characters of an address; a longer address could carry a file away
 _PORTS = {"https": 443, "http": 80}
-_SAFE = "%/:=&?~#+!$,;'@()*[]"  # what a path or a query may hold unescaped
+_SAFE = "%/:=&?~#+!$,;'@()*[]"  # characters that a path or a query may contain unescaped
 
 
 class WebAddress(msgspec.Struct, frozen=True):
@@ -31,8 +31,8 @@ class WebAddress(msgspec.Struct, frozen=True):
 
     Attributes:
         scheme: ``https`` or ``http``.
-        place: Its host in the only spelling, and its port.
-        target: Its path and its query, escaped.
+        place: The host in its only spelling, and the port.
+        target: The path and the query, escaped.
     """
 
     scheme: str
@@ -41,7 +41,7 @@ class WebAddress(msgspec.Struct, frozen=True):
 
     @property
     def origin(self) -> str:
-        """The address up to the path."""
+        """The address without its path."""
         usual = self.place.port == _PORTS[self.scheme]
         return f"{self.scheme}://{self.place.host}{'' if usual else f':{self.place.port}'}"
 
@@ -52,12 +52,12 @@ class WebAddress(msgspec.Struct, frozen=True):
 
     @property
     def is_near(self) -> bool:
-        """Whether it names this machine, or an address that is not on the internet."""
+        """Whether the host is this machine, or an address that is not on the internet."""
         return self.place.host == LOCALHOST or literal(self.place.host) is not None
 
 
 def web_address(text: str) -> WebAddress:
-    """Parse an address; ``http`` becomes ``https``, except for this machine and for numbers.
+    """Parse an address; ``http`` becomes ``https``, unless the host is local or a number.
 
     Raises:
         ToolError: The text is not the address of a page, or is ambiguous.
@@ -86,19 +86,15 @@ def web_address(text: str) -> WebAddress:
 
 
 def redirected(address: WebAddress, location: str) -> WebAddress:
-    """Return where a redirect leads.
-
-    Raises:
-        ToolError: The redirect leads to no web page.
-    """
+    """Return the target of a redirect."""
     return web_address(urljoin(address.text, location))
 
 
 def may_lead_to(address: WebAddress, reached: Address, *, is_named: bool) -> bool:
-    """Tell whether the host of a page may be reached at this address.
+    """Whether a page may be fetched from this IP address of its host.
 
-    A name may only lead to the internet, so that no owner of a name can point it at this machine or
-    network. A name that the settings have (``is_named``) may lead to the user's network, too.
+    A host name may lead only to the internet, so that no page can reach this machine or network. A
+    host in the settings (``is_named``) may also lead to the user's network.
     """
     host = address.place.host
     if Allowed().lets_address(host, reached):
@@ -110,12 +106,12 @@ def may_lead_to(address: WebAddress, reached: Address, *, is_named: bool) -> boo
 
 
 def is_named(address: WebAddress, named: Sequence[str]) -> bool:
-    """Tell whether the settings name the host, or a pattern for it."""
+    """Whether the settings name the host, or a pattern that matches the host."""
     return allowed(one for one in named if one.strip() != "*").lets(address.place)
 
 
 def is_named_exactly(address: WebAddress, named: Sequence[str]) -> bool:
-    """Tell whether the settings name the host itself."""
+    """Whether the settings name the host itself."""
     return is_named(address, [one for one in named if "*" not in one])
 
 

@@ -1,8 +1,8 @@
 """The editor of ``indwell demo``: an LSP client over stdio with open documents and no screen.
 
 The client declares only the capabilities that the demo needs. It counts positions in code points
-(``utf-32``), refuses an edit for a version other than its own, and sends the whole text of a
-changed document.
+(``utf-32``) and sends the whole text of a changed document. It refuses an edit for another version
+of a document.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from indwell.files.atomic import write_atomic
 from indwell.sandbox.starting import start_conversation
 from indwell.workspace.text import document_lines
 
-START_TIMEOUT_S = 30.0  # a cold import from a slow disk
-END_TIMEOUT_S = 10.0  # the server promises 2 s
+START_TIMEOUT_S = 30.0  # seconds, for a cold import from a slow disk
+END_TIMEOUT_S = 10.0  # seconds; the server promises to end within 2
 ENDED = "the server has ended"
-_METHOD_NOT_FOUND = -32601  # JSON-RPC 2.0, section 5.1
+_METHOD_NOT_FOUND = -32601  # the error code of JSON-RPC 2.0, section 5.1
 _CAPABILITIES: Mapping[str, Any] = {
     "general": {"positionEncodings": ["utf-32"]},
     "workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}},
@@ -41,7 +41,7 @@ Permit = Callable[[Mapping[str, Any]], Awaitable[str]]
 
 @dataclass(slots=True)
 class DemoDocument:
-    """One open document: its text, the text on disk as last saved, and its version."""
+    """One open document: its text, its last saved text, and its version."""
 
     path: Path
     text: str
@@ -55,7 +55,7 @@ class DemoDocument:
 
 
 class DemoClient:
-    """Starts a language server and acts as its editor.
+    """Starts a language server and acts as the server's editor.
 
     Args:
         root: The workspace folder.
@@ -142,7 +142,7 @@ class DemoClient:
         return document
 
     def save(self, document: DemoDocument) -> None:
-        """Write a changed document to disk and tell the server."""
+        """Write a changed document to disk and notify the server."""
         if document.text == document.saved:
             return
         write_atomic(document.path, document.text.encode(), (self._root,))
@@ -283,9 +283,10 @@ class DemoClient:
         self._send(answer)
 
     def _apply(self, edit: Mapping[str, Any]) -> str:
-        """Apply a workspace edit; returns why it cannot be applied, or an empty string.
+        """Apply a workspace edit; return why it cannot be applied, or an empty string.
 
-        The server edits other files on disk, because this editor does not declare file operations.
+        The server creates and deletes files itself, because this client declares no file
+        operations.
         """
         changes = edit.get("documentChanges", ())
         for change in changes:

@@ -34,13 +34,14 @@ from indwell.settings.paths import user_file
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.disk import DiskWorkspace
 
-PACE_S = 0.01  # between two pieces of the scripted model's text, so that a person can follow
+# seconds between two pieces of the scripted model's text, so that a person can follow
+PACE_S = 0.01
 CHECK_TIMEOUT_S = 60.0
-TURN_TIMEOUT_S = 900.0  # a slow local model takes minutes
+TURN_TIMEOUT_S = 900.0  # seconds; a slow local model takes minutes
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """Tokens of the turn."""
+    """The tokens of the turn."""
 
     input: int
     cached: int
@@ -136,7 +137,7 @@ class DemoRun:
         )
 
     async def _fix(self) -> tuple[DemoDocument, str]:
-        """Start the real server, open the file, choose "Fix this", and wait for the turn's end."""
+        """Start the real server, open the file, choose "Fix this", and wait until the turn ends."""
         client = DemoClient(self._folder, on_event=self._show, permit=self._permit)
         command = [sys.executable, "-m", "indwell", "serve", "--stdio"]
         if self._scripted:
@@ -158,7 +159,7 @@ class DemoRun:
         return document, original
 
     async def _check(self) -> str:
-        """Run the check with our own Python, and without a shell: there may be none."""
+        """Run the project's check with this Python and without a shell, which may be missing."""
         words = [sys.executable, *CHECK.split()[1:]]
         finished = await run_program(words, cwd=self._folder, timeout_s=CHECK_TIMEOUT_S)
         return "passed" if finished.exit_code == 0 else "failed"
@@ -201,13 +202,14 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
         with tempfile.TemporaryDirectory(prefix="indwell-demo-") as name:
             folder = Path(name).resolve() / "project"
             make_private_folder(folder)
-            # Its sessions are deleted with it, unless the user chose a state folder.
+            # The demo's sessions are deleted with its folder, unless the user chose a state folder.
             environment = {
                 "INDWELL_STATE": str(Path(name).resolve() / "state"),
                 **os.environ,
-                "INDWELL_TRUSTED": str(folder),  # this function has just created it
+                # the demo may trust this folder, because it has just created the folder
+                "INDWELL_TRUSTED": str(folder),
             }
-            if sys.platform == "win32":  # Windows often has no Python in PATH
+            if sys.platform == "win32":  # on Windows, PATH often contains no Python
                 ours = str(Path(sys.executable).parent)
                 environment["PATH"] = os.pathsep.join([ours, os.environ.get("PATH", "")])
             demo_run = DemoRun(console, settings, make_project(seed), folder, environment)
@@ -230,7 +232,7 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
 
 
 def _is_paid_for(environment: Mapping[str, str]) -> bool:
-    """Does this shell's environment name a model?
+    """Whether this shell's environment names a model.
 
     The demo must not spend money on a stored model.
     """

@@ -1,4 +1,4 @@
-"""Makes a small project with a failing test: names, lines and fault follow from a seed. Pure."""
+"""Makes a small project with a failing test; a seed determines names, lines and bug. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from indwell.providers.scripted import CHECK
 
 
 class _Subject(NamedTuple):
-    """One function of a demo project, with its possible faults.
+    """One function of a demo project, with its possible bugs.
 
-    ``{name}`` is filled in everywhere.
+    ``{name}`` is replaced by the function's name.
     """
 
     module: str
@@ -28,7 +28,7 @@ class Project(msgspec.Struct, frozen=True):
 
     Attributes:
         files: Text by path relative to the project's folder.
-        path: The file with the fault.
+        path: The file with the bug.
         function: Name of the faulty function.
         first_line: The function's first line, 1-based.
         last_line: The function's last line, 1-based.
@@ -166,7 +166,7 @@ def chunks(values, size):
 
 
 def make_project(seed: int) -> Project:
-    """Choose subject, names, place and fault; the same seed gives the same project."""
+    """Choose subject, names, place and bug; the same seed gives the same project."""
     chance = random.Random(seed)
     subject = chance.choice(_SUBJECTS)
     name = chance.choice(subject.names)

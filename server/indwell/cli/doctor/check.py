@@ -1,4 +1,4 @@
-"""A check of the doctor, and the function that runs all checks at once, each with a timeout."""
+"""A check of the doctor, and the function that runs all checks at once with a time limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from indwell.errors import IndwellError
 from indwell.providers.endpoint import State
 
-CHECK_S = 12.0  # seconds for one check; all run at once, so the whole stays under 15
+CHECK_S = 12.0  # seconds for one check; all checks run at once, within 15 seconds
 
 
 class DoctorFinding(msgspec.Struct, frozen=True):
@@ -34,19 +34,19 @@ Findings: TypeAlias = tuple[DoctorFinding, ...]
 
 
 class DoctorCheck(NamedTuple):
-    """A named check."""
+    """A check with its name."""
 
     name: str
     look: Callable[[], Awaitable[Findings]]
 
 
 def blocking(name: str, look: Callable[[], Findings]) -> DoctorCheck:
-    """Make a check of a blocking function, which runs in a thread."""
+    """Create a check from a blocking function, which runs in a thread."""
     return DoctorCheck(name, lambda: asyncio.to_thread(look))
 
 
 async def run_checks(checks: Sequence[DoctorCheck], *, timeout_s: float = CHECK_S) -> Findings:
-    """All findings, in the order of ``checks``; a failure or timeout is a finding too."""
+    """All findings in the order of ``checks``; a failed or late check is a finding, too."""
     found = await asyncio.gather(*(_run(check, timeout_s) for check in checks))
     return tuple(finding for findings in found for finding in findings)
 

@@ -1,7 +1,7 @@
 """The command ``indwell doctor``: runs all checks at once, and prints them or a bug report.
 
-The checks of the endpoint (proxies, model, tools) and of the size of each request's beginning, in
-tokens, are here; those of the machine, the project and the user's files have modules of their own.
+This module has the checks of the endpoint and of the prompt's size. Other modules check the
+machine, the project and the user's files.
 """
 
 from __future__ import annotations
@@ -57,21 +57,22 @@ COMMON = frozenset({"root", "user", "admin", "localhost", "home", "indwell"})
 """Names that identify no person."""
 
 _ADDRESS = lazy_pattern(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>|)]+", re.IGNORECASE)
-_KEY_LIKE = lazy_pattern(  # an underscore before a key does not count as a letter: `secret_sk-…`
+_KEY_LIKE = lazy_pattern(  # a key may follow an underscore, as in `secret_sk-…`
     r"(?<![A-Za-z0-9])(?:"
     r"(?:sk|pk|rk|gsk|xai|hf|ghp|gho|key|tok)[-_][A-Za-z0-9_-]{6,}|AIza[A-Za-z0-9_-]{10,})"
 )
 _BEARER = lazy_pattern(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}")
 _MAIL = lazy_pattern(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
 
-RING_S = 5.0  # seconds for the keyring: a locked one must not delay the doctor
+RING_S = 5.0  # seconds for the keyring, because a locked keyring must not delay the doctor
 _SECRET_NAMES = lazy_pattern(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL", re.IGNORECASE)
-_SHORTEST_SECRET = 6  # characters; a shorter value is a flag, and redacting it would damage words
+# characters; a shorter value is a flag, and redacting a flag would damage words
+_SHORTEST_SECRET = 6
 LOOK_S = 6.0  # seconds for one request; listing models takes up to three
-TALK_S = 11.0  # a model that answers later than this is reported as slow, not broken
+TALK_S = 11.0  # seconds; a model that answers later is reported as slow, not as broken
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 MOST = 2_200  # tokens of the system prompt and the tools, without the user's instructions
-MOST_LEAN = 1_100  # the same for a small model
+MOST_LEAN = 1_100  # the same limit for the short prompt of a small model
 
 
 class Private(msgspec.Struct, frozen=True):
@@ -124,7 +125,7 @@ def _plain_address(address: str) -> str:
 
 
 def _longest_first(texts: Iterable[str]) -> Sequence[str]:
-    """Longest first, so that no part of a longer text is left; without the empty text."""
+    """The texts without empty ones; the longest comes first, so that it is replaced as a whole."""
     return sorted({text for text in texts if text}, key=len, reverse=True)
 
 
@@ -133,7 +134,7 @@ def _cell(text: str) -> str:
 
 
 def doctor(*, as_json: bool, as_report: bool, offline: bool) -> int:
-    """Run all checks; 0 if none failed, 1 otherwise."""
+    """Run all checks; return 0 if none failed, else 1."""
     environment = dict(os.environ)
     store = KeyStore(user_file().parent / FILE_NAME, _open_ring)
     findings = wait_for(run_checks(_checks(environment, store, offline=offline)))
@@ -185,7 +186,7 @@ def _checks(
 
 
 def _plain(findings: Findings, environment: Mapping[str, str], store: KeyStore) -> Findings:
-    """The findings without keys, for a screen that others may see; names and paths remain."""
+    """The findings without keys, for a screen that others may see; names and paths stay."""
     private = Private(secrets=_secrets(environment, store))
     return tuple(
         msgspec.structs.replace(
@@ -219,7 +220,7 @@ def _private(environment: Mapping[str, str], store: KeyStore) -> Private:
     home = Path.home()
     try:
         user = getpass.getuser()
-    except (OSError, KeyError):  # no such user in this container
+    except (OSError, KeyError):  # the container has no such user
         user = ""
     machine_name = platform.node()
     return Private(
@@ -230,7 +231,7 @@ def _private(environment: Mapping[str, str], store: KeyStore) -> Private:
 
 
 def _secrets(environment: Mapping[str, str], store: KeyStore) -> tuple[str, ...]:
-    """All secrets that a finding could show: from variables, the settings file, the key store."""
+    """Secrets that a finding could show: from variables, the settings file and the key store."""
     found = [value for name, value in environment.items() if _SECRET_NAMES.search(name)]
     for path in (user_file(), store.path):
         try:
@@ -294,7 +295,7 @@ async def endpoint_findings(
             window = await asyncio.to_thread(_window, chosen)
             steps = (*steps, *_exists(looked, name), *window, *await talking)
     finally:
-        talking.cancel()  # a test request is pointless where the list already failed
+        talking.cancel()  # a test request is pointless if the list failed
         await asyncio.wait({talking})
     return tuple(_finding(step) for step in steps)
 
@@ -302,12 +303,12 @@ async def endpoint_findings(
 async def other_endpoints(
     environment: Mapping[str, str], store: KeyStore, *, look_s: float = LOOK_S
 ) -> Findings:
-    """Check each named endpoint but that of the model: reachable, key accepted, models listed."""
+    """Check each named endpoint but the model's: reachable, key accepted, models listed."""
     try:
         settings = await asyncio.to_thread(lambda: read_settings(environment).settings)
         own = split_name(settings.model, settings.endpoints)[1]
     except SettingsError:
-        return ()  # the check of the settings reports this
+        return ()  # the check of the settings reports this error
     names = [name for name in settings.endpoints if name != own]
     return tuple(
         await asyncio.gather(*(_other_endpoint(settings, name, store, look_s) for name in names))
@@ -330,7 +331,7 @@ async def _other_endpoint(
         with_key.base_url or OPENAI_URL, key, timeout_s=look_s, extras=extras_of(with_key)
     )
     bad = next((step for step in looked.steps if step.state != "ok"), None)
-    if bad is not None:  # a model there may never be used, so the doctor does not fail
+    if bad is not None:  # a warning only, because no model of this endpoint may ever be used
         return DoctorFinding(called, "warn", bad.sentence, bad.fix)
     return DoctorFinding(called, "ok", ", ".join(step.sentence for step in looked.steps))
 
@@ -369,7 +370,7 @@ def _exists(looked: EndpointAnswer, model: str) -> tuple[EndpointStep, ...]:
 
 
 def _window(chosen: Settings) -> tuple[EndpointStep, ...]:
-    """Is the model's context window known, or is a default assumed? Asks as a session does."""
+    """Check whether the model's context window is known; ask the endpoint as a session does."""
     ask_for_facts((chosen,))
     facts = facts_of(chosen)
     if facts.known or chosen.window is not None:
@@ -384,7 +385,7 @@ def _finding(step: EndpointStep) -> DoctorFinding:
 
 
 class PromptSizes(msgspec.Struct, frozen=True):
-    """Estimated tokens, which err on the high side.
+    """Estimated tokens; the estimate is rather too high.
 
     Attributes:
         system: Tokens of the system prompt, without the user's instructions.
@@ -400,12 +401,12 @@ class PromptSizes(msgspec.Struct, frozen=True):
 
     @property
     def together(self) -> int:
-        """The tokens of Indwell's part of the prompt."""
+        """The tokens of the system prompt and the tools."""
         return self.system + sum(self.tools.values())
 
     @property
     def most(self) -> int:
-        """Their limits."""
+        """The limit for ``together``."""
         return MOST_LEAN if self.lean else MOST
 
 
@@ -443,7 +444,7 @@ async def beginning(environment: Mapping[str, str], folder: Path) -> Beginning:
 
 
 def _why_lean(settings: Settings) -> str:
-    """Why the user's model gets a short prompt; takes a third of a second."""
+    """The reason why the user's model gets a short prompt; takes a third of a second."""
     if settings.provider == "scripted" or (not settings.model and settings.profile == "auto"):
         return ""
     here = in_force(settings)
@@ -451,7 +452,7 @@ def _why_lean(settings: Settings) -> str:
 
 
 async def sizes(environment: Mapping[str, str], folder: Path) -> PromptSizes:
-    """The tokens of each part of that start.
+    """The tokens of each part of a session's start.
 
     Raises:
         SettingsError: The settings cannot be used.
@@ -467,7 +468,7 @@ async def size_findings(environment: Mapping[str, str], folder: Path) -> Finding
     try:
         found = await sizes(environment, folder)
     except SettingsError:
-        return ()  # the check of the settings reports this
+        return ()  # the check of the settings reports this error
     parts = [f"system prompt {found.system:,}"]
     parts += [f"{name} {tokens:,}" for name, tokens in found.tools.items()]
     own = f"; your own instructions {found.own:,} more" if found.own else ""

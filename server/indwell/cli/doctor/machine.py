@@ -25,11 +25,11 @@ from indwell.sandbox.environment import own_installation
 from indwell.sandbox.shells import GET_ONE, TITLES, command_shell, prefer_shell
 from indwell.service.user_settings import read_settings
 
-RUN_S = 5.0  # seconds for a program to print its version; a cold disk needs one
+RUN_S = 5.0  # seconds for a program to print its version; on a cold disk this takes a second
 
 
 async def programs(folder: Path) -> Findings:
-    """Check the programs that tools and commands need; never run one that lies in ``folder``."""
+    """Check the programs that tools and commands need; never run a program in ``folder``."""
     no_git = "install git; without it Indwell sees no branches and no ignore files"
     return tuple(
         await asyncio.gather(
@@ -102,8 +102,8 @@ async def _program(name: str, folder: Path, without: State, fix: str) -> DoctorF
 
 
 PACKAGES = ("openai", "httpx2", "pygls", "lsprotocol", "msgspec", "genai-prices", "keyring")
-FEW_FILES = 256  # open files; a server needs about fifty for documents, sockets and pipes
-# The default of old kernels for inotify; a project with its packages can have more folders.
+FEW_FILES = 256  # open files; a server needs fifty for documents, sockets and pipes
+# This is the default of old kernels for inotify; a project with packages can have more folders.
 FEW_WATCHES = 8_192
 _WATCHES = Path("/proc/sys/fs/inotify/max_user_watches")
 
@@ -128,7 +128,7 @@ def versions() -> Findings:
 
 
 def text() -> Findings:
-    """Is text UTF-8 here, on the terminal and in file names?"""
+    """Check whether text is UTF-8 here, on the terminal and in file names."""
     used = {
         "the locale": _locale(),
         "file names": sys.getfilesystemencoding(),
@@ -144,7 +144,7 @@ def text() -> Findings:
 if sys.platform == "win32":
 
     def _locale() -> str:
-        """Return UTF-8: no code of ours uses the ANSI code page."""
+        """Return UTF-8, because Indwell never uses the ANSI code page."""
         return "utf-8"
 
     def limits() -> Findings:
@@ -177,7 +177,7 @@ def _watches() -> Findings:
     try:
         number = int(read_own(_WATCHES, 64))
     except (OSError, ToolError, ValueError):
-        return ()  # not Linux, or a container that hides the file
+        return ()  # this is not Linux, or a container hides the file
     if number >= FEW_WATCHES:
         return (DoctorFinding("file watches", "ok", f"inotify watches up to {number:,} folders"),)
     return (
@@ -194,9 +194,9 @@ def _is_utf8(name: str) -> bool:
     return name.lower().replace("-", "").replace("_", "") == "utf8"
 
 
-MOST_FILES = 300  # files of one editor's configuration; a large Neovim configuration has a hundred
+MOST_FILES = 300  # files of one editor's configuration; a large one of Neovim has a hundred
 LIMIT_B = 1 << 20
-NEWER_NEOVIM = (0, 11)  # has `vim.lsp.config`
+NEWER_NEOVIM = (0, 11)  # the first version with `vim.lsp.config`
 _NEOVIM = lazy_pattern(r"NVIM v(\d+)\.(\d+)")
 
 
@@ -252,7 +252,7 @@ def finding_of(editor: Editor, version: str, ours: Sequence[bytes]) -> DoctorFin
     Args:
         editor: The editor.
         version: The first line of its version text.
-        ours: The files of its configuration that name Indwell.
+        ours: The contents of the configuration files that name Indwell.
     """
     setup = "nvim-older" if is_older_neovim(version) else editor.setup
     if setup == "nvim-older" and ours and _is_newer_neovims(ours):
@@ -273,13 +273,13 @@ def finding_of(editor: Editor, version: str, ours: Sequence[bytes]) -> DoctorFin
 
 
 def is_older_neovim(version: str) -> bool:
-    """Is this first line of ``nvim --version`` of a Neovim without ``vim.lsp.config``?"""
+    """Whether a first line of ``nvim --version`` belongs to a Neovim without ``vim.lsp.config``."""
     found = _NEOVIM.match(version)
     return found is not None and (int(found[1]), int(found[2])) < NEWER_NEOVIM
 
 
 def _is_newer_neovims(ours: Sequence[bytes]) -> bool:
-    """Do these files start Indwell in a way that only newer Neovims support?"""
+    """Whether these files start Indwell in a way that only newer Neovims support."""
     whole = b"\n".join(ours)
     return b"vim.lsp.config" in whole and b"start_client" not in whole
 

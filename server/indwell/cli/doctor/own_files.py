@@ -25,12 +25,13 @@ from indwell.settings.load import VARIABLES, lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, trusted_folders, user_file
 
-LITTLE_SPACE_B = 200 << 20  # a long session with its stored tool results has about ten megabytes
+# bytes; a long session with its stored tool results has about ten megabytes
+LITTLE_SPACE_B = 200 << 20
 NO_SPACE_B = 5 << 20
 
 
 def settings(environment: Mapping[str, str]) -> Findings:
-    """Are the settings readable, and are some settings ignored?"""
+    """Check whether the settings are readable, and which settings are ignored."""
     path = user_file()
     try:
         loaded = read_settings(environment)
@@ -44,7 +45,7 @@ def settings(environment: Mapping[str, str]) -> Findings:
 
 
 def key(environment: Mapping[str, str], store: KeyStore) -> Findings:
-    """Are a model and a key for its endpoint set, and where?"""
+    """Check whether a model and a key are set, and where."""
     try:
         chosen = read_settings(environment).settings
     except SettingsError:
@@ -62,7 +63,7 @@ def key(environment: Mapping[str, str], store: KeyStore) -> Findings:
 
 
 def state(environment: Mapping[str, str]) -> Findings:
-    """Can sessions be written durably, and is there enough disk space?"""
+    """Check whether sessions can be written durably, and whether the disk has enough space."""
     folder = state_folder(environment)
     probe = folder / f"doctor-{os.getpid()}.probe"
     try:
@@ -130,7 +131,7 @@ def _settings_mend(error: SettingsError, path: Path) -> str:
 
 
 def clock() -> Findings:
-    """Is the clock plausible? Certificates, prices and session names depend on it."""
+    """Check the clock, because certificates, prices and session names depend on the time."""
     now = datetime.now(UTC)
     if now.year < 2026:  # noqa: PLR2004 -- the year of this version
         return (DoctorFinding("clock", "warn", f"it says {now:%Y-%m-%d}", "set the clock"),)

@@ -47,7 +47,7 @@ def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:
     try:
         chosen = read_settings(environment).settings
         (standing,) = FolderTrust(environment).look((folder,), chosen)
-    except SettingsError:  # the check of the settings reports this
+    except SettingsError:  # the check of the settings reports this error
         words = state_words(held) + home_words(held)
         return (DoctorFinding("sandbox", state, words, held.reason),)
     is_restricted = standing.state != "trusted"
@@ -57,7 +57,7 @@ def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:
 
 
 def writers(environment: Mapping[str, str], folder: Path) -> Findings:
-    """May other accounts of this machine write in the current folder?"""
+    """Check whether other accounts of this machine may write in the current folder."""
     del environment
     try:
         why, _, fix = why_writable(folder).partition("; ")
@@ -71,12 +71,12 @@ def writers(environment: Mapping[str, str], folder: Path) -> Findings:
 
 
 def trust(environment: Mapping[str, str], folder: Path) -> Findings:
-    """Is the current folder trusted?"""
+    """Check whether the current folder is trusted."""
     try:
         chosen = read_settings(environment).settings
         (standing,) = FolderTrust(environment).look((folder,), chosen)
     except SettingsError:
-        return ()  # the check of the settings reports this
+        return ()  # the check of the settings reports this error
     if standing.state == "trusted":
         return (DoctorFinding("trust", "ok", f"{folder} is trusted: {standing.by}"),)
     sentence = (
@@ -90,7 +90,7 @@ def trust(environment: Mapping[str, str], folder: Path) -> Findings:
 
 
 def permissions(environment: Mapping[str, str], folder: Path) -> Findings:
-    """The standing permissions of this folder, and the rules of the settings."""
+    """List the permanent permissions of this folder, and the rules of the settings."""
     kept = RuleBook(state_folder(environment) / "permissions" / f"{folder_name(folder)}.json")
     if kept.problem:
         return (DoctorFinding("allowed", "warn", kept.problem),)
@@ -118,12 +118,12 @@ def permissions(environment: Mapping[str, str], folder: Path) -> Findings:
 
 
 def hooks(environment: Mapping[str, str], folder: Path) -> Findings:
-    """The hooks that would run in the current folder."""
+    """List the hooks that would run in the current folder."""
     trust = FolderTrust(environment)
     try:
         chosen = read_settings(environment, roots=(folder,), trust=trust).settings
     except SettingsError:
-        return ()  # the check of the settings reports this
+        return ()  # the check of the settings reports this error
     found = hooks_of(DiskWorkspace([folder]), lambda: chosen, trust).look().hooks
     if not found:
         return (DoctorFinding("hooks", "ok", "there are none"),)

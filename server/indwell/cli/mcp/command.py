@@ -47,10 +47,10 @@ class ServerRow(msgspec.Struct, frozen=True):
 
 
 def mcp(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    """Run the command; 0 done, 1 not done.
+    """Run the command; return 0 if done, else 1.
 
     Raises:
-        UserError: The command failed, in plain words.
+        UserError: The command failed; the message says why.
     """
     match options.action:
         case "add":

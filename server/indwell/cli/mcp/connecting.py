@@ -47,18 +47,18 @@ def servers_here() -> ServersHere:
 
 
 def book_here() -> ServerBook:
-    """Return the definitions and answers of the working directory."""
+    """Return the server definitions of the working directory, and the user's answers about them."""
     return servers_here().book
 
 
-_SAID_CHARACTERS = 120  # of a server's words in a list
+_SAID_CHARACTERS = 120  # characters of a server's description in a list
 
 
 def usable_server(name: str) -> ServerDefinition:
     """Return a server that may be used here.
 
     Raises:
-        UserError: There is no server of this name, or it may not be used.
+        UserError: No server has this name, or the server may not be used.
     """
     server = server_named(book_here().look(), name)
     if server.standing != "usable":
@@ -72,7 +72,7 @@ def _why_not(server: KnownServer) -> str:
 
 
 def test(name: str, *, as_json: bool) -> int:
-    """Connect to a server, print what it offers, and end it; 0 if it works.
+    """Connect to a server, print its offers, and end the server; return 0 if the server works.
 
     Raises:
         UserError: The server does not work, or may not be used.
@@ -116,10 +116,10 @@ def _offer(kind: str, name: str, words: str) -> None:
 
 
 def login(options: argparse.Namespace) -> int:
-    """Log in to a server, or delete its login; 0 done, 1 not done.
+    """Log in to a server, or delete its login; return 0 if done, else 1.
 
     Raises:
-        UserError: The login failed, or the server takes none.
+        UserError: The login failed, or the server needs no login.
     """
     definition = usable_server(options.name).expanded(os.environ)
     server = definition.transport
@@ -152,7 +152,7 @@ def login(options: argparse.Namespace) -> int:
 
 
 def _opens_browser(environment: Mapping[str, str]) -> bool:
-    """Can a browser open in front of the user? Over SSH it would open on another machine."""
+    """Whether a browser can open for the user; over SSH it would open on another machine."""
     if "BROWSER" in environment:
         return True
     if not is_typed() or "SSH_CONNECTION" in environment:
@@ -162,12 +162,12 @@ def _opens_browser(environment: Mapping[str, str]) -> bool:
 
 
 async def _pasted() -> str:
-    """Read the address at which a browser on another machine ended."""
+    """Read the address at which a browser on another machine ended, as the user pasted it."""
     prompt = "Waiting. On another machine, paste the address that the browser ends at: "
     while (line := await typed_line(prompt)) is not None:
         if line.strip():
             return line.strip()
-    await asyncio.Event().wait()  # no more input: the browser may still come
+    await asyncio.Event().wait()  # stdin has ended, but a browser may still connect
     raise AssertionError
 
 

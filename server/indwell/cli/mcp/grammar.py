@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def mcp_options(mcp: argparse.ArgumentParser) -> None:
-    """Add the actions and their options to the command's parser."""
+    """Add the command's actions and options to the command's parser."""
     mcp.description = (
         "Lists, adds, removes and tries the servers of the Model Context Protocol (MCP). Yours are "
         "in your settings and work in every folder; those of a project are in its .mcp.json or "
@@ -37,14 +37,15 @@ def mcp_options(mcp: argparse.ArgumentParser) -> None:
     login.add_argument("--forget", action="store_true", help="delete the stored login instead")
     words = "print one JSON object"
     mcp.add_argument("--json", action="store_true", help=words)
-    for one in actions.choices.values():  # no default, which would override an earlier ``--json``
+    # no default, because a default would override an earlier ``--json``
+    for one in actions.choices.values():
         one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=words)
 
 
 def split_program(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Split off the program of ``mcp add`` after its ``--``, whose options are not Indwell's.
+    """Split off the program after the ``--`` of ``mcp add``, with the program's options.
 
-    argparse cannot: it gives a list of words no second part behind options.
+    argparse cannot do this, because a list of words may not continue after options.
     """
     if "mcp" in arguments[:1] and "add" in arguments and "--" in arguments:
         at = arguments.index("--")

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 Item = TypeVar("Item")
-_WIDTH = 100  # characters, if there is no terminal
+_WIDTH = 100  # characters of a line, without a terminal
 FORMATS = (".svg", ".png")
 NO_MATPLOTLIB = (
     f"--plot: matplotlib draws the picture and is not installed; run `{sys.executable} -m pip "
     "install matplotlib`"
 )
-_TITLE = 80  # characters above a picture
-_NOTES = 5  # notes shown; the rest are counted
+_TITLE = 80  # characters of the title above a picture
+_NOTES = 5  # notes that are shown; further notes are counted
 
 
 class ReplayReport(msgspec.Struct, frozen=True):
@@ -52,9 +52,10 @@ class ReplayReport(msgspec.Struct, frozen=True):
         names: The names of the sessions.
         notes: Repairs of the recordings.
         presets: The names of the presets.
-        each: For each session the figures of each preset.
+        each: The figures of each preset, for each session.
         totals: The sums for each preset.
-        prices: The price list of the costs, in words; empty: in prices of a million input tokens.
+        prices: The source of the prices, in words; empty if costs are in prices of a million input
+            tokens.
     """
 
     window: int
@@ -66,7 +67,7 @@ class ReplayReport(msgspec.Struct, frozen=True):
     prices: str = ""
 
     def series(self) -> tuple[str, dict[str, tuple[int, ...]]]:
-        """The session with most requests, and the tokens of each of them, by preset."""
+        """The session with the most requests, and the tokens of each request, by preset."""
         at = max(range(len(self.each)), key=lambda number: self.each[number][0].requests)
         rows = zip(self.presets, self.each[at], strict=True)
         return one_line(self.names[at]), {name: one.sizes for name, one in rows}
@@ -88,7 +89,7 @@ def progress(results: Iterable[Item], n: int) -> Iterator[Item]:
 
 
 def print_json(report: ReplayReport, *, each: bool) -> None:
-    """Print one object with the totals, after one for each session if requested.
+    """Print an object with the totals; if requested, first print an object for each session.
 
     Notes on repairs go to stderr.
     """
@@ -101,7 +102,7 @@ def print_json(report: ReplayReport, *, each: bool) -> None:
 
 
 def print_table(report: ReplayReport, *, each: bool) -> None:
-    """Print a table of the totals, and one for each session if requested."""
+    """Print a table of the totals; if requested, first print a table for each session."""
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
@@ -123,7 +124,7 @@ def print_table(report: ReplayReport, *, each: bool) -> None:
 
 
 def _rules(report: ReplayReport) -> Iterator[str]:
-    """The rules that each preset broke, with the number of requests."""
+    """Yield the rules that each preset broke, with the number of requests."""
     for name, figures in zip(report.presets, report.totals, strict=True):
         broken = [f"{rule} ({n:,})" for rule, n in figures.broken().items() if n]
         if broken:
@@ -136,13 +137,13 @@ def _object(report: ReplayReport, n: int, figures: Iterable[RequestSums]) -> dic
 
 
 def _print_table(console: Console, title: str, table: object) -> None:
-    """Print the title on its own line: a table would wrap it at the table's width."""
+    """Print the title on its own line, because a table would wrap the title."""
     console.print(one_line(title), markup=False, highlight=False, style="italic", soft_wrap=True)
     console.print(table)
 
 
 def _table(presets: Sequence[str], figures: Iterable[RequestSums]) -> object:
-    """A table with presets as columns: 80 columns fit six presets, but not twelve figures."""
+    """A table with a column for each preset, because twelve columns of figures do not fit."""
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -179,7 +180,7 @@ def _cells(one: RequestSums) -> tuple[str, ...]:
     )
 
 
-RATIO = 0.2  # default ratio of simulated summaries
+RATIO = 0.2  # the default ratio of a simulated summary to its text
 
 
 class ReplayOptions(msgspec.Struct, frozen=True):
@@ -187,16 +188,17 @@ class ReplayOptions(msgspec.Struct, frozen=True):
 
     Attributes:
         files: Recordings to read; ``-`` is stdin.
-        presets: Names.
-        window: Tokens.
-        ratio: The ratio of simulated summaries; 0: extraction by code.
-        cache: The provider's rules.
+        presets: The names of presets.
+        window: The context window, in tokens.
+        ratio: The size of simulated summaries relative to their texts; 0: code extracts parts
+            instead.
+        cache: The provider's rules of caching.
         pause_s: Seconds between two requests, where the recording has no times.
-        model: Writes the summaries; empty: they are simulated.
-        prices: The model whose prices apply; empty: in prices of input tokens.
+        model: The model that writes the summaries; empty if summaries are simulated.
+        prices: The model whose prices apply; empty if costs are in prices of input tokens.
         json: Print JSON.
         each: Also print each session.
-        plot: File for a picture; None: no picture.
+        plot: The file for a picture; None for no picture.
     """
 
     files: tuple[str, ...]
@@ -213,7 +215,7 @@ class ReplayOptions(msgspec.Struct, frozen=True):
 
 
 class _Job(msgspec.Struct, frozen=True):
-    """The work on each recording, which worker processes receive."""
+    """The part of the options that worker processes receive."""
 
     presets: Sequence[str]
     window: int
@@ -286,11 +288,7 @@ def preset_names(given: str) -> tuple[str, ...]:
 
 
 def cache_rules(name: str, **given: float | None) -> CacheRules:
-    """The cache rules called ``name``, with single rules replaced by options.
-
-    Raises:
-        UserError: The name is unknown, or a number is out of range.
-    """
+    """The cache rules called ``name``; the options ``given`` replace single rules."""
     if name not in CACHES:
         raise UserError(f"--cache: there are no rules {name!r}; known: {', '.join(CACHES)}")
     told = {key: value for key, value in given.items() if value is not None}
@@ -335,7 +333,7 @@ def replay(wish: ReplayOptions) -> int:
 
 
 def _rates(wish: ReplayOptions) -> tuple[TokenRates, str] | None:
-    """The price list and its source in words; None: no prices, so costs are ratios.
+    """The prices, and their source in words; None if costs are in prices of input tokens.
 
     Raises:
         UserError: The prices of the requested model are not known.
@@ -356,7 +354,7 @@ def _rates(wish: ReplayOptions) -> tuple[TokenRates, str] | None:
 def _all(
     wish: ReplayOptions, sessions: Sequence[Recorded], rates: TokenRates
 ) -> Iterator[tuple[RequestSums, ...]]:
-    """Measure each session under each preset."""
+    """Yield the figures of each session under each preset."""
     job = _Job(wish.presets, wish.window, wish.ratio, wish.cache, wish.pause_s, rates)
     if wish.model:
         from indwell.cli.replay.model import model_summaries
@@ -372,7 +370,7 @@ def _all(
 def measured(
     job: _Job, session: Recorded, summarise: Summarise | None = None
 ) -> tuple[RequestSums, ...]:
-    """Measure one recording under each preset; its texts are read once."""
+    """Measure one recording under each preset; read its texts only once."""
     reader = Reader()
     figures: list[RequestSums] = []
     for name in job.presets:
@@ -399,7 +397,7 @@ def drawn(
 
     Args:
         series: Tokens of each request, by preset.
-        window: Tokens that a request may have.
+        window: The tokens that a request may have.
         form: One of ``FORMATS``.
         title: The name of the session; a long one is cut.
     """

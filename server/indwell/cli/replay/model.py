@@ -1,8 +1,7 @@
-"""Summaries for ``indwell replay --model``, written by a real endpoint as for the agent.
+"""Summaries for ``indwell replay --model``, written by a model as in a real session.
 
-The requests go through ``agent.compaction.summary``, so limits, budgets, checks and
-failures are those of a session. As with a small model, each request has only the part to
-summarise, because no cache holds the conversation of a replay.
+``agent.compaction.summary`` sends the requests, with the limits and checks of a session. Each
+request contains only the part to summarise, because no cache holds a replayed conversation.
 """
 
 from __future__ import annotations
@@ -42,7 +41,8 @@ from indwell.wiring.model import Model, make_model
 from indwell.workspace.disk import DiskWorkspace
 
 _HOPELESS = (Unreachable, NotAuthorised, OutOfCredit)
-_TROUBLE = ", without a model ("  # as ``agent.compaction.summary`` ends its note
+# the end of a note by ``agent.compaction.summary`` about a summary without a model
+_TROUBLE = ", without a model ("
 
 
 @contextmanager
@@ -113,7 +113,7 @@ class _Asking:
 
 
 class _Watched:
-    """A ``Provider`` that remembers a failure that every other summary would meet too."""
+    """A ``Provider`` that remembers a failure that would repeat for every other summary."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -147,18 +147,18 @@ def price(before: Usage, after: Usage, rates: TokenRates) -> float:
 def listed_rates(name: str, *, anywhere: bool = False) -> tuple[TokenRates, str] | None:
     """The prices of a model in US dollars per million tokens, and their source in words.
 
-    The user's settings come first, then the prices of the endpoint.
+    The user's settings override the prices of the endpoint.
 
     Args:
         name: The model.
-        anywhere: Otherwise use the prices of any other endpoint.
+        anywhere: Whether the prices of any other endpoint may be used.
     """
     from indwell.providers.facts import prices_anywhere
     from indwell.providers.pricing import OwnRates, overridden
 
     now, settings = datetime.now(UTC), read_settings(os.environ).settings
     is_main = name == settings.model or bool(split_name(name, settings.endpoints)[1])
-    settings = in_force(settings, name)  # the user's values for an endpoint apply to its models
+    settings = in_force(settings, name)  # the user's prices for an endpoint apply to its models
     prices, whose = facts_of(settings).prices, "at your endpoint"
     own = OwnRates(
         settings.price_in, settings.price_out, settings.price_cached, settings.price_cache_write
@@ -174,7 +174,7 @@ def listed_rates(name: str, *, anywhere: bool = False) -> tuple[TokenRates, str]
 
 
 def _session(settings: Settings, model: Model) -> Session:
-    """A session without turns that is never saved; only its summaries are used."""
+    """A session without turns that is never saved, for writing summaries."""
     place = SessionPlace("replay", MemoryLog(), NOWHERE)
     session = make_session(
         place,

@@ -54,12 +54,12 @@ class ReviewReport(msgspec.Struct, frozen=True):
 
     Attributes:
         folder: The workspace.
-        hunks: The hunks that are pending afterwards.
+        hunks: The hunks that are pending after the verdict.
         accepted: Ids of accepted hunks.
         rejected: Ids of rejected hunks.
         kept: Hunks whose verdict was not carried out.
         unsaved: Files that an editor has not saved yet, with their number of hunks.
-        copies: Where the earlier versions of the files are kept.
+        copies: The folder with copies of the files before the verdict.
     """
 
     folder: str
@@ -72,7 +72,7 @@ class ReviewReport(msgspec.Struct, frozen=True):
 
 
 def rows(hunks: Iterable[Hunk]) -> tuple[HunkRow, ...]:
-    """Hunks for the report."""
+    """Convert hunks to rows of the report."""
     return tuple(
         HunkRow(
             id=one.id,
@@ -90,7 +90,7 @@ def rows(hunks: Iterable[Hunk]) -> tuple[HunkRow, ...]:
 
 
 def kept_of(done: VerdictOutcome, looked: FileLook) -> tuple[SkippedHunk, ...]:
-    """All requested verdicts that were not carried out."""
+    """All verdicts that were requested but not carried out."""
     return (
         *(SkippedHunk(named(hunk.path), why, hunk.id) for hunk, why in done.kept),
         *(SkippedHunk(named(path), why) for path, why in done.failed),
@@ -100,11 +100,11 @@ def kept_of(done: VerdictOutcome, looked: FileLook) -> tuple[SkippedHunk, ...]:
 
 
 def named(path: Path) -> str:
-    """A path as valid JSON text."""
+    """A path as text that JSON can contain."""
     return str(path)
 
 
-MOST_SESSIONS = 20  # newest sessions that are checked for an open editor
+MOST_SESSIONS = 20  # newest sessions that may be open in an editor
 
 
 class ReviewOptions(msgspec.Struct, frozen=True):
@@ -124,7 +124,7 @@ class WrongLine(UserError):
 
 
 def review(wish: ReviewOptions) -> int:
-    """Review; 0 done, 1 something was not done.
+    """Review changes; return 0 if all was done, else 1.
 
     Raises:
         WrongLine: The arguments are wrong.
@@ -216,7 +216,7 @@ def _report(folder: Path, looked: FileLook) -> ReviewReport:
 
 
 def _folder(here: Path, state: Path) -> Path:
-    """The workspace: this folder, or the nearest parent in which an agent has changed files."""
+    """The workspace: this folder, or the nearest parent folder in which an agent changed files."""
     here = here.resolve()
     known = (one for one in (here, *here.parents) if exists(review_folder(state, one)))
     return next(known, here)
@@ -267,7 +267,7 @@ def _session(given: str, pending: Collection[Hunk], store: SessionStore) -> str:
 
 
 def _place(given: str, pending: Collection[Hunk]) -> Path:
-    """A file or folder; a deleted one is valid while it has pending changes.
+    """Return a file or folder; a deleted file is valid while it has pending changes.
 
     Raises:
         WrongLine: The path does not exist.

@@ -24,8 +24,8 @@ class WantedFiles(msgspec.Struct, frozen=True):
 
     Attributes:
         places: Files, and folders with their contents; empty for everything.
-        session: Only what this one changed; empty for all.
-        turn: Only what this turn of it changed; 0 for all.
+        session: The session that made the changes; empty for all sessions.
+        turn: The turn of the session that made the changes; 0 for all turns.
     """
 
     places: tuple[Path, ...] = ()
@@ -33,11 +33,11 @@ class WantedFiles(msgspec.Struct, frozen=True):
     turn: int = 0
 
     def has_path(self, path: Path) -> bool:
-        """Is the file selected?"""
+        """Whether the file is selected."""
         return not self.places or any(path.is_relative_to(one) for one in self.places)
 
     def has(self, hunk: Hunk) -> bool:
-        """Is the hunk selected?"""
+        """Whether the hunk is selected."""
         return self.has_path(hunk.path) and any(
             self.session in {"", one.session} and self.turn in {0, one.turn} for one in hunk.actors
         )
@@ -70,7 +70,7 @@ async def look(
         ledger: Updated with the files' text, except for files that an editor has not saved.
         workspace: The files.
         wanted: The selection.
-        is_edited: Tells whether an editor has one of these sessions open. Blocks.
+        is_edited: Returns whether an editor has one of these sessions open; blocks.
     """
     found = FileLook()
     for path in filter(wanted.has_path, ledger.known()):
@@ -95,7 +95,7 @@ async def look(
 
 
 def lacks(known: str | None, text: str | None, hunks: Sequence[Hunk]) -> bool:
-    """Tell whether ``text`` lacks some of these changes. Pure.
+    """Whether ``text`` lacks some of these changes. Pure.
 
     Args:
         known: The text of the file with all changes.
@@ -119,7 +119,7 @@ def lacks(known: str | None, text: str | None, hunks: Sequence[Hunk]) -> bool:
 
 
 async def _text(workspace: Workspace, path: Path) -> tuple[str | None, bool]:
-    """The text of a file, and whether the text is known: binary files are not changed."""
+    """The text of a file, and whether the file is text; a binary file is not changed."""
     try:
         return (await workspace.read(path)).text, True
     except (NotText, TooLarge):

@@ -38,7 +38,7 @@ q  quit; your answers so far stay in force
 
 
 class Judge(msgspec.Struct, frozen=True):
-    """Carry out a verdict on these hunks, which were shown or are the rest of the file."""
+    """Carry out a verdict on the shown hunk, or on the rest of the file."""
 
     verdict: Verdict
     hunks: tuple[Hunk, ...]
@@ -64,7 +64,7 @@ Step: TypeAlias = Judge | Move | Quit | Tell
 
 
 def step(hunks: Sequence[Hunk], at: int, typed: str) -> Step:
-    """The meaning of a typed line while ``hunks[at]`` is shown; capitals are for the rest."""
+    """Parse a line that was typed while ``hunks[at]`` is shown; capitals mean the rest."""
     current = hunks[at]
     match typed.strip():
         case "a" | "r" as key:
@@ -87,7 +87,7 @@ def step(hunks: Sequence[Hunk], at: int, typed: str) -> Step:
 
 
 def place_of(hunks: Sequence[Hunk], shown: Hunk, at: int) -> int:
-    """The index of a hunk in a new list, or of the hunk that is now in its place."""
+    """The index of the shown hunk in a new list; if it is gone, the index of its successor."""
     found = (index for index, one in enumerate(hunks) if one.id == shown.id)
     return min(next(found, at), len(hunks))
 
@@ -131,11 +131,11 @@ class TerminalReview:
         ledger: Shared with editors that have the workspace open.
         workspace: The files on disk.
         wanted: The selected hunks.
-        is_edited: As for ``look``.
+        is_edited: See ``look``.
         screen: Shows the review.
 
     Attributes:
-        copies: Where files are copied to before a reject changes them.
+        copies: The folder into which files are copied before a reject changes them.
     """
 
     def __init__(
@@ -154,14 +154,14 @@ class TerminalReview:
         self.copies: dict[Path, Path] = {}
 
     async def look(self) -> FileLook:
-        """The hunks that are pending now; an editor may have reviewed some in the meantime."""
+        """Return the pending hunks; an editor may have reviewed some hunks in the meantime."""
         await self._ledger.refresh()
         return await look(self._ledger, self._workspace, self._wanted, is_edited=self._is_edited)
 
     async def carry_out(
         self, verdict: Verdict, hunks: Sequence[Hunk], *, force: bool = False
     ) -> VerdictOutcome:
-        """Carry out a verdict on these hunks; copy the files before a reject."""
+        """Carry out a verdict on these hunks; before a reject, copy the files."""
         if not hunks:
             return VerdictOutcome()
         scope = Scope(
@@ -178,12 +178,12 @@ class TerminalReview:
         return done
 
     async def walk(self, looked: FileLook) -> int:
-        """Ask about one hunk after the other; 1 if a verdict could not be carried out."""
+        """Ask about each hunk in turn; return 1 if a verdict could not be carried out."""
         tally = ReviewTally(len(looked.hunks))
         try:
             return await self._walk(looked, tally)
         except asyncio.CancelledError:
-            self._screen.say("")  # below the question
+            self._screen.say("")  # an empty line below the question
             raise
         finally:
             self._screen.say(tally.words)
@@ -222,7 +222,7 @@ class TerminalReview:
             self._screen.say(said.words)
 
     async def _judge(self, judge: Judge) -> VerdictOutcome:
-        """Carry out a verdict, and ask again if a hunk has lines of somebody else."""
+        """Carry out a verdict; ask again if a hunk contains lines that others changed."""
         done = await self.carry_out(judge.verdict, judge.hunks)
         for hunk, why in done.kept:
             self._screen.warn(f"{self._screen.heading(hunk)}: {why}")
@@ -292,7 +292,8 @@ class TerminalReview:
             return
         try:
             snapshot = await self._workspace.read(path)
-        except ToolError:  # deleted, or not text: the code that restores it keeps its own copy
+        # without text there is nothing to copy; the code that restores the file keeps a copy
+        except ToolError:
             return
         copy = await self._workspace.keep(snapshot)
         if copy is not None:
@@ -316,7 +317,7 @@ class TerminalScreen:
 
     Args:
         console: Receives the output.
-        roots: File names are relative to the first.
+        roots: The folders of the workspace; file names are relative to the first folder.
     """
 
     def __init__(self, console: Console, roots: Sequence[Path]) -> None:
@@ -336,13 +337,13 @@ class TerminalScreen:
         return f"{self.name(hunk.path)}:{hunk.line}  {' · '.join(facts)}"
 
     def hunk(self, hunk: Hunk, text: str | None, *, number: int, total: int) -> None:
-        """Show a whole hunk with context, because the verdict applies to the shown text."""
+        """Show a whole hunk with context, because the verdict applies to exactly this text."""
         self._print(Text(f"\n({number}/{total}) {self.heading(hunk)}", style="bold"))
         for sign, line in lines_of(hunk, text):
             self._print(Text(f"{sign}{line}", style=_COLOURS.get(sign, "dim")))
 
     def listed(self, hunks: Sequence[Hunk]) -> None:
-        """Show a line for each hunk."""
+        """Show one line for each hunk."""
         for one in hunks:
             self._print(Text(f"{one.id}  {self.heading(one)}"))
 
@@ -359,7 +360,7 @@ class TerminalScreen:
 
 
 def whose(hunk: Hunk) -> str:
-    """The turns that made the hunk; the session only if there are several."""
+    """The turns that made the hunk, with their sessions if there are several."""
     sessions = dict.fromkeys(one.session for one in hunk.actors)
     turns = [str(one.turn) for one in hunk.actors]
     words = f"turn {turns[0]}" if len(turns) == 1 else f"turns {', '.join(turns)}"
@@ -367,9 +368,10 @@ def whose(hunk: Hunk) -> str:
 
 
 def lines_of(hunk: Hunk, text: str | None) -> Iterator[tuple[str, str]]:
-    r"""The lines of a hunk with context, each with its sign; control characters are visible.
+    r"""The lines of a hunk with context, each with its sign and with visible control characters.
 
-    If only some lines end in ``\r\n``, those ends are shown: they may be the only difference.
+    If only some lines end in ``\r\n``, those line ends are shown, because they may be the only
+    difference.
 
     Args:
         hunk: The hunk.

@@ -1,4 +1,4 @@
-"""The command ``indwell run``: one turn from the terminal, with limits on money, tokens, time."""
+"""The command ``indwell run``: one turn from the terminal, with optional limits."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def selection_of(place: str, workspace: Workspace, settings: Settings) -> 
     """The selection for ``PATH`` or ``PATH:L1-L2``.
 
     Raises:
-        WrongPlace: There is no such file, it may not be sent, or it has no such lines.
+        WrongPlace: The file does not exist, may not be sent, or lacks these lines.
     """
     match = _PLACE.match(place)
     if match is None:
@@ -92,13 +92,13 @@ async def selection_of(place: str, workspace: Workspace, settings: Settings) -> 
 
 
 def _denied(path: Path, workspace: Workspace, deny: tuple[str, ...]) -> str:
-    """The other name of the file that a deny rule matches; blocks."""
+    """Return a name of the file that a deny rule matches, such as a hard link; blocks."""
     secret = SecretPlaces(workspace.roots, lambda: deny).look()
     return denied_name(path, workspace.roots, secret, deny)
 
 
 def run(wish: RunOptions) -> int:
-    """Run the prompts; returns the exit code."""
+    """Run the prompts; return the exit code."""
     shown = TerminalView(Console(), errors=Console(stderr=True))
     view: events.Listener = _print_json if wish.json else shown
     if refused := _refused(wish):
@@ -127,7 +127,7 @@ def run(wish: RunOptions) -> int:
         told.stopped(wish.words)
         return code_of_stop(stop)
     except asyncio.CancelledError:
-        return 1  # the reader has closed the output
+        return 1  # another program closed the output
 
 
 class _EndSeen:
@@ -148,10 +148,10 @@ class _EndSeen:
 
 
 def _refused(wish: RunOptions) -> str:
-    """The reason why this prompt cannot run, if it is a command that is impossible here."""
+    """The reason why the prompt cannot run here, if the prompt is a command; else empty."""
     if is_compact(wish.words) and not wish.session:
         return f"there is no conversation to shorten yet; resume one with `--continue {COMPACT}`"
-    if wish.words.lstrip().startswith("/"):  # other prompts need no look-up
+    if wish.words.lstrip().startswith("/"):  # other prompts cannot be commands
         from indwell.wiring.project_files import names_here
 
         names = names_here((wish.folder,), os.environ, is_given=wish.trust)
@@ -160,7 +160,7 @@ def _refused(wish: RunOptions) -> str:
 
 
 async def _timed(wish: RunOptions, view: events.Listener) -> int:
-    """Run within the time limit; returns the exit code."""
+    """Run within the time limit; return the exit code."""
     view = stopping(_placing(view))
     untold = _failed("", wish.words)
     return await within(wish.limits.seconds, view, partial(_turns, wish), untold)
@@ -183,7 +183,7 @@ async def _turns(wish: RunOptions, view: events.Listener, ending: AsyncExitStack
     selection = None
     if wish.place is not None:
         selection = await selection_of(wish.place, service.workspace, settings)
-    # Read it before the session opens, so that an invalid line leaves no empty session.
+    # Read the first line before the session opens, so that an invalid line creates no session.
     lines = await begun(stdin_prompts()) if wish.stdin == "jsonl" else None
     session, words = await session_of(wish, service)
     opened.append(session)
@@ -201,7 +201,7 @@ def _door_of(wish: RunOptions, view: events.Listener) -> TerminalDoor:
 
 
 def _service_of(wish: RunOptions, door: TerminalDoor) -> Service:
-    """The service for one command, in the folder that it names."""
+    """The service for one command, in the folder that the options name."""
     composition = Composition(
         own_environment(), scripted=wish.scripted, models=LeanModels(), is_trust_given=wish.trust
     )
@@ -231,9 +231,9 @@ async def _one_by_one(
     limiting: Limiting,
     view: events.Listener,
 ) -> int:
-    """Run a turn for each prompt until a limit is reached; ``along`` goes with the first.
+    """Run a turn for each prompt until a limit is reached; add ``along`` to the first prompt.
 
-    Returns the exit code: of the limit, else of the first turn that failed.
+    Return the exit code of the limit, else of the first turn that failed.
     """
     code = DONE
     async for given in prompts:
@@ -261,12 +261,12 @@ async def _finished(service: Service, prompt: Prompt) -> events.TurnFinished:
 
 
 async def _nothing(session: Session, finished: events.TurnFinished) -> None:
-    """Do nothing: an event has shown the end."""
+    """Do nothing, because an event has shown the end."""
     del session, finished
 
 
 def _placing(view: events.Listener) -> events.Listener:
-    """``view`` with a hint to the settings where the endpoint does not answer."""
+    """A listener for ``view`` that adds a hint to the settings if the endpoint does not answer."""
 
     def tell(event: events.Event) -> None:
         if isinstance(event, events.TurnFinished) and event.retryable:
@@ -285,7 +285,7 @@ def _sweep(settings: Settings, session: str) -> None:
 
 
 async def _what_runs_here() -> str:
-    """The end of the message about a missing model: a usable server on this machine."""
+    """The end of the message about a missing model: names a usable server on this machine."""
     from indwell.providers.discovery import find_servers
 
     ready = [one for one in await find_servers(environment=os.environ) if one.is_ready]
@@ -315,7 +315,7 @@ class Limiting:
     """Enforces the limits of a session.
 
     Raises:
-        UserError: There is a limit of money, but the price is not known.
+        UserError: The user set a limit of money, but the model's price is unknown.
     """
 
     def __init__(self, session: Session, limits: RunLimits) -> None:
@@ -331,7 +331,7 @@ class Limiting:
         self._n_rounds = 0
 
     def begin_turn(self) -> str:
-        """Give the next turn the remaining budget; returns why it may not start if none remains."""
+        """Give the next turn the remaining budget; return a reason if nothing remains."""
         limits, budgets = self._limits, self._budgets
         rounds = self._round_limit
         if limits.rounds is not None:
@@ -355,12 +355,12 @@ class Limiting:
         return ""
 
     def end_turn(self, finished: events.TurnFinished) -> int:
-        """Count the turn's usage; returns its exit code."""
+        """Count the turn's usage; return its exit code."""
         self._n_rounds += finished.rounds
         return code_of(finished)
 
     def wording(self, view: events.Listener) -> events.Listener:
-        """``view`` with limits named by the option that set them."""
+        """A listener for ``view`` that names each limit by its option."""
 
         def tell(event: events.Event) -> None:
             view(self._worded(event) if isinstance(event, events.TurnFinished) else event)
@@ -368,7 +368,7 @@ class Limiting:
         return tell
 
     def _worded(self, finished: events.TurnFinished) -> events.TurnFinished:
-        """The end of a turn, with the option's name where that was the limit."""
+        """The event with the name of the option whose limit ended the turn."""
         message = finished.message
         if finished.ending == "budget":
             given = {"--max-cost": self._limits.cost, "--max-tokens": self._limits.tokens}
@@ -413,12 +413,12 @@ async def within(
     work: Callable[[events.Listener, AsyncExitStack], Awaitable[int]],
     untold: events.TurnFinished,
 ) -> int:
-    """Run ``work`` within a time limit that excludes its clean-up; returns its exit code.
+    """Run ``work`` within a time limit that excludes its clean-up; return its exit code.
 
     Args:
-        seconds: None: no limit.
-        view: Receives the event that the time is over.
-        work: Takes a listener, and a stack of callbacks to run when it has ended.
+        seconds: The time limit; None for no limit.
+        view: Receives the event when the time is over.
+        work: Takes a listener, and a stack of callbacks that run at the end of the work.
         untold: Called with the reason if the time ends while no turn runs.
     """
     async with AsyncExitStack() as ending:

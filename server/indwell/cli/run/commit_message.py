@@ -28,7 +28,7 @@ class CommitOptions(msgspec.Struct, frozen=True):
 
 
 def commit_message(wish: CommitOptions) -> int:
-    """Print the message; returns the exit code."""
+    """Print the message; return the exit code."""
     made = wait_for(_written(wish))
     if wish.json:
         data = {"message": made.text, "staged": made.is_staged}

@@ -17,11 +17,11 @@ Format: TypeAlias = Literal["text", "jsonl"]
 
 
 class RunLimits(msgspec.Struct, frozen=True):
-    """The limits of a run; None: only the limits in the settings apply.
+    """The limits of a run; with None, only the limits in the settings apply.
 
     Attributes:
         cost: US dollars.
-        tokens: Input and output of all model calls.
+        tokens: Input and output tokens of all model calls.
         rounds: Number of model calls.
         seconds: Time of the whole run.
     """
@@ -107,18 +107,18 @@ def _positive(text: str, what: str) -> float:
     return number
 
 
-NEWEST = "newest"  # cannot be a session: ids begin with a date
+NEWEST = "newest"  # not a session's id, because ids begin with a date
 
 
 class RunOptions(msgspec.Struct, frozen=True):
     """The options of the command line; ``place`` is ``PATH`` or ``PATH:L1-L2``.
 
-    ``mode``, ``model`` and ``effort`` override the settings. ``session`` is the id of a
-    session to resume, or the beginning of its id; ``NEWEST`` is the newest one. A resumed session
-    needs no ``words``. ``turn`` rewinds the session to the end of this turn; ``files`` also
-    restores the files. ``origin`` is the id of a session whose task a new session inherits.
-    ``trust`` trusts the folder for this run. ``approves`` carries out the session's plan. ``stdin``
-    reads prompts, or a text that the words are about, from standard input.
+    ``mode``, ``model`` and ``effort`` override the settings. ``session`` is the id of a session to
+    resume, the beginning of its id, or ``NEWEST``. A resumed session needs no ``words``. ``turn``
+    rewinds the session to the end of this turn; ``files`` also restores the files. ``origin`` is
+    the id of a session whose task the new session inherits. ``trust`` trusts the folder for this
+    run. ``approves`` carries out the session's plan. ``stdin`` reads prompts, or a text that the
+    words are about, from standard input.
     """
 
     words: str

@@ -39,14 +39,14 @@ from indwell.workspace.disk import DiskWorkspace
 
 
 def carrying_out(settings: Settings) -> Settings:
-    """The settings of a turn that carries out a plan: mode ``review`` in place of ``plan``."""
+    """The settings of a turn that carries out a plan: ``review`` mode instead of ``plan`` mode."""
     if settings.mode != "plan":
         return settings
     return msgspec.structs.replace(settings, mode="review")
 
 
 NOTHING = "the files hold no changes of later turns"
-ANSWER_S = 24 * 3600.0  # a person at a terminal may take any time
+ANSWER_S = 24 * 3600.0  # seconds; a person at a terminal may take any time
 
 
 async def taken_back(
@@ -59,11 +59,12 @@ async def taken_back(
 ) -> Rewind:
     """Rewind the conversation, then the files if there is a ``ledger``.
 
-    Where a restore would lose the user's work, a terminal asks; without one the work is kept. The
-    notices report the outcome for the files.
+    If a restore would lose the user's work, a terminal asks the user. Without a terminal the work
+    is kept. Notices report the outcome for the files.
 
     Raises:
-        SessionError: There is no such session or turn, it is open, or it cannot be written.
+        SessionError: The session or turn does not exist, or the session is open or cannot be
+            written.
     """
     made = await rewind_session(store, session, turn, now=datetime.now(UTC))
     if ledger is None:
@@ -104,14 +105,14 @@ class LeanModels:
     """Creates the model of a command's only session; implements ``ModelMaker``."""
 
     async def get(self, settings: Settings, editor: EditorModels) -> Model:
-        """Create the model; probe the sandbox at the same time, which waits for other programs.
+        """Create the model, and probe the sandbox at the same time.
 
-        Garbage collection starts here; it skips the modules that are already imported.
+        Garbage collection starts here, without the modules that are already imported.
 
         Raises:
             UserError: No model is chosen, or its key is missing.
         """
-        del editor  # a terminal has no models of its own
+        del editor  # a terminal offers no models
         tried = asyncio.get_running_loop().run_in_executor(None, look_ahead)
         try:
             model = await asyncio.to_thread(make_model, settings)
@@ -122,22 +123,18 @@ class LeanModels:
         return model
 
     def begin(self, settings: Settings) -> None:
-        """Do nothing: the session opens at once."""
+        """Do nothing, because the session opens at once."""
         del settings
 
 
 async def session_of(wish: RunOptions, service: Service) -> tuple[Session, str]:
-    """The session of the prompt, and the prompt.
-
-    Raises:
-        UserError: No session can be opened.
-    """
+    """Open the session of the prompt; return the session and the prompt."""
     store = SessionStore(state_folder(os.environ), service.root)
     return await (_resumed if wish.session else _begun)(wish, service, store)
 
 
 async def _begun(wish: RunOptions, service: Service, store: SessionStore) -> tuple[Session, str]:
-    """A new session, perhaps with another session's task, and its prompt."""
+    """Create a session, perhaps with another session's task; return the session and its prompt."""
     origin = await asyncio.to_thread(_identified, wish.origin, store) if wish.origin else ""
     session = await service.sessions.get("new")
     if not origin:
@@ -146,7 +143,7 @@ async def _begun(wish: RunOptions, service: Service, store: SessionStore) -> tup
 
 
 async def _resumed(wish: RunOptions, service: Service, store: SessionStore) -> tuple[Session, str]:
-    """The resumed session and its prompt: a new one, an unanswered one, or a request to continue.
+    """Resume a session; return the session and a new, unanswered or continuing prompt.
 
     Raises:
         UserError: The session cannot be resumed.
@@ -166,7 +163,7 @@ async def _resumed(wish: RunOptions, service: Service, store: SessionStore) -> t
 
 
 def _words(wish: RunOptions, draft: str) -> str:
-    """The user's prompt, or the saved draft."""
+    """The user's prompt; without one, the saved draft."""
     return wish.words if wish.words.strip() else draft or GO_ON
 
 
@@ -175,7 +172,7 @@ async def rewound(wish: RunOptions) -> tuple[str, Rewind]:
 
     Raises:
         SessionError: The conversation cannot be rewound.
-        SettingsError: The ledger has no folder.
+        SettingsError: The ledger cannot be stored in any folder.
     """
     assert wish.turn is not None
     workspace = DiskWorkspace([wish.folder], private=undo_folder(os.environ))

@@ -1,4 +1,4 @@
-"""``indwell permissions`` lists, removes and explains permissions; ``indwell audit`` their use."""
+"""``indwell permissions`` lists and explains permissions; ``indwell audit`` lists decisions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PermissionsOutput(msgspec.Struct, frozen=True):
 
 
 def permissions(options: argparse.Namespace) -> int:
-    """List or revoke permissions; 0 done, 1 not possible.
+    """List or revoke permissions; return 0 if done, else 1.
 
     Raises:
         UserError: The arguments name a number that is not in the list.
@@ -72,7 +72,7 @@ def permissions(options: argparse.Namespace) -> int:
 
 
 def rules_of_folder(folder: Path) -> RuleBook:
-    """The standing permissions of a folder."""
+    """The permanent permissions of a folder."""
     name = folder_name(folder.resolve())
     return RuleBook(state_folder(os.environ) / "permissions" / f"{name}.json")
 
@@ -123,7 +123,7 @@ class _PermissionLine(msgspec.Struct, frozen=True):
 
 
 def explain(options: argparse.Namespace) -> int:
-    """Explain the decision on a command; always 0.
+    """Explain the decision on a command; return 0.
 
     Raises:
         UserError: The arguments, the rules or the settings are invalid.
@@ -149,7 +149,7 @@ def explain(options: argparse.Namespace) -> int:
 
 
 def _here(command: str, cwd: str, policy: Policy) -> str:
-    """The decision in a session in this folder on this machine; blocks for 20 ms."""
+    """The decision on a command in this folder on this machine; blocks for 20 ms."""
     folder, held = Path(cwd), strength()
     trust = FolderTrust(os.environ)
     trust.look([folder], _settings())
@@ -162,7 +162,7 @@ def _here(command: str, cwd: str, policy: Policy) -> str:
 
 
 def _answer_lines(base: Policy, cwd: str) -> int:
-    """Answer each line; an unreadable line is denied with the reason."""
+    """Answer each line of stdin; deny an unreadable line, with the reason."""
     decoder, output = msgspec.json.Decoder(_PermissionLine), sys.stdout.buffer
     for raw in sys.stdin.buffer:
         if not raw.strip():
@@ -226,7 +226,7 @@ def _checked(rules: PatternRules) -> PatternRules:
     """Validate patterns as the settings do.
 
     Raises:
-        SettingsError: One is not a pattern.
+        SettingsError: A rule is not a valid pattern.
     """
     allow, ask, deny = (
         convert(f"rules_{name}", list(getattr(rules, name))) for name in ("allow", "ask", "deny")
@@ -239,9 +239,9 @@ def _at(policy: Policy, folder: str) -> Policy:
 
 
 def _knowing_secrets(policy: Policy) -> Policy:
-    """The policy of a session: without a sandbox, commands may not read links to secret files.
+    """The policy of a session; without a sandbox, commands may not read links to secrets.
 
-    Takes at most a second in a folder of 100,000 files.
+    This takes at most a second in a folder of 100,000 files.
     """
     roots = tuple(filter(Path.is_dir, map(Path, policy.roots)))
     if policy.writes_confined or not roots:
@@ -290,7 +290,7 @@ class _Audit(msgspec.Struct, frozen=True):
 
 
 def audit(options: argparse.Namespace) -> int:
-    """Print the audit; 0 if that works.
+    """Print the audit; return 0.
 
     Raises:
         UserError: The session does not exist or cannot be read.
@@ -316,7 +316,7 @@ def audit(options: argparse.Namespace) -> int:
 
 
 def _read(given: str) -> tuple[str, LogReading]:
-    """A session of any folder by its id; the newest one of this folder if none is given.
+    """Read a session of any folder by its id; without an id, the newest session of this folder.
 
     Raises:
         SessionError: The session is missing, or it cannot be read.

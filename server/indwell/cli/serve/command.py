@@ -1,4 +1,4 @@
-"""``indwell serve``: the language server on stdin and stdout, or on a port with a token."""
+"""``indwell serve``: runs the language server on stdin and stdout, or on a port with a token."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SWITCH_S = 0.001  # seconds after which an importing thread yields to the editor
 
 
 def serve(*, scripted: bool, pace_s: float) -> int:
-    """Serve one editor until it sends ``exit`` (0) or disconnects without it (1).
+    """Serve one editor; return 0 after its ``exit``, and 1 if it only disconnects.
 
     ``initialize`` is answered before the rest of the server is loaded.
     """
@@ -44,7 +44,7 @@ def serve_tcp(address: str, *, scripted: bool, pace_s: float) -> int:
     from indwell.lsp.wire.tcp import accept_editor, address_of, check_token, listening
 
     host, port = address_of(address)
-    given = os.environ.pop("INDWELL_TOKEN", "")  # the agent's commands must not inherit it
+    given = os.environ.pop("INDWELL_TOKEN", "")  # the agent's commands must not inherit the token
     token = check_token(given) if given else secrets.token_urlsafe(32)
     with listening(host, port) as listener:
         shown_host = f"[{host}]" if ":" in host else host
@@ -61,7 +61,7 @@ def serve_tcp(address: str, *, scripted: bool, pace_s: float) -> int:
 
 def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:
     """Serve a connection after ``initialize``."""
-    # Modules create no garbage while they load; collecting it would waste 30 ms.
+    # Modules create no garbage while they load, so collecting it would waste 30 ms.
     gc.disable()
     from indwell.cli.serve.logs import log_to_stderr
     from indwell.lsp.server import make_server

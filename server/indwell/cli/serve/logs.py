@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from indwell.secrets import Hider, secrets_of
 from indwell.settings.credentials import redacted
 
-LINES_A_SECOND = 20  # on average
+LINES_A_SECOND = 20  # lines on average
 BURST = 200  # lines at once: a whole traceback and the lines before it
 LINE_LIMIT = 4_000  # characters of one record
-WAITING_LIMIT = 1_000  # records that wait while nobody reads stderr
+WAITING_LIMIT = 1_000  # records that wait while nothing reads stderr
 
 
 class Throttle:
@@ -35,7 +35,7 @@ class Throttle:
         self._dropped = 0
 
     def admit(self) -> int | None:
-        """None if this line is dropped; else how many lines were dropped before it."""
+        """Return None if the line is dropped; else how many lines were dropped before it."""
         now = self._monotonic()
         self._left = min(self._burst, self._left + (now - self._at) * self._rate)
         self._at = now
@@ -52,7 +52,7 @@ def _start_thread(work: Callable[[], None]) -> None:
 
 
 def _takes_more() -> bool:
-    """Can stderr take a line without blocking? False if the system does not know."""
+    """Whether stderr can take a line without blocking; False if unknown."""
     try:
         return bool(select.select([], [sys.stderr], [], 0)[1])
     except (OSError, ValueError):
@@ -60,7 +60,7 @@ def _takes_more() -> bool:
 
 
 class StderrHandler(logging.Handler):
-    """Writes records in a thread, so that an editor that never reads stderr blocks nothing.
+    """Writes records in a thread, so that an editor that never reads stderr does not block us.
 
     Args:
         secrets: Redacted from every line.
@@ -87,10 +87,10 @@ class StderrHandler(logging.Handler):
         self._start = start
         self._is_ready = is_ready
         self._has_thread = False
-        self._begin()  # start the thread now: later the system may be out of threads
+        self._begin()  # start the thread now, because the system may lack threads later
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Queue a record, cut and redacted."""
+        """Queue a record, shortened and redacted."""
         dropped = self._throttle.admit()
         if dropped is None:
             return
@@ -109,13 +109,13 @@ class StderrHandler(logging.Handler):
             self._write_directly()
 
     def flush(self) -> None:
-        """Give the thread a moment at the end of the process; nobody may be reading."""
+        """Wait a moment for the thread at the end of the process; nothing may be reading stderr."""
         until = time.monotonic() + 0.2
         while self._lines.unfinished_tasks and time.monotonic() < until:
             time.sleep(0.005)
 
     def _begin(self) -> None:
-        """Start the thread; if the system cannot, the next record tries again."""
+        """Start the thread; if that fails, the next record tries again."""
         try:
             self._start(self._work)
         except RuntimeError:
@@ -153,6 +153,6 @@ def log_to_stderr(environment: Mapping[str, str]) -> None:
 
     handler = StderrHandler(secrets_of(environment), write, is_ready=_takes_more)
     handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
-    # Ignore levels that libraries set themselves, as openai does for OPENAI_LOG.
+    # Ignore levels that libraries set for themselves, as openai does for OPENAI_LOG.
     handler.setLevel(logging.WARNING)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

@@ -47,11 +47,11 @@ from indwell.workspace.paths import visible as visible_path
 
 BACKUP = ".before-indwell"
 DESKTOP_PATH = {
-    "darwin": "/usr/bin:/bin:/usr/sbin:/sbin",  # launchd's
+    "darwin": "/usr/bin:/bin:/usr/sbin:/sbin",  # the PATH of launchd
     "win32": None,  # desktop programs see the user's own PATH
 }
 _ODD = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control characters, surrogates, line separators
-_LINUX = "/usr/local/bin:/usr/bin:/bin"  # of a session manager without the user's shell
+_LINUX = "/usr/local/bin:/usr/bin:/bin"  # the PATH of a session manager without the user's shell
 
 
 class SetupOptions(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class SetupOptions(msgspec.Struct, frozen=True):
 
 
 class _SetupPlan(msgspec.Struct, frozen=True):
-    """The change of one file; ``path`` has its links resolved."""
+    """The change of one file; ``path`` is the resolved path."""
 
     shown: Path
     path: Path
@@ -74,7 +74,7 @@ class _SetupPlan(msgspec.Struct, frozen=True):
 
 
 def setup(wish: SetupOptions) -> int:
-    """Run the command; 0 done, 1 not possible."""
+    """Run the command; return 0 if done, else 1."""
     if wish.editor == "vscode":
         print(json_line({"editor": "vscode", "note": VSCODE}) if wish.json else VSCODE)
         return int(wish.write or wish.remove)
@@ -95,7 +95,8 @@ def setup(wish: SetupOptions) -> int:
         sys.stderr.write(f"{_named(place.path)} was not changed: {problem}. {by_hand}:\n\n")
         print(configuration.text(command))
         return 1
-    except (OSError, RuntimeError, ToolError, UserError) as error:  # RuntimeError: a cycle of links
+    # RuntimeError reports a cycle of links
+    except (OSError, RuntimeError, ToolError, UserError) as error:
         sys.stderr.write(f"{_named(place.path)} was not changed: {error}\n")
         return 1
 
@@ -199,7 +200,7 @@ def _read(path: Path) -> str | None:
 
 
 def _is_wanted(plan: _SetupPlan, *, quiet: bool) -> bool:
-    """Show the diff; ask at a terminal."""
+    """Show the diff; at a terminal, ask whether to write it."""
     old, new = (
         visible(text.replace("\r\n", "\n")).split("\n")
         for text in (plan.before or "", plan.after.text or "")
@@ -214,7 +215,7 @@ def _is_wanted(plan: _SetupPlan, *, quiet: bool) -> bool:
 
 
 def _asked() -> str:
-    """Read the typed line; the question goes to stderr, where the diff is shown."""
+    """Ask on stderr, where the diff is shown; return the typed line."""
     sys.stderr.write("Change the file like this? [y/N] ")
     sys.stderr.flush()
     typed = sys.stdin.readline()
@@ -224,7 +225,7 @@ def _asked() -> str:
 
 
 def _print_diff(diff: str) -> None:
-    """Print every whole line: coloured and wrapped in a terminal, plain elsewhere."""
+    """Print all lines: coloured and wrapped in a terminal, plain elsewhere."""
     console = Console(stderr=True)
     if console.is_terminal:
         console.print(Syntax(diff, "diff", word_wrap=True))
@@ -233,8 +234,8 @@ def _print_diff(diff: str) -> None:
 
 
 def _carry_out(plan: _SetupPlan, state: Path) -> str | None:
-    """Write or remove the file after copying it; returns the copy's path."""
-    # many users keep their configuration elsewhere and link to it
+    """Copy the file, then write or remove it; return the copy's path."""
+    # Write through links, because many users link to a configuration elsewhere.
     path, text = plan.path, plan.after.text
     roots = (_ground(path),)
     backup, old = None, None
@@ -261,16 +262,16 @@ def _ground(path: Path) -> Path:
 
 
 def _record_of(state: Path, path: Path) -> Record | None:
-    """The record of setup's text in ``path``; None without a readable record."""
+    """The record of setup's additions to ``path``; None without a readable record."""
     try:
         record = msgspec.json.decode(read_bytes_private(_record_file(state, path)), type=Record)
-    except (OSError, msgspec.DecodeError):  # without a record nothing is removed
+    except (OSError, msgspec.DecodeError):  # without a record, nothing is removed
         return None
     return record if record.path == str(path) else None
 
 
 def _keep_record(state: Path, path: Path, record: Record | None) -> str:
-    """Store the record, or delete it if None; returns why that failed, or an empty string."""
+    """Store the record, or delete it if None; return why that failed, or an empty string."""
     place = _record_file(state, path)
     try:
         if record is not None:
@@ -319,6 +320,6 @@ def printable(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _own() -> Path | None:
-    """The script of this Python environment; None without one."""
+    """The ``indwell`` script of this Python environment; None if there is none."""
     found = shutil.which(PLAIN[0], path=sysconfig.get_path("scripts"))
     return Path(found) if found is not None else None

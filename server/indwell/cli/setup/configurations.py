@@ -1,4 +1,4 @@
-"""The configuration of each editor: ``templates`` with the command, and the file they belong in."""
+"""The configuration of each editor: ``templates`` with the command, and the file for it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ PLAIN = ("indwell", "serve", "--stdio")
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _LIMIT_B = 1 << 20
-_SHARED = "@WORDS@\n"  # Neovim's templates for questions share a part
+_SHARED = "@WORDS@\n"  # a part that Neovim's templates for questions share
 _GAP = lazy_pattern("@(?:COMMAND|PROGRAM|ARGUMENTS)@")
 
 
 def lua(word: str) -> str:
     r"""A string of Lua.
 
-    Single quotes, as in the examples of Neovim's own documentation; ``\`` and
-    ``'`` are escaped.
+    The string has single quotes, as in Neovim's documentation; ``\`` and ``'`` are escaped.
     """
     return "'" + word.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
@@ -36,7 +35,7 @@ def lua_list(words: Sequence[str]) -> str:
 
 
 def quoted(word: str) -> str:
-    """A JSON string, which is also valid TOML and Emacs Lisp if printable."""
+    """A JSON string; if the word is printable, also valid TOML and Emacs Lisp."""
     return json.dumps(word, ensure_ascii=False)
 
 
@@ -46,17 +45,17 @@ def json_list(words: Sequence[str]) -> str:
 
 
 def elisp_list(words: Sequence[str]) -> str:
-    """An Emacs Lisp list without its quote."""
+    """An Emacs Lisp list without the quote before it."""
     return "(" + " ".join(map(quoted, words)) + ")"
 
 
 def vim(word: str) -> str:
-    """A string of Vim script; in single quotes only the quote is special."""
+    """A string of Vim script in single quotes, in which only the quote is special."""
     return "'" + word.replace("'", "''") + "'"
 
 
 def vim_arguments(words: Sequence[str]) -> str:
-    """A command line after ALE's ``%e``, quoted for the shell; ``%`` is special to ALE."""
+    """A command line for ALE after ``%e``, quoted for the shell; ``%`` is special to ALE."""
     shell = " ".join(_shell(word.replace("%", "%%")) for word in words)
     return vim(f"%e {shell}")
 
@@ -70,8 +69,8 @@ class Language(NamedTuple):
     """The language of a configuration file.
 
     Attributes:
-        name: Its name in a Markdown fence.
-        comment: The start of a comment; empty without comments.
+        name: The language's name in a Markdown fence.
+        comment: The start of a comment; empty if the language has no comments.
         words: Writes a list of strings.
         word: Writes one string.
     """
@@ -92,9 +91,9 @@ class EditorConfiguration(msgspec.Struct, frozen=True):
 
     Attributes:
         editor: The editor's name.
-        page: The documentation page, which shows each template word for word.
+        page: The documentation page, which contains each template word for word.
         language: The language of the templates.
-        templates: The files with the text; the first is enough.
+        templates: The template files; the first template is enough.
         next_steps: The next steps for the user.
     """
 
@@ -105,13 +104,13 @@ class EditorConfiguration(msgspec.Struct, frozen=True):
     next_steps: tuple[str, ...]
 
     def shown(self, command: Sequence[str] = PLAIN) -> tuple[str, ...]:
-        """The texts of the templates with a command and its arguments."""
+        """The texts of the templates, with a command and its arguments inserted."""
         filled = {
             "@COMMAND@": self.language.words(command),
             "@PROGRAM@": self.language.word(command[0]),
             "@ARGUMENTS@": self.language.words(command[1:]),
         }
-        # Replace all in one pass: an inserted value may look like a placeholder.
+        # Replace all placeholders in one pass, because an inserted value may look like one.
         return tuple(
             _GAP.sub(lambda gap: filled[gap[0]], _template(name)) for name in self.templates
         )
@@ -226,7 +225,7 @@ How = Literal["own file", "marked", "toml", "json"]
 
 
 class SetupTarget(msgspec.Struct, frozen=True):
-    """A file, and the way to add the configuration."""
+    """A configuration file, and the way to add Indwell's configuration."""
 
     path: Path
     how: How
@@ -244,7 +243,7 @@ def target(
     Args:
         name: As in ``CONFIGURATIONS``.
         home: The user's home folder.
-        environment: For ``XDG_CONFIG_HOME`` and, on Windows, ``APPDATA``.
+        environment: Has ``XDG_CONFIG_HOME`` and, on Windows, ``APPDATA``.
         platform: As ``sys.platform`` names it.
         exists: Tells whether a path exists.
     """
@@ -267,7 +266,7 @@ def target(
                 (roaming if is_windows else config) / "helix" / "languages.toml", "toml"
             )
         case "kate":
-            # Qt's AppConfigLocation
+            # Qt calls this folder AppConfigLocation.
             preferences = home / "Library" / "Preferences"
             folder = local if is_windows else preferences if is_mac else config
             return SetupTarget(folder / "kate" / "lspclient" / "settings.json", "json")
@@ -281,7 +280,7 @@ def target(
 
 
 def _emacs(home: Path, config: Path, exists: Callable[[Path], bool]) -> Path:
-    """In Emacs' own order (Info node "Find Init"); the XDG folder only if there is no older one."""
+    """The first existing file in Emacs' own order (Info node "Find Init"); else the default."""
     for path in (home / ".emacs.el", home / ".emacs", home / ".emacs.d" / "init.el"):
         if exists(path):
             return path

@@ -21,7 +21,7 @@ from indwell.files.spelling import quoted
 
 
 class CannotMerge(Exception):
-    """The configuration cannot be added or removed without losing text; the message says why."""
+    """The configuration cannot be added or removed without losing text."""
 
 
 _BEGIN = "{} >>> indwell setup (this part is written by `indwell setup`; --remove takes it out)"
@@ -29,15 +29,15 @@ _END = "{} <<< indwell setup"
 
 
 def marked_block(text: str, comment: str) -> str:
-    """The part between its marks."""
+    """The configuration between its marks."""
     return f"{_BEGIN.format(comment)}\n{text.rstrip()}\n{_END.format(comment)}\n"
 
 
 def find_block(whole: str, comment: str) -> tuple[int, int] | None:
-    """The range of the part, including its last line end; None without marks.
+    """The range of the configuration, including its last line end; None without marks.
 
     Raises:
-        CannotMerge: The marks are not one start line followed by one end line.
+        CannotMerge: The marks are not exactly one start line and, below it, one end line.
     """
     begin, end = _BEGIN.format(comment), _END.format(comment)
     if begin not in whole and end not in whole:
@@ -53,14 +53,14 @@ def find_block(whole: str, comment: str) -> tuple[int, int] | None:
 
 
 def gap_before(before: str) -> str:
-    """The separator between the user's text and the part: an empty line."""
+    """The separator between the user's text and the configuration: an empty line."""
     if not before or before.endswith("\n\n"):
         return ""
     return "\n" if before.endswith("\n") else "\n\n"
 
 
 def without_block(whole: str, start: int, end: int, added: str) -> str:
-    """The text without the part, and without the ``added`` line ends before it."""
+    """The text without the configuration, and without the ``added`` line ends before it."""
     head, tail = whole[:start], whole[end:]
     if added and head.endswith("\n\n"):  # otherwise the user has removed the empty line
         head = head[: -len(added)]
@@ -69,8 +69,8 @@ def without_block(whole: str, start: int, end: int, added: str) -> str:
 
 
 _AROUND = 80  # characters on each side that distinguish two places
-_BY_CHARACTER = 4_000  # above this, no comparison by character
-_LONG_LINES = 3  # a text of this many lines occurs once, unless it was copied by hand
+_BY_CHARACTER = 4_000  # characters; longer texts are compared by line
+_LONG_LINES = 3  # lines; a longer text occurs only once, unless a person copied it
 
 
 class InsertedText(msgspec.Struct, frozen=True):
@@ -199,7 +199,7 @@ def merged(how: Data, before: str, text: str) -> str:
 
 
 def check(how: Data, text: str) -> None:
-    """Check that the text can be parsed; an empty text can.
+    """Check that the text can be parsed; an empty text is valid.
 
     Raises:
         CannotMerge: The text cannot be parsed.
@@ -226,7 +226,7 @@ def _put_toml(before: str, text: str) -> str:
         _put_helix(document, tomlkit.parse(text))
         after = tomlkit.dumps(document)
         is_right = tomllib.loads(after) == wanted
-    except _ODD as error:  # tomlkit cannot change some forms
+    except _ODD as error:  # tomlkit cannot change some forms of TOML
         raise CannotMerge("setup cannot add to a list of languages in this form") from error
     if not is_right:
         raise CannotMerge("setup cannot add to a list of languages in this form")
@@ -276,7 +276,7 @@ def _put_language(languages: list[Any], wanted: Mapping[str, Any]) -> None:
 
 
 def _names(listed: Iterable[object]) -> list[str]:
-    """Helix accepts names and tables with a name."""
+    """The names in a list of Helix, which may contain names or tables with a name."""
     return [str(one.get("name")) if isinstance(one, Mapping) else str(one) for one in listed]
 
 
@@ -297,7 +297,7 @@ def _put_json(before: str, text: str) -> str:
 
 
 def _json(text: str) -> tuple[dict[str, Any], int | str, str]:
-    """The value and its format, if writing the value reproduces the text."""
+    """The value and its format, if writing the value again reproduces the text."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -312,7 +312,7 @@ def _json(text: str) -> tuple[dict[str, Any], int | str, str]:
 
 
 def _add(value: dict[str, Any], ours: Mapping[str, Any], within: tuple[str, ...]) -> None:
-    """Merge objects; raise for any other value that exists and differs."""
+    """Merge objects; raise an error for any other value that exists and differs."""
     for key, wanted in ours.items():
         there = value.get(key)
         if isinstance(wanted, Mapping) and isinstance(there, dict):
@@ -340,7 +340,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class WantedConfiguration(msgspec.Struct, frozen=True):
-    """A configuration, its comment sign, and its place in a file."""
+    """A configuration, the sign of its comments, and its place in a file."""
 
     path: str
     how: How
@@ -349,14 +349,14 @@ class WantedConfiguration(msgspec.Struct, frozen=True):
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """The file's new text, None for no file, and the record to keep."""
+    """The file's new text (None: delete the file), and the record to keep."""
 
     text: str | None
     record: Record | None
 
 
 def put(wanted: WantedConfiguration, now: str | None, record: Record | None) -> Placed:
-    """Add the configuration; the text stays ``now`` if it has the configuration.
+    """Add the configuration; return the text ``now`` if it has the configuration already.
 
     Raises:
         CannotMerge: The configuration cannot be added or removed.
@@ -374,10 +374,10 @@ def put(wanted: WantedConfiguration, now: str | None, record: Record | None) -> 
 
 
 def take(wanted: WantedConfiguration, now: str, record: Record | None) -> Placed:
-    """Remove the configuration; the text stays ``now`` if it has none.
+    """Remove the configuration; return the text ``now`` if it lacks the configuration.
 
     Raises:
-        CannotMerge: The part that setup wrote is unknown.
+        CannotMerge: The text that setup wrote is unknown.
     """
     ends, plain = _plain(now)
     match wanted.how:
@@ -431,7 +431,7 @@ def _record(wanted: WantedConfiguration, added: str, *, is_made: bool) -> Record
 
 
 def _check_known(wanted: WantedConfiguration, there: str, record: Record | None) -> str:
-    """The line ends that setup added before its part, if the part is unchanged."""
+    """Check that the configuration is unchanged; return the line ends added before it."""
     written = record.pieces[0].text if record is not None and record.pieces else ""
     known = written.lstrip("\n") or marked_block(wanted.text, wanted.comment)
     if there.rstrip("\n") != known.rstrip("\n"):
@@ -447,7 +447,7 @@ def _put_merged(
     if record is not None:
         try:
             base = cut(plain, record.pieces)
-        except CannotMerge:  # removed or changed by hand; the rest now belongs to the user
+        except CannotMerge:  # removed or changed by hand: the rest now belongs to the user
             pass
         else:
             if record.text == wanted.text:
@@ -458,7 +458,7 @@ def _put_merged(
 
 
 def _plain(text: str) -> tuple[str, str]:
-    """The file's line end, and its text with LF; mixed line ends stay."""
+    """The file's line end, and its text with LF; a file with mixed line ends stays unchanged."""
     n_windows = text.count("\r\n")
     if n_windows and n_windows == text.count("\n"):
         return "\r\n", text.replace("\r\n", "\n")

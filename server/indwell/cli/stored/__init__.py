@@ -1,1 +1,1 @@
-"""Commands on this machine's stored data: sessions, memory, and the deletion of all data."""
+"""Commands for stored data: sessions, memory, and the deletion of all data."""

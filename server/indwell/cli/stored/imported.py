@@ -1,4 +1,4 @@
-"""Reads conversations that other tools recorded; ``indwell sessions import`` keeps them."""
+"""Reads conversations that other tools recorded; ``indwell sessions import`` stores them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from indwell.settings.paths import state_folder
 
 STDIN = "-"
 GZIP = b"\x1f\x8b"  # the first bytes of gzip files
-_UNPACKED_B = 64 << 10  # bytes at a time: up to this much before a damaged place is lost
+# bytes that are unpacked at a time; so much is lost before damaged bytes at most
+_UNPACKED_B = 64 << 10
 
 
 def read_sessions(file: str) -> tuple[tuple[Recorded, ...], tuple[str, ...]]:
-    """The conversations of a ``.jsonl`` or ``.jsonl.gz`` file or of stdin, and notes on omissions.
+    """Read the conversations of a ``.jsonl`` or ``.jsonl.gz`` file, or of stdin, and notes.
 
     Raises:
         UserError: The file cannot be read.
@@ -55,7 +56,7 @@ def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _readable(pieces: Iterator[bytes], trouble: list[str]) -> Iterator[bytes]:
-    """Yield the unpacked bytes; at damage stop and report it."""
+    """Yield the unpacked bytes; at damaged bytes, stop and report the damage."""
     n_bytes = 0
     try:
         for piece in _unpacked(pieces):
@@ -72,7 +73,7 @@ class _Truncated(zlib.error):
 
 
 def _unpacked(pieces: Iterator[bytes], *, is_packed: bool = False) -> Iterator[bytes]:
-    """Yield the bytes, unpacked from gzip if they begin as such a file does, or ``is_packed``.
+    """Yield the bytes; unpack them if they begin like a gzip file, or if ``is_packed``.
 
     Raises:
         zlib.error: The gzip file is damaged, or its end is missing.
@@ -109,9 +110,9 @@ class Imported(msgspec.Struct, frozen=True):
     """An imported session.
 
     Attributes:
-        session: Its new id.
+        session: The new id of the session.
         source: The file, and the conversation's name in it.
-        messages: Number of messages in its conversation.
+        messages: The number of messages in the conversation.
         notes: Repairs and omissions.
     """
 
@@ -122,7 +123,7 @@ class Imported(msgspec.Struct, frozen=True):
 
 
 def import_sessions(files: Sequence[str], *, as_json: bool) -> int:
-    """Import all conversations of ``files`` into this folder's sessions; 1 if a file fails.
+    """Import all conversations of ``files`` as this folder's sessions; return 1 if a file fails.
 
     ``-`` is stdin. Omissions are reported on stderr.
     """
@@ -151,7 +152,7 @@ def imported_file(store: SessionStore, file: str, notes: list[str]) -> tuple[Imp
 
     Args:
         store: Receives the sessions.
-        file: Its path; ``-`` is stdin.
+        file: The file's path; ``-`` is stdin.
         notes: Called with a sentence for each omission that belongs to no session.
 
     Raises:
@@ -199,7 +200,7 @@ def _bounded(file: str) -> Iterator[bytes]:
     Raises:
         OSError: The file cannot be read.
         SessionError: The content is larger than ``MOST_B``.
-        zlib.error: It is damaged.
+        zlib.error: The file is damaged.
     """
     n_bytes = 0
     raw = stdin_pieces() if file == STDIN else pieces_of(Path(file).resolve())

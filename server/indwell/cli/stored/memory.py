@@ -33,7 +33,7 @@ class NumberedFact(msgspec.Struct, frozen=True):
 
 
 def memory(options: argparse.Namespace) -> int:
-    """Run the command; 0 done, 1 not done.
+    """Run the command; return 0 if done, else 1.
 
     Raises:
         UserError: A page cannot be read or written, or no fact has the given number.
@@ -76,7 +76,7 @@ def _add(pages: MemoryPages, scope: Scope, words: str, *, as_json: bool) -> int:
         old = replaced(pages, text, scope)
     except ToolError as error:
         raise UserError(str(error)) from error
-    # A similar fact stays: whoever types a fact wants both, unless they delete one.
+    # A similar fact stays, because the user who types a fact probably wants both.
     pages.keep(Fact(text, scope, day=datetime.now(UTC).date().isoformat()))
     if as_json:
         print(json_line({"kept": text, "scope": scope, "alike": old}))

@@ -54,7 +54,7 @@ class PurgeItem(msgspec.Struct, frozen=True):
 
 
 def purge(*, is_sure: bool, as_json: bool) -> int:
-    """List, ask and delete; 0 done or nothing to do, 1 not done, 2 if no terminal can ask.
+    """List items, ask, delete; return 0 if all is deleted, 1 if not, 2 if no terminal can ask.
 
     Raises:
         UserError: The stored files cannot be listed.
@@ -94,7 +94,7 @@ def _items(store: KeyStore) -> Iterator[PurgeItem]:
 
 def _paths() -> Iterator[Path]:
     state = state_folder(os.environ)
-    # Python environments and caches of editor extensions, as docs/privacy.md names them.
+    # Folders with Python environments and caches of editor extensions; see docs/privacy.md.
     others = (
         platformdirs.user_cache_path("indwell", appauthor=False),
         platformdirs.user_data_path("indwell", appauthor=False),
@@ -106,7 +106,7 @@ def _paths() -> Iterator[Path]:
 def places(
     state: Path, others: Sequence[Path], settings: Path, *, is_named: bool
 ) -> tuple[Path, ...]:
-    """The paths to delete: whole folders of Indwell, or only its names in shared folders. Pure.
+    """The paths to delete: whole folders of Indwell, or single files in shared folders. Pure.
 
     On macOS and Windows, settings, state and data share one folder; the settings stay.
 
@@ -123,7 +123,7 @@ def places(
 
 
 def _delete(items: Sequence[PurgeItem], store: KeyStore) -> tuple[str, ...]:
-    """Delete the items; returns a sentence for each that stays, such as an open session."""
+    """Delete the items; return a sentence for each item that stays, such as an open session."""
     state = state_folder(os.environ)
     failed = []
     for session in stored(state):

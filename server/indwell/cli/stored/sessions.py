@@ -46,7 +46,7 @@ _MOST_WIDTH = 18  # characters of a cell other than the id and the last cell
 
 
 def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int:
-    """Print ``limit`` sessions, newest first; returns 0.
+    """Print ``limit`` sessions, newest first; return 0.
 
     Raises:
         UserError: The state folder cannot be read.
@@ -62,7 +62,7 @@ def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int
         console = Console(highlight=False)
         if console.is_terminal:
             _print_table(console, found, with_folder=all_folders)
-        else:  # plain lines for programs, without a header
+        else:  # plain lines without a header, for programs
             for one in found:
                 print("\t".join(_cells(one, with_folder=all_folders)))
         if n_older > 0:
@@ -82,17 +82,17 @@ def print_room(state: Path, *, is_terminal: bool) -> None:
     """Report recent deletions, and at a terminal the disk space of the sessions."""
     lines = [gone_words(recent(record_of(state).gone, datetime.now(UTC)))]
     if is_terminal:
-        with contextlib.suppress(UserError):  # invalid settings must not hide sessions
+        with contextlib.suppress(UserError):  # sessions are listed even with invalid settings
             lines.append(size_words(held_b(state), read_settings(os.environ).settings))
     for line in filter(None, lines):
         print(line, file=sys.stderr)
 
 
 def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
-    """Delete sessions; 0 done, 1 if one failed, after trying all.
+    """Delete sessions; return 0 if all are deleted, else 1.
 
     Args:
-        ids: Full ids, or unique beginnings of them.
+        ids: Full ids, or unique beginnings of ids.
         as_json: Print JSON.
     """
     gone: list[str] = []
@@ -118,7 +118,7 @@ def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
 
 
 def whole_id(given: str, known: Sequence[str]) -> str:
-    """The only session whose id begins with ``given``; ``given`` itself without a match. Pure.
+    """The only session whose id begins with ``given``; without a match, ``given`` itself. Pure.
 
     Raises:
         SessionError: Several ids begin with ``given``.
@@ -132,7 +132,7 @@ def whole_id(given: str, known: Sequence[str]) -> str:
 
 
 def _print_table(console: Console, found: Sequence[Stored], *, with_folder: bool) -> None:
-    """Print aligned cells: the id first and whole, long cells cut."""
+    """Print aligned cells; the id is first and never shortened, other long cells are."""
     folder = ("folder",) if with_folder else ()
     rows = [("session", "turns", "cost", "model", *folder, "words")]
     rows += [_cells(one, with_folder=with_folder) for one in found]
@@ -160,10 +160,10 @@ def _cells(one: Stored, *, with_folder: bool) -> tuple[str, ...]:
 
 
 def fork(given: str, turn: int | None, *, as_json: bool) -> int:
-    """Fork a session of this folder; returns 0.
+    """Fork a session of this folder; return 0.
 
     Args:
-        given: Its id, or the first characters of it.
+        given: The session's id, or the first characters of the id.
         turn: The last turn to copy; None for the last finished one.
         as_json: Print JSON.
 
@@ -193,7 +193,7 @@ class _Shown(msgspec.Struct, frozen=True):
 
 
 def show_session(given: str, *, as_json: bool) -> int:
-    """Print a session of this folder; returns 0.
+    """Print a session of this folder; return 0.
 
     Raises:
         UserError: The session does not exist, or cannot be read.
@@ -223,7 +223,7 @@ def _turn(console: Console, turn: RecordedTurn) -> None:
 
 
 def _markup(told: events.Event | RecordedCall) -> str:
-    """A call or an event as markup, without control characters for the terminal."""
+    """A call or an event as rich markup, without control characters for the terminal."""
     match told:
         case RecordedCall(started=started, result=result, is_error=is_error):
             said = "no result" if result is None else result.strip().partition("\n")[0]
@@ -268,9 +268,9 @@ class Replayed(msgspec.Struct, frozen=True):
     Attributes:
         session: The session's id.
         turn: The turn that sent it.
-        number: Its number in the session.
-        attempts: How often it was sent.
-        sent: Digest of the bytes sent last; empty if not recorded.
+        number: The request's number in the session.
+        attempts: How often the request was sent.
+        sent: Digest of the bytes that were sent last; empty if not recorded.
         digest: Digest of the rebuilt bytes.
         equal: Whether both have the same bytes; None if the sent bytes are not recorded.
         notices: Parts of the earlier conversation that cannot be read.
@@ -291,7 +291,7 @@ class Replayed(msgspec.Struct, frozen=True):
 def replay_request(given: str, number: str, *, as_json: bool) -> int:
     """Print request ``number`` of a session of this folder.
 
-    Returns 0 if the bytes equal those sent, or no digest is recorded; 1 if they differ.
+    Return 1 if the bytes differ from the recorded digest, else 0.
 
     Raises:
         UserError: The request cannot be rebuilt.
@@ -325,7 +325,7 @@ def replay(session: str, request: Rebuilt) -> Replayed:
     """Rebuild the bytes of a request.
 
     Raises:
-        SessionError: The log does not record how they were made, or the record is unreadable.
+        SessionError: The log does not record how the request was made, or the record is unreadable.
     """
     last = request.attempts[-1] if request.attempts else None
     body = RequestEncoder().encode(request.request, _dialect(last))
@@ -344,7 +344,7 @@ def replay(session: str, request: Rebuilt) -> Replayed:
 
 
 def verdict(replayed: Replayed) -> str:
-    """The result of the comparison, in a sentence."""
+    """The result of the comparison in one sentence."""
     what = f"request {replayed.number} (turn {replayed.turn}, {len(bytes(replayed.body)):,} bytes)"
     match replayed.equal:
         case True:

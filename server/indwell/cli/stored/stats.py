@@ -1,7 +1,7 @@
 """``indwell stats``: sums of model calls and compactions by day, session, turn and model.
 
-JSON names follow OpenTelemetry's conventions for generative AI (status "development", read in
-November 2026); names without one there begin with ``indwell.``.
+JSON names follow OpenTelemetry's conventions for generative AI (status "development", November
+2026). Other names begin with ``indwell.``.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from indwell.sessions.storage.spending import local_day
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.paths import state_folder
 
-DAYS = 30  # shown by default
+DAYS = 30  # days that are shown by default
 _SESSIONS_SHOWN = 20
-_ID_SHOWN = 19  # characters: the time, which distinguishes sessions
-_PLAIN_WIDTH = 160  # columns without a terminal
-_UNBOUND_WIDTH = 10_000  # to measure a table's natural width
-# characters of a time to the minute with its zone; all seconds of it belong to one day
+_ID_SHOWN = 19  # characters of an id: the time, which distinguishes sessions
+_PLAIN_WIDTH = 160  # columns, without a terminal
+_UNBOUND_WIDTH = 10_000  # columns, for measuring the natural width of a table
+# characters of a time up to the minute, with its zone; one minute belongs to one day
 _MINUTE = 22
 
 _Json: TypeAlias = dict[str, object]
 
 
 def stats(*, days: int | None, session: str, all_folders: bool, as_json: bool) -> int:
-    """Print the sums; returns 0.
+    """Print the sums; return 0.
 
     Args:
         days: Only the last N days with today; 0 for all days; None for the default.
@@ -79,7 +79,7 @@ def stats(*, days: int | None, session: str, all_folders: bool, as_json: bool) -
 
 
 def _read(session: str, span: int, *, all_folders: bool) -> list[SessionFigures]:
-    """The sums of each session that may have calls in the last ``span`` days.
+    """Return the sums of each session that may have calls in the last ``span`` days.
 
     Raises:
         UserError: The state folder cannot be listed, or there is no such session.
@@ -90,7 +90,7 @@ def _read(session: str, span: int, *, all_folders: bool) -> list[SessionFigures]
     since, since_s = "", 0.0
     if span > 0:
         first = now - timedelta(days=min(span, 36_500) - 1)
-        # One day more: a log's time of change does not know the user's time zone.
+        # Look back one day more, because a log's time of change ignores the user's time zone.
         since, since_s = local_day(first), (first - timedelta(days=1)).timestamp()
     wanted = whole_id(session, session_ids(state)) if session else ""
     paths = logs(state, folder=folder, used_after_s=since_s)
@@ -113,7 +113,7 @@ def _figures(session: str, log: Path, since: str) -> SessionFigures:
 
 
 def day_of(at: str) -> str:
-    """The user's local date of a record's time; the first ten characters of an invalid time."""
+    """The user's local date of a record's time; for an invalid time, its first ten characters."""
     return _day(f"{at[:16]}{at[-6:]}") if len(at) > _MINUTE else _day(at)
 
 
@@ -181,7 +181,7 @@ def _print(console: Console, shown: Statistics, span: int, *, session: str) -> N
     table = _table("session", rows, None, models)
     wide = console.options.update(width=_UNBOUND_WIDTH)
     if console.measure(table, options=wide).maximum > console.width:
-        # Leave out the model column first: the other figures appear nowhere else.
+        # Leave out the model column first, because no other table has the other figures.
         table = _table("session", rows, None)
         table.collapse_padding = True
     console.print(table)
@@ -226,7 +226,7 @@ def _cells(figures: UsageFigures) -> tuple[str, ...]:
 
 
 def cost_cell(figures: UsageFigures) -> str:
-    """The cost; with unpriced calls, the known part with a sign that there is more."""
+    """The cost; if calls lack a price, the known part with a sign that there is more."""
     if figures.unpriced and figures.known_cost:
         return f"over ${figures.known_cost:.4f} ({figures.unpriced:,} unknown)"
     return cost_words(figures.cost).removeprefix("cost ")

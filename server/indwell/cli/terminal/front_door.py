@@ -1,4 +1,4 @@
-"""The terminal as a front door of the service: shows events, and asks the person there."""
+"""The terminal as a front door of the service: shows events and asks the user."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 class TerminalApprover:
-    """Asks in the terminal; without a terminal the answer is no. Implements ``Approver``."""
+    """Implements ``Approver``: asks in the terminal; without a terminal, the answer is no."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -68,7 +68,7 @@ class TerminalApprover:
         )
 
     async def _ask_by_hunk(self, question: Question) -> Reply:
-        """Ask about each hunk; an empty line means no, the end of input no to all the rest."""
+        """Ask about each hunk; an empty line means no, the end of input means no to the rest."""
         allowed: list[str] = []
         for number, hunk in enumerate(question.hunks, 1):
             self._tell_lines(f"{hunk.header}\n{hunk.text}", is_diff=True)
@@ -105,17 +105,17 @@ class TerminalApprover:
 class AllowingApprover:
     """Allows commands that need permission, as the user chose with ``--allow-commands``.
 
-    It allows nothing else: ``policy.approvals`` defines the coverage. It never lets a command
-    leave the sandbox, because nobody has seen that request (POL-16).
+    ``policy.approvals`` defines which commands the option covers. No command may leave the sandbox
+    this way, because no user has seen the request (POL-16).
     """
 
     async def ask(self, question: Question) -> Said:
-        """Allow this call if ``--allow-commands`` covers it."""
+        """Allow the call if ``--allow-commands`` covers it."""
         return "uncovered" if question.wanted or question.uncovered else "beforehand"
 
 
 class TerminalPerson(TerminalApprover):
-    """Implements ``Approver`` and ``Asker``; without a terminal nobody answers.
+    """Implements ``Approver`` and ``Asker``; without a terminal no question is answered.
 
     Args:
         console: The console for the questions.
@@ -126,11 +126,11 @@ class TerminalPerson(TerminalApprover):
         self._screen = console
 
     async def ready(self, question: UserQuestion) -> None:
-        """Return at once: in a terminal nobody types into a document."""
+        """Return at once, because nobody types into a document in a terminal."""
         del question
 
     async def answer(self, question: UserQuestion) -> UserAnswer:
-        """Show the question, and read a number or words; an empty line does not answer."""
+        """Show the question, and read a number or words; an empty line is no answer."""
         if not is_typed():
             return NOBODY
         self._tell("[bold]The model asks[/] (an answer permits nothing):")
@@ -153,12 +153,12 @@ MEANINGS: Mapping[str, bool] = {
 
 
 def can_ask() -> bool:
-    """Is there a terminal for the question and the answer?"""
+    """Whether a terminal can show the question and read the answer."""
     return is_typed() and sys.stderr is not None and sys.stderr.isatty()
 
 
 async def is_trusted_at_terminal(question: str, console: Console) -> bool | None:
-    """Show the question and read the answer; Enter means no. None if there is no answer."""
+    """Show the question and read the answer; Enter means no. Return None without an answer."""
     console.print(visible(question), markup=False, emoji=False, highlight=False, soft_wrap=True)
     return await chosen(
         "stay [R]estricted (Enter), or [T]rust? ",
@@ -179,11 +179,12 @@ class TerminalDoor:
         console: Where questions are asked.
 
     Attributes:
-        view: As given, until it is replaced.
+        view: The present view, which may be replaced.
     """
 
     has_section = False
-    leads_to_model = True  # the message about a missing model names the command that fixes it
+    # True, because the message about a missing model names a command that helps
+    leads_to_model = True
     can_type = False
     trust_hint = ""
     asks_about_files = False
@@ -209,17 +210,17 @@ class TerminalDoor:
         self.view(event)
 
     async def begin_turn(self, session: str, token: str, title: str) -> None:
-        """Do nothing: the events are shown."""
+        """Do nothing, because the events are shown."""
         del session, token, title
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Return no answer: a command reports the problem and the option that decides it."""
+        """Return no answer; a command reports the problem and the option that decides it."""
         del question, titles, timeout_s
         return None
 
     async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Ask whether to trust a folder or to drop the user's own lines; nothing else."""
-        del timeout_s  # a person here may take any time
+        """Ask only whether to trust a folder, or whether to drop the user's own lines."""
+        del timeout_s  # no time limit, because a person at a terminal may take any time
         if not can_ask():
             return None
         if titles == (STAY, TRUST):
@@ -232,17 +233,17 @@ class TerminalDoor:
         return None
 
     async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
-        """Return no answer: a command asks for no line."""
+        """Return no answer, because a command asks for no line."""
         del prompt, placeholder, timeout_s
         return None
 
     async def show_page(self, page: Path) -> bool:
-        """Return False: a terminal opens no page."""
+        """Return False, because a terminal opens no page."""
         del page
         return False
 
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
-        """Return False: there is no dialog, and the message names the command instead."""
+        """Return False, because the message names a command instead of opening a dialog."""
         del reason, timeout_s
         return False
 
@@ -251,12 +252,12 @@ class TerminalDoor:
         return f"use another one: `--model {next(iter(others), 'NAME')}`"
 
     def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:
-        """Do nothing: files on disk are saved."""
+        """Do nothing, because files on disk need no saving."""
         del paths
         return nullcontext()
 
     async def section(self) -> object:
-        """Return nothing: a terminal has no settings of its own."""
+        """Return nothing, because a terminal has no settings of its own."""
         return None
 
     def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:

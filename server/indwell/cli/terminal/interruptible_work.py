@@ -17,12 +17,13 @@ T = TypeVar("T")
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:
-    """Run ``work`` to its end on a new event loop; call this in the main thread.
+    """Run ``work`` to its end on a new event loop; call this in the main thread only.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C, also while the loop is created: a partial loop and a coroutine
-            that is never awaited would print warnings.
-        Terminated: SIGTERM, as from ``timeout`` and CI jobs; the work was stopped as by Ctrl-C.
+        KeyboardInterrupt: The user pressed Ctrl-C. While the loop is created, Ctrl-C is delayed,
+            because a partial loop would print warnings.
+        Terminated: The process received SIGTERM, as from ``timeout`` and CI jobs; the work was
+            stopped in order.
     """
     runner = asyncio.Runner()
     told: list[int] = []
@@ -46,7 +47,7 @@ if sys.platform == "win32":
     from indwell.lsp.wire.editor_process import watch_console
 
     async def _until_told(work: Coroutine[Any, Any, T], told: list[int]) -> T:
-        """Run ``work``; Ctrl-Break, or the console's end, stops it in order."""
+        """Run ``work``; Ctrl-Break or the end of the console stops it in order."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
 
@@ -69,7 +70,8 @@ else:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
         number = signal.SIGTERM
-        if signal.getsignal(number) is not signal.SIG_DFL:  # an ignored signal stays ignored
+        # a signal that was ignored before stays ignored
+        if signal.getsignal(number) is not signal.SIG_DFL:
             return await work
 
         def end() -> None:
@@ -108,7 +110,7 @@ def hush(error: OSError) -> None:
 
 
 def is_full() -> bool:
-    """Tell by a write whether stdout fails: an OSError does not name the failed file."""
+    """Whether stdout fails, by a write, because an OSError does not name the failed file."""
     try:
         sys.stdout.write("\n")
         sys.stdout.flush()
@@ -118,7 +120,7 @@ def is_full() -> bool:
 
 
 def stopping(view: events.Listener) -> events.Listener:
-    """``view``, which also cancels the current task when the reader has closed stdout."""
+    """A listener for ``view`` that cancels the current task when stdout is closed."""
     task = asyncio.current_task()
     assert task is not None
 
@@ -130,11 +132,11 @@ def stopping(view: events.Listener) -> events.Listener:
             return
         try:
             view(event)
-        except OSError as error:  # ``view`` only prints
+        except OSError as error:  # only ``view`` writes to stdout
             is_over = True
             hush(error)
             task.cancel()
-        except SystemExit:  # rich exits in this way when the reader has closed stdout
+        except SystemExit:  # rich raises SystemExit when stdout is closed
             is_over = True
             sys.stdout = io.StringIO()
             task.cancel()

@@ -1,4 +1,4 @@
-"""Encodes a line of JSON without characters that hide text or control the terminal."""
+"""Encodes JSON on one line, without characters that hide text or control the terminal."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _ACTING = lazy_pattern(
 
 
 def json_line(value: object) -> str:
-    r"""Return ``value`` as JSON, with ``\u...`` for characters that act on a terminal.
+    r"""Return ``value`` as JSON, with ``\u...`` for characters that control a terminal.
 
-    JSON has such characters only in strings, so replacing them in the text is safe.
+    In JSON, such characters occur only in strings, so they can be replaced in the text.
     """
     try:
         line = msgspec.json.encode(value).decode()

@@ -19,7 +19,7 @@ from indwell.agent.features.subagents.definition import SubagentNames
 from indwell.context.task_state import shown_lines
 from indwell.context.untrusted_text import short_line, visible
 
-MOST_TOLD = 5  # runs shown per turn; more would be noise, and mean that the window is small
+MOST_TOLD = 5  # compactions that are shown per turn; more would be noise
 HINT = (
     "the context window is small for this work, so the conversation is shortened often; choose a "
     "model with a larger window (later shortenings of this turn are not shown)"
@@ -27,15 +27,15 @@ HINT = (
 
 
 class Shortenings:
-    """Sums up the compactions of a turn; consecutive steps form one run."""
+    """Sums up the compactions of a turn; consecutive steps are shown as one run."""
 
     def __init__(self) -> None:
-        self._run: tuple[int, int] | None = None  # tokens before and after
+        self._run: tuple[int, int] | None = None  # tokens before and after the run
         self._notes: dict[str, None] = {}
         self._n_runs = 0
 
     def taken(self, event: events.Event) -> tuple[str, events.Event | None]:
-        """A line to show first, and the text for ``event`` itself; None: nothing."""
+        """A line to show first, and the event to show, which is None if nothing is to be shown."""
         if isinstance(event, events.TurnFinished) and not event.rounds:
             event = self._told_by(event)
         elif not self._takes(event):
@@ -43,7 +43,7 @@ class Shortenings:
         return self._line(event), event
 
     def _takes(self, event: events.Event) -> bool:
-        """Is the event shown? Not within a run, and not after enough runs."""
+        """Whether the event is shown: not within a run, and not after ``MOST_TOLD`` runs."""
         match event:
             case events.TurnStarted():
                 self._n_runs = 0
@@ -58,13 +58,13 @@ class Shortenings:
                 | events.UsageReported()
                 | events.ThinkingAdded()
             ):
-                return False  # the text is not shown, so it ends no run
+                return False  # this text is not shown, so the run continues
             case _:
                 pass
         return True
 
     def _line(self, event: events.Event) -> str:
-        """The line of the run that ends with ``event``, if one ends and is shown."""
+        """The line of the run that ``event`` ends, if the line is shown; else empty."""
         if self._run is None or isinstance(event, events.Notice):
             return ""
         (before, after), notes = self._run, "; ".join(self._notes)
@@ -75,7 +75,7 @@ class Shortenings:
         return HINT if self._n_runs == MOST_TOLD + 1 else ""
 
     def _told_by(self, event: events.TurnFinished) -> events.TurnFinished:
-        """Add the run's notes to a failed turn's message, in place of a line of their own."""
+        """Add the run's notes to the message of a failed turn, instead of a line of their own."""
         notes = "; ".join(self._notes)
         if self._run is None or not event.message or event.ending != "done":
             return event
@@ -84,9 +84,9 @@ class Shortenings:
         return msgspec.structs.replace(event, message=words)
 
 
-MOST_OUTPUT = 20  # lines shown of a command's output
+MOST_OUTPUT = 20  # lines of a command's output that are shown
 NAME_LIMIT = 60  # characters of a tool's name
-TARGET_LIMIT = 1_000  # characters of its target
+TARGET_LIMIT = 1_000  # characters of a tool's target
 FAILURE_LIMIT = 4_000  # characters of an error
 OUTPUT_LINE_LIMIT = 2_000  # characters of a line of output
 UNCHECKED = ": nothing checked the changes; `check_command` in your settings names a check"
@@ -112,10 +112,10 @@ class TerminalView:
         self._in_text = False
         self._shown_lines = 0
         self._running: set[str] = set()
-        self._are_many = False  # parallel calls: each end names its call
+        self._are_many = False  # whether calls run in parallel, so that each end must name its call
         self._shortenings = Shortenings()
         self._agents = SubagentNames()
-        self._n_quarters = 0  # tokens of the prompt that were reported
+        self._n_quarters = 0  # quarters of the prompt that were reported as read
         self._commands: tuple[BackgroundCommand, ...] = ()
 
     def __call__(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one flat table of events
@@ -161,7 +161,7 @@ class TerminalView:
             case events.PromptRead(share=share):
                 self._reading(share)
             case events.UsageReported():
-                pass  # the end shows the sum
+                pass  # the end of the turn shows the sum
             case events.Notice(message=message):
                 self._line(f"[yellow]{escape(visible(message[:FAILURE_LIMIT]))}[/]")
             case events.TurnFinished():
@@ -170,13 +170,13 @@ class TerminalView:
                 pass
 
     def _reading(self, share: float) -> None:
-        """Show the endpoint's progress with a long prompt: three lines at most."""
+        """Show how much of a long prompt the endpoint has read: three lines at most."""
         before, self._n_quarters = self._n_quarters, int(share * 4)
         if before < self._n_quarters and share < 1:
             self._line(f"[dim]{prompt_read_words(share)}[/]")
 
     def _of_agent(self, agent: str, event: events.Event) -> None:
-        """Show a sub-agent's steps, one line each, without its commands' output."""
+        """Show a sub-agent's steps, one line each, without the output of its commands."""
         name = escape(short_line(agent, NAME_LIMIT))
         match event:
             case events.ToolStarted():
@@ -225,7 +225,7 @@ class TerminalView:
         """Print a unified diff, without control characters for the terminal."""
         diff = visible(diff.replace("\r\n", "\n"))  # the file has CRLF line ends
         if self._console.is_terminal:
-            from rich.syntax import Syntax  # its highlighter takes 6 ms
+            from rich.syntax import Syntax  # imported here, because its highlighter takes 6 ms
 
             self._console.print(Syntax(diff, "diff", background_color="default"))
         else:
@@ -279,7 +279,7 @@ class TerminalView:
         if event.changes and event.to_review:
             self._line(f"{to_review_words(event.to_review)}: indwell review")
         if not event.rounds:
-            return  # no model call, so no usage
+            return  # without a model call there is no usage
         rounds = "1 round" if event.rounds == 1 else f"{event.rounds} rounds"
         self._line(
             f"[dim]{rounds} · {usage_words(event.usage)} · {cost_words(event.cost)} · "
@@ -288,10 +288,10 @@ class TerminalView:
 
 
 def _print(console: Console, markup: str) -> None:
-    # No emoji codes: ``:ok:`` of a command is shown as it runs.
+    # No emoji codes, so that ``:ok:`` in a command is shown unchanged.
     console.print(markup, emoji=False, highlight=False, soft_wrap=True)
 
 
 def cost_words(cost: float | None) -> str:
-    """A cost in words; never a guess."""
+    """A cost in words; "unknown" instead of a guess."""
     return "cost unknown" if cost is None else f"${cost:.4f}"

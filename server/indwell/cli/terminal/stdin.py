@@ -1,4 +1,4 @@
-"""Reads standard input: prompts from a program, and lines that a person types at the terminal."""
+"""Reads standard input: prompts from a program, and lines that a user types in the terminal."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class WrongInput(UserError):
 
 
 class _PromptLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One prompt."""
+    """A line of ``--stdin jsonl``: one prompt."""
 
     text: str
 
 
 def is_typed() -> bool:
-    """Is stdin a terminal? False if it was closed before the start."""
+    """Whether stdin is a terminal; False if stdin was closed before the start."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
@@ -80,7 +80,7 @@ async def stdin_prompts() -> AsyncIterator[str]:
 
 
 async def begun(prompts: AsyncIterator[str]) -> AsyncIterator[str]:
-    """The same prompts, with the first one already read; raises its error."""
+    """Read the first prompt, and raise its error; then yield all prompts."""
     first = await anext(prompts, None)
 
     async def all_of_them() -> AsyncIterator[str]:
@@ -93,7 +93,7 @@ async def begun(prompts: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 def _is_cut(error: Exception) -> bool:
-    """Does msgspec report a truncated line? The report for half a character is the same."""
+    """Whether msgspec reports a truncated line; the report for a lone surrogate is the same."""
     return "truncated" in str(error)
 
 
@@ -110,9 +110,9 @@ async def _lines() -> AsyncIterator[bytes]:
 
 
 async def _piece() -> bytes:
-    """Read the next bytes, empty at the end, in a thread that the process need not wait for.
+    """Read the next bytes in a thread for which the process need not wait; empty at the end.
 
-    It reads the descriptor: a buffer in use by that thread could not be closed at exit.
+    The thread reads the descriptor, because a buffer in use could not be closed at exit.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[bytes] = loop.create_future()
@@ -134,28 +134,28 @@ async def _piece() -> bytes:
         piece: bytes | Exception
         try:
             piece = os.read(stdin.fileno(), _PIECE_B)
-        except (OSError, ValueError) as error:  # closed in the meantime
+        except (OSError, ValueError) as error:  # stdin was closed in the meantime
             piece = error
-        with contextlib.suppress(RuntimeError):  # the event loop has ended, so nobody waits
+        with contextlib.suppress(RuntimeError):  # the event loop has ended, so no caller waits
             loop.call_soon_threadsafe(tell, piece)
 
     threading.Thread(target=read, daemon=True).start()
     return await answer
 
 
-MOST_TRIES = 5  # after so many other inputs the user is not answering
+MOST_TRIES = 5  # invalid lines after which the user counts as not answering
 YES_OR_NO: Mapping[str, bool] = {"y": True, "yes": True, "n": False, "no": False, "": False}
 
 T = TypeVar("T")
 
 
 class _Keyboard:
-    """The only reading thread; a read cannot be stopped, so it serves the next question.
+    """The only thread that reads stdin; a read cannot be stopped, so it serves the next question.
 
     Attributes:
         receive: Receives the line for the current question; None without a question.
         since: When the question was asked, in seconds.
-        is_read: Is the thread waiting for a line?
+        is_read: Whether the thread waits for a line.
     """
 
     def __init__(self) -> None:
@@ -195,7 +195,7 @@ class _Keyboard:
                     if self.hear is not None:
                         self.hear(line)
                     return
-            prompt = ""  # the user typed it before the current question
+            prompt = ""  # the user typed the line before the current question
 
 
 _KEYBOARD = _Keyboard()
@@ -204,15 +204,15 @@ _KEYBOARD = _Keyboard()
 async def chosen(
     prompt: str, meanings: Mapping[str, T], tell_again: Callable[[], None]
 ) -> T | None:
-    """The meaning of the typed word; for other words, ask again.
+    """Ask until the user types a known word; return its meaning.
 
-    None without an answer: at the end of input, or after ``MOST_TRIES`` other words. The caller
-    must store nothing then.
+    Return None at the end of input or after ``MOST_TRIES`` other words; the caller must store
+    nothing then.
 
     Args:
         prompt: Shown before each line.
-        meanings: Keyed by the word in lower case; "" is Enter alone.
-        tell_again: Shows the possible words.
+        meanings: The meanings by word in lower case; "" is Enter alone.
+        tell_again: Shows the known words.
     """
     for _ in range(MOST_TRIES):
         typed = await typed_line(prompt)
@@ -237,7 +237,7 @@ async def typed_line(prompt: str) -> str | None:
             answer.set_result(line)
 
     def hear(line: str | None) -> None:
-        with contextlib.suppress(RuntimeError):  # the event loop has ended, so nobody waits
+        with contextlib.suppress(RuntimeError):  # the event loop has ended, so no caller waits
             loop.call_soon_threadsafe(tell, line)
 
     _KEYBOARD.put(prompt, hear)
@@ -250,11 +250,11 @@ async def typed_line(prompt: str) -> str | None:
 if sys.platform == "win32":
 
     def _forget_typed() -> None:
-        """Drop keys that were typed before the question was visible: they do not answer it."""
+        """Drop keys that were pressed before the question was visible; they answer nothing."""
         import pywintypes
         import win32console
 
-        with contextlib.suppress(pywintypes.error):  # not a console
+        with contextlib.suppress(pywintypes.error):  # stdin is not a console
             console = win32console.GetStdHandle(win32console.STD_INPUT_HANDLE)
             console.FlushConsoleInputBuffer()
 
@@ -262,13 +262,13 @@ else:
     import termios
 
     def _forget_typed() -> None:
-        """Drop keys that were typed before the question was visible: they do not answer it."""
-        with contextlib.suppress(termios.error, ValueError):  # not a terminal
+        """Drop keys that were pressed before the question was visible; they answer nothing."""
+        with contextlib.suppress(termios.error, ValueError):  # stdin is not a terminal
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 def yes_or_no(question: str, more: Mapping[str, bool] | None = None) -> int:
-    """0 if the user says yes, 1 if not, 130 after Ctrl-C.
+    """Return 0 if the user says yes, 1 if not, 130 after Ctrl-C.
 
     Args:
         question: The question; "[y/N]" is appended.

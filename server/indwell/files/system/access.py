@@ -1,7 +1,7 @@
-"""Who besides the user may read or write a file, and what makes a file private.
+"""Determines who besides the user may read or write a file, and makes files private.
 
-POSIX has owners and modes, Windows has access lists. Root and Administrators are ignored, as they
-may do anything; so is a group that holds only the user.
+POSIX has owners and modes, Windows has access lists. Root and Administrators are ignored, because
+they may do anything. A group that contains only the user is ignored, too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class Ace(NamedTuple):
-    """An entry of a Windows access list: a kind (0 allows), flags, rights, and whose they are."""
+    """An entry of a Windows access list: its kind (0 allows), flags, rights and account."""
 
     kind: int
     flags: int
@@ -29,11 +29,11 @@ class Ace(NamedTuple):
     sid: str
 
 
-READ = 0x1 | 0x80000000 | 0x10000000  # data, all that reads, everything
+READ = 0x1 | 0x80000000 | 0x10000000  # rights: read data, all reading, everything
 WRITE = 0x2 | 0x4 | 0x40 | 0x10000 | 0x40000 | 0x80000 | 0x40000000 | 0x10000000
 """The rights to change data, delete, change the list or the owner, write, and do everything."""
 
-_ALLOWS = frozenset({0, 5, 9, 11})  # kinds: plain, for an object, with a condition, both
+_ALLOWS = frozenset({0, 5, 9, 11})  # kinds of entries: plain, for an object, with a condition, both
 _INHERIT_ONLY = 0x8
 _INHERITED = 0x10
 SYSTEM = "S-1-5-18"
@@ -41,7 +41,7 @@ _TRUSTED = frozenset(
     {
         SYSTEM,
         "S-1-5-32-544",  # Administrators
-        "S-1-3-4",  # whoever owns it, who is looked at as well
+        "S-1-3-4",  # the owner, who is examined separately
         "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464",  # TrustedInstaller
     }
 )
@@ -52,8 +52,8 @@ _AUTHENTICATED = "S-1-5-11"  # every account with a password
 def others_among(aces: Iterable[Ace] | None, user: str, rights: int) -> tuple[str, ...]:
     """Return the accounts besides ``user`` and the system that a list gives one of ``rights``.
 
-    Refusals in the list are ignored: an account that is named twice counts. No list at all (None)
-    lets everyone do everything.
+    Refusals in the list are ignored, so an account with a refusal still counts. Without a list
+    (None), everyone may do everything.
     """
     if aces is None:
         return (EVERYONE,)
@@ -73,22 +73,22 @@ def without_default(aces: Sequence[Ace] | None) -> Sequence[Ace] | None:
 
 
 def writers_of(aces: Sequence[Ace] | None, user: str, *, is_project: bool) -> tuple[str, ...]:
-    """Return who else may write; in a project without what it inherits from its drive.
+    """Return who else may write; in a project, without rights that the drive grants.
 
-    A project's files count by their content, to which trust is bound. Files of our own and of the
-    user widen what is allowed, so every account that may write them counts.
+    Trust in a project is bound to the content of its files. Files of Indwell and of the user can
+    extend permissions, so every account that may write to them counts.
     """
     return others_among(without_default(aces) if is_project else aces, user, WRITE)
 
 
 def why_foreign(path: Path, *, is_project: bool = True) -> str:
-    """Explain who else may have written or replaced a file; empty if nobody could.
+    """Explain who else may have written or replaced a file; empty if nobody may.
 
     Links are followed; the target and its folder count.
 
     Args:
         path: The file.
-        is_project: Whether it belongs to a project, and not to the user; see ``writers_of``.
+        is_project: Whether the file belongs to a project; see ``writers_of``.
     """
     why = why_planted if is_project else why_writable
     try:
@@ -105,15 +105,15 @@ if sys.platform == "win32":
         """Explain who else may write to a file or folder; empty if nobody may.
 
         Raises:
-            OSError: Its access list cannot be read.
+            OSError: The access list cannot be read.
         """
         return _why_writable(path, is_project=False)
 
     def why_planted(path: Path) -> str:
         """Explain who else may write to a project's file or folder; empty if nobody may.
 
-        Windows lets every account with a password write to new folders outside the user's own. So
-        inherited rights say nothing about the project, whose trust depends on its content.
+        Windows lets every account with a password write to new folders outside the user's own.
+        Inherited rights are therefore ignored; trust in the project depends on its content.
         """
         return _why_writable(path, is_project=True)
 
@@ -139,7 +139,7 @@ if sys.platform == "win32":
         return f'icacls "{path}" /inheritance:r {" ".join(grants)}'
 
     def check_guarded(descriptor: int, path: Path) -> None:
-        """Check that nobody else can have written an open file of our own, or its folder.
+        """Check that only the user can have written an open file of Indwell, or its folder.
 
         Raises:
             ToolError: Others can have written it.
@@ -149,15 +149,15 @@ if sys.platform == "win32":
             raise ToolError(f"{quoted(path)} may not be the user's own: {why}")
 
     def is_alone(path: Path) -> bool:
-        """Tell whether only the user may write to a folder of our own."""
+        """Whether only the user may write to a folder of Indwell."""
         return not why_writable(path)
 
     def is_users(found: os.stat_result) -> bool:
-        """Return True: here the secret or private name of a file shows that it is ours."""
+        """Return True, because a secret or private name shows that the file is the user's."""
         return stat.S_ISREG(found.st_mode)
 
     def same_readers(fresh: int, name: str, folder: int) -> bool:
-        """Tell whether a new file is open to the same accounts as the file ``name`` beside it."""
+        """Whether a new file is open to the same accounts as the file ``name`` beside it."""
         at = Path(windows.final_path(folder))
         new, old = _list_of(Path(windows.final_path(fresh))), _list_of(at / name)
         return _rights_in(new[1]) == _rights_in(old[1])
@@ -190,7 +190,7 @@ if sys.platform == "win32":
         for sid in sids:
             try:
                 name, domain, _ = api.LookupAccountSid(None, api.ConvertStringSidToSid(sid))
-            except pywintypes.error:  # an account that is gone
+            except pywintypes.error:  # the account no longer exists
                 found.append(sid)
             else:
                 found.append(f"{domain}\\{name}" if domain else name)
@@ -230,16 +230,16 @@ else:
         return f"chmod 600 {path}"
 
     def is_alone(path: Path) -> bool:
-        """Tell whether only the user may write to a folder of our own."""
+        """Whether only the user may write to a folder of Indwell."""
         kind = path.lstat()
         return stat.S_ISDIR(kind.st_mode) and not kind.st_mode & _OTHERS_WRITE and is_users(kind)
 
     def is_users(found: os.stat_result) -> bool:
-        """Tell whether a file belongs to the user."""
+        """Whether a file belongs to the user."""
         return found.st_uid == os.geteuid()
 
     def check_guarded(descriptor: int, path: Path) -> None:
-        """Check that nobody else can have written an open file of our own, or its folder.
+        """Check that only the user can have written an open file of Indwell, or its folder.
 
         Raises:
             ToolError: Others can have written it.
@@ -251,12 +251,12 @@ else:
                 raise ToolError(f"others may write it; run `chmod go-w {quote(str(at))}`")
 
     def same_readers(fresh: int, name: str, folder: int) -> bool:
-        """Return True: the mode and access list of the old file are copied later."""
+        """Return True, because the mode and access list of the old file are copied later."""
         del fresh, name, folder
         return True
 
     def _is_own(group: int) -> bool:
-        """Tell whether a group holds the user alone; some systems give each user such a group."""
+        """Whether a group contains only the user; some systems give each user such a group."""
         import grp  # noqa: PLC0415 - as below
         import pwd  # noqa: PLC0415 - rarely needed
 

@@ -1,7 +1,7 @@
 """The file calls of the system: those of ``os`` on POSIX, and their equivalents on Windows.
 
-All modules in ``files`` use these names, so the same code is right on all systems: a folder
-descriptor bounds a path, ``NOFOLLOW`` refuses a link, ``st_ctime`` is the time of change, a rename
+All modules in ``files`` use these names, which mean the same on all systems. A folder descriptor
+bounds a path, ``NOFOLLOW`` refuses a link, and ``st_ctime`` is the time of change. A rename
 replaces an open file, and a flush reaches the drive.
 """
 
@@ -29,10 +29,11 @@ if sys.platform == "win32":
     mkdir, rmdir, set_mode = windows.mkdir, windows.rmdir, windows.set_mode
     pread, pwrite, check_beneath = windows.pread, windows.pwrite, windows.check_beneath
     CLOEXEC = os.O_NOINHERIT
-    NONBLOCK = NOCTTY = TMPFILE = 0  # opening a pipe below a folder does not wait for its other end
+    # not needed: opening a pipe below a folder does not wait for its other end
+    NONBLOCK = NOCTTY = TMPFILE = 0
 
     def open_file(path: Name, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        """Open as ``os.open`` does. Waits a moment to write a file that another program holds."""
+        """Open as ``os.open`` does; before a write, wait a moment for a program with the file."""
         if not flags & (os.O_WRONLY | os.O_RDWR):
             return windows.open_file(path, flags, mode, dir_fd=dir_fd)
         return patiently(
@@ -44,13 +45,12 @@ if sys.platform == "win32":
     def replace(
         src: Name, dst: Name, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
     ) -> None:
-        """Rename, replacing a file; waits a moment for a program that holds it open."""
+        """Rename and replace a file; wait a moment for a program that holds the file open."""
 
         def is_held(error: OSError) -> bool:
             if getattr(error, "winerror", None) != 5:  # noqa: PLR2004 - ERROR_ACCESS_DENIED
                 return is_shared_out(error)
-            # Is access denied by an access list, or because the target or a file in the folder is
-            # open?
+            # Access may be denied by an access list, or because a program has a file open.
             return windows.may_be_deleted(dst, dir_fd=dst_dir_fd) or _is_folder(src, src_dir_fd)
 
         patiently(
@@ -62,7 +62,7 @@ if sys.platform == "win32":
     rename = replace
 
     def unlink(path: Name, *, dir_fd: int | None = None) -> None:
-        """Remove a file or a link; waits a moment for a program that holds it open."""
+        """Remove a file or a link; wait a moment for a program that holds the file open."""
         patiently(
             lambda: windows.unlink(path, dir_fd=dir_fd),
             is_shared_out,
@@ -88,12 +88,12 @@ if sys.platform == "win32":
         dst_dir_fd: int | None = None,
         follow_symlinks: bool = False,
     ) -> None:
-        """Give a file a further name, which must be free."""
+        """Give a file another name, which must be free."""
         del follow_symlinks
         _whole(dst, dst_dir_fd).hardlink_to(_whole(src, src_dir_fd))
 
     def symlink(leads_to: str, path: Name, *, dir_fd: int | None = None) -> None:
-        """Create a link; most users of Windows may not."""
+        """Create a symbolic link; on Windows, most users may not."""
         _whole(path, dir_fd).symlink_to(leads_to)
 
     def readlink(path: Name, *, dir_fd: int | None = None) -> str:
@@ -105,12 +105,12 @@ if sys.platform == "win32":
         with scan(folder) as entries:
             return [one.name for one in entries]
 
-    OPEN_FILES_HOLD_FOLDERS = True  # a folder with an open file cannot be renamed
+    OPEN_FILES_HOLD_FOLDERS = True  # Windows cannot rename a folder that contains an open file
     FRESH_MODE = 0o666  # a replacement inherits its folder's access list, as the old file did
-    fsync = fdatasync = os.fsync  # FlushFileBuffers
+    fsync = fdatasync = os.fsync  # Windows calls FlushFileBuffers
 
     def sync_folder(folder: int) -> None:
-        """Do nothing: Windows flushes no folder; NTFS keeps a journal of names."""
+        """Do nothing, because Windows flushes no folder; NTFS keeps a journal of names."""
 
     def sync_names(folder: Path) -> None:
         """Do nothing, as in ``sync_folder``."""
@@ -135,7 +135,7 @@ else:
     pread, pwrite, list_names = os.pread, os.pwrite, os.listdir
     Entry: TypeAlias = os.DirEntry[str]
     OPEN_FILES_HOLD_FOLDERS = False
-    FRESH_MODE = 0o600  # of a replacement, until it has the mode of the old file
+    FRESH_MODE = 0o600  # the mode of a replacement, until it gets the mode of the old file
     NOFOLLOW, DIRECTORY, CLOEXEC = os.O_NOFOLLOW, os.O_DIRECTORY, os.O_CLOEXEC
     NONBLOCK, NOCTTY = os.O_NONBLOCK, os.O_NOCTTY
     PATH, TMPFILE = getattr(os, "O_PATH", 0), getattr(os, "O_TMPFILE", 0)
@@ -147,20 +147,20 @@ else:
         _NOT_FULL = frozenset({errno.ENOTSUP, errno.EINVAL, errno.ENOTTY, errno.ENODEV})
 
         def fsync(descriptor: int) -> None:
-            """Flush to the medium; macOS's own ``fsync`` stops at the drive's cache."""
+            """Flush to the medium; on macOS, ``os.fsync`` stops at the drive's cache."""
             try:
                 fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
             except OSError as error:
                 if error.errno not in _NOT_FULL:
                     raise
-                os.fsync(descriptor)  # a network drive
+                os.fsync(descriptor)  # the file is on a network drive
 
         fdatasync = fsync
     else:
         fsync, fdatasync = os.fsync, os.fdatasync
 
     def sync_folder(folder: int) -> None:
-        """Flush a folder's entries where the file system can, so that a rename survives."""
+        """Flush a folder's entries if the file system can, so that a rename is durable."""
         with contextlib.suppress(OSError):  # some file systems refuse fsync of a folder
             fsync(folder)
 
@@ -181,4 +181,4 @@ else:
         os.fchmod(descriptor, mode)
 
     def check_beneath(descriptor: int, root: int, parts: Sequence[str]) -> None:
-        """Do nothing: the open itself refuses links here."""
+        """Do nothing, because the open itself refuses links on POSIX."""

@@ -11,7 +11,8 @@ import sys
 from indwell.files.system import calls
 
 _PIECE_B = 1 << 20
-_KERNEL_PIECE_B = 1 << 26  # a copy can be interrupted between two pieces
+# bytes per system call, so that a copy can be interrupted between two pieces
+_KERNEL_PIECE_B = 1 << 26
 _BY_HAND = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})
 
 
@@ -49,7 +50,7 @@ def copy_range(source: int, target: int, offset: int, length: int) -> None:
 if sys.platform == "linux":
 
     def _copy_in_kernel(source: int, target: int, offset: int, length: int) -> int:
-        """Return how many bytes the kernel copied; between some file systems it copies none."""
+        """Return how many bytes the kernel copied; 0 if it cannot copy between the file systems."""
         done = 0
         while done < length:
             wanted = min(_KERNEL_PIECE_B, length - done)
@@ -77,9 +78,9 @@ _NO_MODES = frozenset(
 
 
 def set_mode(descriptor: int, mode: int) -> bool:
-    """Set the permissions of an open file; False if its file system does not support that.
+    """Set the permissions of an open file; return False if the file system cannot.
 
-    Some network drives, FUSE and FAT refuse every change; a mode that is right already is kept.
+    Some network drives, FUSE and FAT refuse every change, so a mode that is already right is kept.
 
     Raises:
         OSError: Any other failure, such as a disk error.
@@ -98,17 +99,17 @@ def set_mode(descriptor: int, mode: int) -> bool:
 def dress_like(fresh: int, name: str, folder: int, old: os.stat_result) -> bool:
     """Copy group, mode and attributes of ``name``, whose stat is ``old``, to the file ``fresh``.
 
-    Returns False if the group, the access list or the mode could not be set: other people could
-    read the new file, or could no longer read it. Other attributes that the system refuses are
-    skipped. On Windows, False also for a file with more than one stream of bytes.
+    Return False if the group, the access list or the mode could not be set, because the file's
+    readers could then change. Other attributes that the system refuses are skipped. On Windows,
+    False also for a file with more than one stream of bytes.
     """
     if not _set_group(fresh, old):
         return False
-    # Changing the group clears capabilities and set-id bits, so attributes and mode are set later.
+    # Set attributes and mode later, because changing the group clears capabilities and set-id bits.
     try:
         source = calls.open_file(name, _LOOK, dir_fd=folder)
     except PermissionError:
-        return False  # writable but unreadable: a replacement would change who may read it
+        return False  # a replacement of an unreadable file would change who may read it
     try:
         if not _copy_attributes(source, fresh):
             return False
@@ -129,7 +130,7 @@ else:
         if old.st_gid != calls.fstat(fresh).st_gid:
             try:
                 os.fchown(fresh, -1, old.st_gid)
-            except OSError:  # the user is not in this group
+            except OSError:  # the user is not a member of this group
                 return False
         return True
 
@@ -144,15 +145,15 @@ if sys.platform == "darwin":
         copy.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32)
         if copy(source, fresh, None, _ACL_AND_ATTRIBUTES) == 0:
             return True
-        return ctypes.get_errno() in {errno.ENOTSUP, errno.EOPNOTSUPP}  # a disk without either
+        return ctypes.get_errno() in {errno.ENOTSUP, errno.EOPNOTSUPP}  # the disk supports neither
 
 
 elif sys.platform == "linux":
-    _ACCESS = "system.posix_acl_access"  # the access of other people
+    _ACCESS = "system.posix_acl_access"  # the access list of other users
 
     def _copy_attributes(source: int, fresh: int) -> bool:
         given = []
-        with contextlib.suppress(OSError):  # a file system without attributes
+        with contextlib.suppress(OSError):  # the file system supports no attributes
             given = os.listxattr(source)
         if not _undress(fresh, given):
             return False
@@ -165,7 +166,7 @@ elif sys.platform == "linux":
         return True
 
     def _undress(fresh: int, given: list[str]) -> bool:
-        """Remove attributes that the folder added by default and the old file lacks."""
+        """Remove attributes that the folder's defaults added and the old file lacks."""
         with contextlib.suppress(OSError):
             for attribute in set(os.listxattr(fresh)) - set(given):
                 try:

@@ -1,7 +1,7 @@
-"""Waits for files that another program holds open on Windows, and names that program.
+"""Waits for files that another program holds open on Windows, and names the program.
 
-Other systems replace and remove open files, so nothing waits there. A wait is short, and a thread
-that runs an event loop never waits.
+Other systems can replace and remove open files, so no wait is needed there. Each wait is short, and
+a thread with an event loop never waits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-WAIT_S = 1.0  # scanners and editors hold a file for some tens of milliseconds
+WAIT_S = 1.0  # seconds; scanners and editors hold a file for some tens of milliseconds
 _FIRST_STEP_S = 0.005
 _SHARED_OUT = frozenset({32, 33})  # ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION
 _MOST_NAMED = 3
@@ -29,11 +29,11 @@ class Holder(NamedTuple):
 
 
 class HeldOpen(PermissionError):
-    """Another program holds the file open; the message says which one, where that is known."""
+    """Another program holds the file open; the message names the program if it is known."""
 
 
 def is_shared_out(error: OSError) -> bool:
-    """Tell whether an error means that another program holds the file open."""
+    """Whether an error means that another program holds the file open."""
     return getattr(error, "winerror", None) in _SHARED_OUT
 
 
@@ -61,9 +61,9 @@ def patiently(
     """Call ``act`` again while another program holds the file open.
 
     Args:
-        act: Does all or nothing.
-        is_held: Tells whether an error comes from an open file.
-        path: Returns the file's path, to find out who holds it.
+        act: Succeeds as a whole, or changes nothing.
+        is_held: Returns whether an error is due to an open file.
+        path: Returns the file's path, by which the holding program is found.
         wait_s: Seconds to wait.
 
     Raises:
@@ -85,7 +85,7 @@ def patiently(
 
 
 def _runs_a_loop() -> bool:
-    """Tell whether this thread runs an event loop, which must not wait."""
+    """Whether this thread runs an event loop, which must not wait."""
     asyncio = sys.modules.get("asyncio")
     return asyncio is not None and asyncio._get_running_loop() is not None  # noqa: SLF001 - no raise
 
@@ -109,7 +109,7 @@ if sys.platform == "win32":
         )
 
     def holders_of(path: Path) -> tuple[Holder, ...]:
-        """Ask the Restart Manager which other programs have a file open; none if it cannot tell."""
+        """Ask the Restart Manager which other programs have a file open; empty if unknown."""
         try:
             manager = ctypes.WinDLL("rstrtmgr")
         except OSError:
@@ -143,6 +143,6 @@ if sys.platform == "win32":
 else:
 
     def holders_of(path: Path) -> tuple[Holder, ...]:
-        """Return nothing: only on Windows do open files block other programs."""
+        """Return nothing, because open files block other programs only on Windows."""
         del path
         return ()

@@ -1,7 +1,7 @@
-"""Empty placeholder folders for sandbox mounts, recognized by their mode.
+"""Empty placeholder folders (stubs) for sandbox mounts, recognized by their mode.
 
-Several processes of ours may need the same stub, so each locks the stub while it is needed: if the
-folder beneath a mount is removed, the kernel drops that mount in every sandbox.
+Several Indwell processes may need the same stub, so each process locks the stub during its use. If
+the folder beneath a mount is removed, the kernel drops that mount in every sandbox.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 
 from indwell.files.system import calls
 
-_MODE = 0o1755  # sticky: without effect here, and rare for a folder; the user may still write to it
+_MODE = 0o1755  # sticky: has no effect on these folders, and is rare
 
 
 def make_stub(path: Path) -> bool:
-    """Create a stub; True if the stub exists now, even from a killed process.
+    """Create a stub; return True if the stub exists now, perhaps from a killed process.
 
-    Always False on Windows, which has neither such mounts nor modes.
+    The result is False on Windows, which has neither such mounts nor modes.
     """
     if sys.platform == "win32":
         return False
@@ -28,15 +28,15 @@ def make_stub(path: Path) -> bool:
         path.mkdir(_MODE)
     except FileExistsError:
         return is_stub(path)
-    except OSError:  # the parent is not writable, so nobody else can create it either
+    except OSError:  # the parent folder is not writable, so no command can create the folder either
         return False
     with contextlib.suppress(OSError):
-        path.chmod(_MODE)  # the umask must not change it
+        path.chmod(_MODE)  # set the mode again, because the umask may have changed it
     return is_stub(path)
 
 
 def is_stub(path: Path) -> bool:
-    """Tell whether ``path`` is a stub. Follows no link."""
+    """Whether ``path`` is a stub; follows no link."""
     try:
         found = calls.lstat(path)
         is_folder = stat.S_ISDIR(found.st_mode) and stat.S_IMODE(found.st_mode) == _MODE
@@ -50,7 +50,7 @@ def remove_stub(path: Path, held: int | None = None) -> None:
 
     Args:
         path: The stub.
-        held: Our own lock on it, which is released.
+        held: This process's lock on the stub, which is released.
     """
     try:
         if is_stub(path) and (held is None or _is_alone(held)):
@@ -64,7 +64,7 @@ def remove_stub(path: Path, held: int | None = None) -> None:
 if sys.platform == "win32":
 
     def hold_stub(_path: Path) -> int | None:
-        """Return nothing, since there are no stubs."""
+        """Return nothing, because Windows has no stubs."""
         return None
 
     def _is_alone(_descriptor: int) -> bool:
@@ -74,14 +74,14 @@ else:
     import fcntl
 
     def hold_stub(path: Path) -> int | None:
-        """Lock a stub against removal until the descriptor is closed; None if it is gone."""
+        """Lock a stub against removal until the descriptor is closed; None if the stub is gone."""
         try:
             descriptor = calls.open_file(
                 path, os.O_RDONLY | calls.DIRECTORY | calls.NOFOLLOW | calls.CLOEXEC
             )
         except OSError:
             return None
-        with contextlib.suppress(OSError):  # without locks the stub may be removed
+        with contextlib.suppress(OSError):  # without locks, another process may remove the stub
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         try:
             is_there = os.path.samestat(calls.fstat(descriptor), calls.lstat(path))

@@ -1,9 +1,9 @@
 """POSIX's file calls on Windows: open folders, links that are not followed, times of change.
 
-NT opens a name below an open folder, as ``openat`` does, so a path can be walked without following
-links. All handles are shared for reading, writing and deleting, so they block no other program.
-Python's ``os.stat`` lacks the time of change, ``os.open`` lacks the sharing, and pywin32 cannot
-open below a folder. Callers import ``files.system.calls``.
+NT opens a name below an open folder, as ``openat`` does, so a path can be opened without following
+links. All handles are shared for reading, writing and deleting, so no handle blocks another
+program. Python's ``os.stat`` lacks the time of change, ``os.open`` lacks the sharing, and pywin32
+cannot open below a folder. Callers import ``files.system.calls``.
 """
 
 from __future__ import annotations
@@ -30,17 +30,19 @@ NOFOLLOW, DIRECTORY, PATH = 1 << 24, 1 << 25, 1 << 26  # bits that the C library
 _READ_DATA, _WRITE_DATA, _APPEND, _TRAVERSE = 0x1, 0x2, 0x4, 0x20  # winnt.h
 _READ_FACTS, _WRITE_FACTS, _DELETE, _SYNCHRONIZE = 0x80, 0x100, 0x10000, 0x100000
 _SHARE_ALL, _ANY_CASE = 0x7, 0x40
-_OPEN, _CREATE, _OPEN_IF, _OVERWRITE, _OVERWRITE_IF = 1, 2, 3, 4, 5  # ntddk.h, as are the next
+# ntddk.h, as for the next constants
+_OPEN, _CREATE, _OPEN_IF, _OVERWRITE, _OVERWRITE_IF = 1, 2, 3, 4, 5
 _IS_FOLDER, _SYNCHRONOUS, _NO_FOLDER, _LINK_ITSELF = 0x1, 0x20, 0x40, 0x200000
 _RENAME, _DISPOSITION, _DISPOSITION_EX, _RENAME_EX = 10, 13, 64, 65
 _NO_SUCH_CLASS = frozenset({0xC0000003, 0xC0000002, 0xC000000D, 0xC00000BB})
 _BASIC, _STREAMS, _TAG, _ENTRIES, _ENTRIES_AGAIN = 0, 7, 9, 10, 11
-_COPIED, _ENCRYPTED = 0x2 | 0x4 | 0x20 | 0x2000, 0x4000  # hidden, system, archive, not indexed
+# attributes: hidden, system, archive, not indexed
+_COPIED, _ENCRYPTED = 0x2 | 0x4 | 0x20 | 0x2000, 0x4000
 _MORE_DATA = 234
 _MOST_NAME_B, _FAILED = 0xFFFF, 0x80000000
 _END_OF_FILE = 38
 _BUFFER_B = 1 << 16
-_ORDINARY = 0x80  # an attribute, since 0 would leave the old attributes
+_ORDINARY = 0x80  # an attribute, because 0 would leave the old attributes
 
 
 if sys.platform == "win32":
@@ -68,7 +70,7 @@ if sys.platform == "win32":
     )
 
     def open_file(path: Name, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        """Open as ``os.open`` does; the file is private if ``mode`` gives others nothing.
+        """Open as ``os.open`` does; the file is private if ``mode`` gives others no right.
 
         Raises:
             OSError: ELOOP for a link if ``flags`` has ``NOFOLLOW``, else as ``os.open``.
@@ -120,7 +122,7 @@ if sys.platform == "win32":
         return _facts(msvcrt.get_osfhandle(descriptor))
 
     def mkdir(path: Name, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
-        """Create a folder; private, with all that is created in it, if others get no right."""
+        """Create a folder; private, with its later contents, if ``mode`` gives others no right."""
         access, is_private = _READ_FACTS | _SYNCHRONIZE, not mode & 0o077
         options = _IS_FOLDER | _SYNCHRONOUS
         handle = _opened(path, access, _CREATE, options, dir_fd, is_private=is_private)
@@ -129,12 +131,12 @@ if sys.platform == "win32":
     def replace(
         src: Name, dst: Name, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
     ) -> None:
-        """Rename, replacing a file of that name; our own open handles do not prevent it."""
+        """Rename and replace a file of that name; Indwell's open handles do not prevent this."""
         with _held(src, _DELETE | _SYNCHRONIZE, src_dir_fd) as handle:
             _named(handle, dst, dst_dir_fd)
 
     def may_be_deleted(path: Name, *, dir_fd: int | None = None) -> bool:
-        """Tell whether an existing file may be deleted, apart from programs that have it open."""
+        """Whether an existing file may be deleted, apart from programs that have it open."""
         try:
             with _held(path, _DELETE | _SYNCHRONIZE, dir_fd) as handle:
                 return not kinds.S_ISDIR(_facts(handle).st_mode)
@@ -149,10 +151,12 @@ if sys.platform == "win32":
             is_link = kinds.S_ISLNK(_facts(handle).st_mode)
             if not is_folder and not is_link and kinds.S_ISDIR(_facts(handle).st_mode):
                 raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-            how = ctypes.c_uint32(0x1 | 0x2 | 0x10)  # delete, free the name, also if read-only
+            # flags: delete, free the name at once, also if read-only
+            how = ctypes.c_uint32(0x1 | 0x2 | 0x10)
             status = _set(handle, _DISPOSITION_EX, how)
             if status in _NO_SUCH_CLASS:
-                # An older disk keeps the name while anybody has the file open: free the name first.
+                # An older disk keeps the name while a program has the file open, so free the name
+                # first.
                 if not is_folder:
                     aside = PureWindowsPath(path).with_name(f".indwell-{os.urandom(16).hex()}.tmp")
                     with suppress(OSError):
@@ -170,7 +174,7 @@ if sys.platform == "win32":
         remove_at(path, is_folder=True, dir_fd=dir_fd)
 
     def pread(descriptor: int, length: int, offset: int) -> bytes:
-        """Read at an offset; unlike POSIX's call, it moves the position of ``os.read``."""
+        """Read at an offset; unlike POSIX's call, this moves the position for ``os.read``."""
         room, n_bytes = ctypes.create_string_buffer(length), ctypes.c_uint32()
         at = facts.Overlapped(offset=offset)
         handle = msvcrt.get_osfhandle(descriptor)
@@ -198,8 +202,7 @@ if sys.platform == "win32":
     def copy_facts(source: int, fresh: int) -> bool:
         """Copy the time of creation and the hidden attribute; False if the file has more to copy.
 
-        A file with further streams (such as its origin on the web), or an encrypted one, would lose
-        something in a copy.
+        A copy would lose encryption and further streams, such as the file's origin on the web.
         """
         old, new = msvcrt.get_osfhandle(source), msvcrt.get_osfhandle(fresh)
         basic = facts.BasicFacts()
@@ -218,7 +221,7 @@ if sys.platform == "win32":
         get = _kernel.GetFileInformationByHandleEx
         if not get(handle, _STREAMS, room, _BUFFER_B):
             too_many = ctypes.get_last_error() == _MORE_DATA
-            return 2 if too_many else 1  # a disk without streams
+            return 2 if too_many else 1  # the disk supports no streams
         number, at = 1, 0
         while following := struct.unpack_from("<I", room, at)[0]:
             number, at = number + 1, at + following
@@ -229,7 +232,7 @@ if sys.platform == "win32":
         return facts.plain_path(_final_path(msvcrt.get_osfhandle(descriptor)))
 
     def check_beneath(descriptor: int, root: int, parts: Sequence[str]) -> None:
-        """Check that an open file lies where it was asked for, below the open folder ``root``.
+        """Check that an open file has the requested path below the open folder ``root``.
 
         Raises:
             OSError: ELOOP: a link or a short name led elsewhere.
@@ -240,7 +243,7 @@ if sys.platform == "win32":
             raise OSError(errno.ELOOP, facts.LINK_WORDS, "/".join(parts))
 
     class _Entries:
-        """The entries of a folder, as ``os.scandir`` gives them; also a context."""
+        """The entries of a folder, as ``os.scandir`` returns them; also a context manager."""
 
         def __init__(self, handle: int, path: str, *, is_ours: bool) -> None:
             self._handle = handle
@@ -265,7 +268,7 @@ if sys.platform == "win32":
                 which = _ENTRIES
                 yield from facts.entries_in(buffer.raw, self._path, self._volume)
             error = ctypes.get_last_error()
-            if error not in {18, 2}:  # no more files; none at all
+            if error not in {18, 2}:  # no more files, or none at all
                 raise ctypes.WinError(error)
 
     def scan(path: Name | int) -> _Entries:
@@ -312,7 +315,7 @@ if sys.platform == "win32":
         security = private_descriptor() if is_private else None
         if follows:
             return _create(path, access, how, options, dir_fd, security)
-        # An existing file is overwritten only after a check that it is not a link.
+        # Overwrite an existing file only after a check that it is not a link.
         first = {_OVERWRITE: _OPEN, _OVERWRITE_IF: _OPEN_IF}.get(how, how)
         handle = _create(path, access, first, options | _LINK_ITSELF, dir_fd, security)
         again = None
@@ -324,7 +327,7 @@ if sys.platform == "win32":
             _refuse_if(path, is_elsewhere="~" in str(path) and _is_short(handle, path))
             if not attributes & facts.REPARSE and first == how:
                 handle, again = 0, handle
-            else:  # such as a file whose content is in a cloud: open its target
+            else:  # a reparse point that is not a link, such as a cloud file: open its target
                 again = _create(path, access, how, options, dir_fd, security)
                 is_same = os.path.samestat(_facts(again), _facts(handle))
                 _refuse_if(path, is_elsewhere=not is_same)
@@ -392,7 +395,7 @@ if sys.platform == "win32":
         else:
             folder, text = msvcrt.get_osfhandle(dir_fd), facts.one_name(text)
         raw = text.encode("utf-16-le", "surrogatepass")
-        # Replace it, as POSIX does also while it is open, and although it is read-only.
+        # Replace as POSIX does: also a file that is open, and also a read-only file.
         rest = struct.pack("<QI", folder, len(raw)) + raw + b"\0\0"
         status = _set(handle, _RENAME_EX, _bytes(struct.pack("<Q", 0x1 | 0x2 | 0x40) + rest))
         if status in _NO_SUCH_CLASS:
@@ -429,7 +432,7 @@ if sys.platform == "win32":
         return found[0], found[1]
 
     def _is_short(handle: int, path: Name) -> bool:
-        """Tell whether a name is a short one (``GIT~1``): rules were applied to another name."""
+        """Whether a name is a short name (``GIT~1``); rules were applied to the long name."""
         asked, real = (PureWindowsPath(one).name for one in (path, _final_path(handle)))
         return os.path.normcase(asked) != os.path.normcase(real)
 
@@ -492,9 +495,9 @@ if sys.platform == "win32":
 
     @functools.cache
     def private_descriptor() -> ctypes.Array[ctypes.c_char]:
-        """Return the access list of private files: the user and SYSTEM, nothing inherited."""
+        """Return the access list of private files: only the user and SYSTEM, nothing inherited."""
         import win32security as api  # noqa: PLC0415 - as above
 
         text = f"D:P(A;OICI;FA;;;{user_sid()})(A;OICI;FA;;;SY)"
         made = api.ConvertStringSecurityDescriptorToSecurityDescriptor(text, api.SDDL_REVISION_1)
-        return _bytes(bytes(cast("bytes", made)))  # the types do not know that it is a buffer
+        return _bytes(bytes(cast("bytes", made)))  # pywin32's types do not declare the buffer

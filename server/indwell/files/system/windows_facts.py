@@ -1,7 +1,7 @@
 """The arguments and results of Windows' file calls, and their meaning in POSIX's terms. Pure.
 
-A junction counts as a link. A name may not end in a dot or a blank, contain a colon (a stream) or
-name a device.
+A junction counts as a link. A name may not end in a dot or a blank, contain a colon (for a stream),
+or name a device.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 READ_ONLY, FOLDER, REPARSE = 0x1, 0x10, 0x400
-SURROGATE = 0x20000000  # a reparse tag with this bit names another place
+SURROGATE = 0x20000000  # a reparse tag with this bit refers to another path
 _EPOCH = 116_444_736_000_000_000  # 1601 to 1970, in 100 ns
 _ENTRY = struct.Struct("<IIqqqqqqIIIbx24sxxq")  # FILE_ID_BOTH_DIR_INFO, before the name
 _FORBIDDEN = frozenset('<>:"/\\|?*') | {chr(number) for number in range(32)}
 _PORTS = ("COM", "LPT")
 _DEVICES = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
 _DEVICES |= {port + digit for port in _PORTS for digit in "123456789¹²³"}
-LINK_WORDS = "a link is on the way"  # Windows has no words of its own for ELOOP
+LINK_WORDS = "a link is on the way"  # the words for ELOOP, which Windows lacks
 ERRNOS = {
-    0xC000050B: errno.ELOOP,  # a link was met
-    0xC0000056: errno.ENOENT,  # deleted, but still open somewhere
+    0xC000050B: errno.ELOOP,  # a link is on the path
+    0xC0000056: errno.ENOENT,  # deleted, but a program still has it open
     0xC0000103: errno.ENOTDIR,
     0xC00000BA: errno.EISDIR,
     0xC0000033: errno.EINVAL,
@@ -91,7 +91,7 @@ class BasicFacts(ctypes.Structure):
 
 
 class Overlapped(ctypes.Structure):
-    """``OVERLAPPED``: where to read or write."""
+    """``OVERLAPPED``: the offset for reading or writing."""
 
     _fields_ = (
         ("internal", ctypes.c_void_p * 2),
@@ -118,7 +118,7 @@ class StatFacts(NamedTuple):
 
 
 def stat_result(facts: StatFacts) -> os.stat_result:
-    """Convert facts to POSIX's: a junction is a link, a read-only file is writable by nobody."""
+    """Convert facts to POSIX's: a junction is a link, and a read-only file has no write bits."""
     is_link = bool(facts.attributes & REPARSE) and bool(facts.tag & SURROGATE)
     if is_link:
         mode = kinds.S_IFLNK | 0o777
@@ -150,21 +150,21 @@ class WindowsEntry:
         return self._facts.number
 
     def is_symlink(self) -> bool:
-        """Tell whether it is a link or a junction."""
+        """Whether the entry is a link or a junction."""
         return bool(self._facts.attributes & REPARSE) and bool(self._facts.tag & SURROGATE)
 
     def is_dir(self, *, follow_symlinks: bool = False) -> bool:
-        """Tell whether it is a folder."""
+        """Whether the entry is a folder."""
         del follow_symlinks
         return bool(self._facts.attributes & FOLDER) and not self.is_symlink()
 
     def is_file(self, *, follow_symlinks: bool = False) -> bool:
-        """Tell whether it is a file."""
+        """Whether the entry is a file."""
         del follow_symlinks
         return not self._facts.attributes & FOLDER and not self.is_symlink()
 
     def stat(self, *, follow_symlinks: bool = False) -> os.stat_result:
-        """Return the facts of the listing, without another call; the count of names is 1."""
+        """Return the facts of the listing, without another call; ``st_nlink`` is always 1."""
         del follow_symlinks
         return stat_result(self._facts)
 
@@ -195,7 +195,7 @@ def entries_in(data: bytes, path: str, volume: int) -> Iterator[WindowsEntry]:
 
 
 def nt_path(path: str) -> str:
-    r"""Return the name of a path in NT's own spelling (``\??\C:\a``), also beyond 260 characters.
+    r"""Return a path in NT's own spelling (``\??\C:\a``), which may exceed 260 characters.
 
     Raises:
         OSError: The name is that of a device.
@@ -218,7 +218,7 @@ def plain_path(path: str) -> str:
 
 
 def check_new_name(name: str) -> None:
-    """Refuse a name that Windows' own programs could not open, or would read differently.
+    """Refuse a name that Windows' own programs could not open, or would interpret differently.
 
     Raises:
         OSError: EINVAL.

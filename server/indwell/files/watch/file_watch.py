@@ -1,8 +1,8 @@
 """Watches single files for changes, through system notifications (watchdog).
 
-macOS (FSEvents) names a file by the real path of its folder and by the spelling on the disk,
-reports a change 10 ms later or more, and drops events that it cannot deliver without telling us. So
-there, files are also checked on request. Windows names a file by the spelling on the disk, too.
+macOS (FSEvents) names a file by the real path of its folder, in the disk's spelling. FSEvents
+reports a change at least 10 ms later, and may drop events silently, so files are also checked on
+request there. Windows names a file in the disk's spelling, too.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, TypeAlias
 from indwell.files.spelling import HERE, System, folded
 from indwell.files.system import calls
 
-if TYPE_CHECKING:  # importing it takes 0.1 s, and most processes never need it
+if TYPE_CHECKING:  # imported late: this takes 0.1 s, and most processes never need it
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver, ObservedWatch
 
 _log = logging.getLogger(__name__)
 
-MOST_FOLDERS = 500  # Linux grants a user 8,192 watches by default, shared with the editor
-MOST_POLLED = 500  # files that are checked on request; 2 µs each
-BUSY_EVENTS = 1_000  # in one folder within BUSY_S: more than a person causes
+MOST_FOLDERS = 500  # folders; Linux grants a user 8,192 watches by default, shared with the editor
+MOST_POLLED = 500  # files that are checked on request, 2 µs each
+BUSY_EVENTS = 1_000  # events in one folder within BUSY_S; a person causes fewer
 BUSY_S = 1.0
 
 MOST_ENTRIES = 1_000  # entries of whole watched folders that are checked on request
@@ -49,11 +49,12 @@ def _begun(work: Callable[[], None]) -> threading.Thread:
 class FolderWatch:
     """Watches the folders of some files; implements ``workspace.base.Watch``.
 
-    Thread-safe. Watchdog's own threads read the notifications; they start with the first file.
+    All methods are thread-safe. Watchdog's threads read the notifications, and start with the first
+    file.
 
     Args:
         begin: Starts a thread; a RuntimeError means that the system allows no more threads.
-        system: The system whose notifications these are.
+        system: The system that sends the notifications.
     """
 
     def __init__(self, begin: _Begin = _begun, system: System = HERE) -> None:
@@ -61,12 +62,12 @@ class FolderWatch:
         self._system = system
         self._lock = threading.Lock()
         self._files: set[Path] = set()
-        self._spelled: dict[Path, set[Path]] = {}  # the files by the spelling of the disk
+        self._spelled: dict[Path, set[Path]] = {}  # the watched files, by the disk's spelling
         self._whole: set[Path] = set()  # folders whose every entry is watched
         self._folders: dict[Path, _WatchedFolder] = {}
         self._polled: dict[Path, _Mark] = {}
         self._changed: set[Path] = set()
-        self._waiting: list[Path] = []  # folders that the thread has yet to watch
+        self._waiting: list[Path] = []  # folders that the thread has not watched yet
         self._observer: BaseObserver | None = None
         self._starter: threading.Thread | None = None
         self._is_closed = False
@@ -83,10 +84,10 @@ class FolderWatch:
                 self._poll(path)
 
     def follow_all(self, folder: Path) -> None:
-        """Report ``folder`` itself whenever an entry directly in it appears, changes or is removed.
+        """Report ``folder`` when an entry directly in it appears, changes or disappears.
 
-        The folder need not exist yet. Without notifications its entries are polled; very many are
-        polled in turns.
+        The folder need not exist yet. Without notifications, the entries are polled, a part of them
+        at a time.
         """
         with self._lock:
             if folder in self._whole or self._is_closed:
@@ -95,7 +96,7 @@ class FolderWatch:
             self._watch(folder, folder)
 
     def _watch(self, at: Path, path: Path) -> None:
-        """Watch ``path`` by notifications of the folder ``at``, or poll it. Needs the lock."""
+        """Watch ``path`` by notifications of the folder ``at``, or poll it. Requires the lock."""
         folder = self._folders.get(at)
         if folder is None and len(self._folders) < MOST_FOLDERS:
             self._folders[at] = _WatchedFolder()
@@ -131,7 +132,7 @@ class FolderWatch:
             observer.stop()
 
     def settle(self) -> None:
-        """Wait until all followed files are watched; blocks, for tests."""
+        """Wait until all followed files are watched; blocks. For tests."""
         starter = self._starter
         if starter is not None:
             starter.join()
@@ -142,7 +143,7 @@ class FolderWatch:
         Args:
             event: The event.
             folder: The watched folder, as it is followed.
-            real: Its path without links, which the event may have.
+            real: The folder's path without links, which events may contain.
         """
         paths = [Path(str(name)) for name in (event.src_path, event.dest_path) if name]
         if folder is not None and real != str(folder):
@@ -153,7 +154,7 @@ class FolderWatch:
             self._gone(paths[0])
 
     def _gone(self, folder: Path) -> None:
-        """Drop the watch of a removed folder, even if a new folder of that name looks the same."""
+        """Drop the watch of a removed folder, even if a new folder has the same name."""
         with self._lock:
             state = self._folders.get(folder)
             if state is not None and not state.is_polled:
@@ -169,11 +170,11 @@ class FolderWatch:
                 self._changed.add(path.parent)
             if folder.is_busy():
                 self._give_up(path.parent)
-                # So many events may have pushed others out of the system's queue.
+                # So many events may have displaced other events from the system's queue.
                 self._changed |= self._files | self._whole
 
     def _spelling(self, path: Path) -> Path:
-        """Return one key for all names of a file on this system; a false change is harmless."""
+        """Return one key for all spellings of a file; a false match is harmless."""
         return path if self._system == "linux" else path.parent / folded(path.name)
 
     def _start(self) -> None:
@@ -181,7 +182,7 @@ class FolderWatch:
         if self._starter is None or not self._starter.is_alive():
             try:
                 self._starter = self._begin(self._watch_waiting)
-            except RuntimeError as error:  # no more threads allowed
+            except RuntimeError as error:  # the system allows no more threads
                 while self._waiting:
                     self._refused(self._waiting.pop(), error)
 
@@ -197,7 +198,7 @@ class FolderWatch:
             def on_any_event(self, event: FileSystemEvent) -> None:
                 watch.heard(event, self._folder, self._real)
 
-        # Do not subscribe to read events, which our own reads would cause.
+        # Do not subscribe to read events, which Indwell's own reads would cause.
         changes = [
             *(events.FileCreatedEvent, events.FileModifiedEvent, events.FileClosedEvent),
             *(events.FileMovedEvent, events.FileDeletedEvent),
@@ -208,7 +209,7 @@ class FolderWatch:
         while True:
             with self._lock:
                 if not self._waiting or self._is_closed:
-                    # Under the lock, so that the next ``follow`` sees that this thread has ended.
+                    # Hold the lock, so that the next ``follow`` sees that this thread has ended.
                     self._starter = None
                     return
                 folder = self._waiting.pop()
@@ -219,7 +220,8 @@ class FolderWatch:
                     continue
             place = _place(folder)
             try:
-                if place is None:  # Windows would notice only in the thread that watches
+                # on Windows, only the watching thread would notice a missing folder
+                if place is None:
                     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
                 watched = observer.schedule(Handler(folder), str(folder), event_filter=changes)
             except (OSError, RuntimeError) as error:
@@ -230,7 +232,7 @@ class FolderWatch:
                     self._folders[folder].watch, self._folders[folder].place = watched, place
 
     def _observing(self) -> BaseObserver:
-        """Return the single running observer. Needs the lock.
+        """Return the only running observer. Requires the lock.
 
         Raises:
             OSError: The system grants no more observers (Linux: 128 a user by default, shared with
@@ -246,16 +248,16 @@ class FolderWatch:
         return self._observer
 
     def _refused(self, folder: Path, error: OSError | RuntimeError) -> None:
-        """Record that the system does not watch this folder. Needs the lock."""
+        """Record that the system does not watch this folder. Requires the lock."""
         _log.info("%s is not watched: %s", folder, error)
         self._give_up(folder)
 
     def _give_up(self, folder: Path) -> None:
-        """Poll the files of this folder instead of watching it. Needs the lock."""
+        """Poll the files of this folder instead of watching it. Requires the lock."""
         state = self._folders[folder]
         state.is_polled = True
         if state.watch is not None and self._observer is not None:
-            with contextlib.suppress(KeyError, OSError):  # removed with its folder
+            with contextlib.suppress(KeyError, OSError):  # the watch was removed with its folder
                 self._observer.unschedule(state.watch)
         beneath = [path for path in self._files if path.parent == folder]
         for path in (*beneath, *({folder} & self._whole)):
@@ -289,11 +291,11 @@ class _WatchedFolder:
         self._since = time.monotonic()
 
     def is_elsewhere(self, at: Path) -> bool:
-        """Tell whether the watched folder was moved away from the path ``at``, or removed."""
+        """Whether the watched folder was removed, or moved away from the path ``at``."""
         return self.watch is not None and not self.is_polled and self.place != _place(at)
 
     def is_busy(self) -> bool:
-        """Count one event and tell whether there are too many."""
+        """Count one event; return whether there are too many."""
         now = time.monotonic()
         if now - self._since > BUSY_S:
             self._since, self._n_events = now, 0
@@ -302,7 +304,7 @@ class _WatchedFolder:
 
 
 def _as_followed(path: Path, folder: Path, real: Path) -> Path:
-    """Return the path in ``folder`` for one in ``real``, which is the same folder."""
+    """Return the path below ``folder`` for a path below ``real``, which is the same folder."""
     if path == real:
         return folder
     return folder / path.name if path.parent == real else path

@@ -1,9 +1,9 @@
 """Finds repositories deep in folders of installed files, such as ``node_modules``.
 
-These folders hold too many files for the full guards, and editors load little from them. But git
-and similar tools load a repository's configuration for anyone who opens a file beneath it. So each
-folder is listed for these few names, and again only after it changed: 30 µs the first time, 6 µs
-afterwards. Links are not followed.
+These folders contain too many files for the full guards. But git and similar tools load a
+repository's configuration for anyone who opens a file beneath it. Each folder is therefore listed
+for these few names, and again only after a change: 30 µs the first time, 6 µs afterwards. Links are
+not followed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ folder and in a repository there.
 
 
 def is_too_deep(root: str, at: str) -> bool:
-    """Tell whether this path is so long that entries beneath it may have no path."""
+    """Whether a path is so long that entries beneath it may have no path."""
     n_characters = len(root) + 1 + len(at)
     if n_characters * _MOST_B_A_CHARACTER <= MOST_PATH_B:
         return False
@@ -74,8 +74,8 @@ class Installed:
 
     Args:
         root: A resolved folder.
-        is_sign: Tells whether a name is searched for.
-        most_folders: If there are more, the scan counts as incomplete.
+        is_sign: Returns whether a name is searched for.
+        most_folders: The limit of folders, above which the scan counts as incomplete.
     """
 
     def __init__(
@@ -89,9 +89,9 @@ class Installed:
         self._looking = threading.Lock()
 
     def known(self, tops: Iterable[str], limit_s: float) -> Signs:
-        """Return the last scan, or scan for up to ``limit_s`` if there was none; blocks.
+        """Return the last scan; without one, scan for up to ``limit_s``. Blocks.
 
-        If the last scan found too many folders, it scans again: there may be fewer now.
+        If the last scan found too many folders, scan again, because there may be fewer now.
         """
         with self._looking:
             if self._last is None:
@@ -118,7 +118,7 @@ class Installed:
         is_whole = True
         above = set(tops)
         waiting = list(above)
-        for at in waiting:  # grows during the loop: shallowest first
+        for at in waiting:  # grows during the loop, so the shallowest folders come first
             is_late = until_s is not None and time.monotonic() > until_s
             if len(known) > most or is_late:
                 is_whole = False
@@ -141,7 +141,7 @@ class Installed:
 
     def _read(self, at: str) -> _InstalledFolder:
         path = f"{self._root}/{at}"
-        # Not the modification time, because a program can set it freely.
+        # Not the modification time, because a program can set that time freely.
         changed_ns = calls.stat(path, follow_symlinks=False).st_ctime_ns
         before = self._known.get(at)
         if before is not None and before.changed_ns == changed_ns:

@@ -19,17 +19,18 @@ import msgspec
 from indwell.files.system import calls
 
 MOST_WATCHED = 25_000  # folders; the kernel needs about a kilobyte for each
-POLL_S = 0.25  # seconds between two full scans where no notifications arrive
-GATHER_S = 0.001  # how long events without a name are collected: one wake-up for many
-REST = 3  # pause after a scan, in durations of that scan: bounds the load under a flood of names
-BEHIND_S = 0.05  # after which the listener is told that events are waiting
-_SLICE_S = 0.02  # of reading events before listeners hear of them
+POLL_S = 0.25  # seconds between two full scans if no notifications arrive
+GATHER_S = 0.001  # seconds for which events without a name are collected before one wake-up
+# pause after a scan, as a multiple of its duration: limits the load under a flood of names
+REST = 3
+BEHIND_S = 0.05  # seconds after which the listener hears that events are waiting
+_SLICE_S = 0.02  # seconds of reading events before listeners hear of them
 
 _CREATE, _MOVED_TO, _OVERFLOW, _IGNORED, _FOLDER = 0x100, 0x80, 0x4000, 0x8000, 0x40000000
 _MASK = _CREATE | _MOVED_TO | 0x01000000 | 0x02000000 | 0x04000000  # ONLYDIR, DONT_FOLLOW, EXCL
 _WRITTEN = 0x2
 _EVENT = struct.Struct("iIII")  # struct inotify_event of linux/inotify.h, before the name
-_READ_B = 1 << 12  # about a hundred events
+_READ_B = 1 << 12  # bytes, for about a hundred events
 
 
 def _nothing(_seconds: float) -> None:
@@ -40,11 +41,11 @@ class Listener(msgspec.Struct, frozen=True, eq=False):
     """Callbacks of a listener; all are called in a thread of the watch.
 
     Attributes:
-        heard: Called with paths relative to the folder, at once.
-        look: Scans everything, some time later; returns True to scan again soon, for a change that
-            causes no event (a write to mapped memory).
-        behind: Called repeatedly with the seconds that events have been waiting; 0 once none wait.
-            Also called around a long scan.
+        heard: Called at once, with paths relative to the folder.
+        look: Scans everything, some time later. The result True requests another scan soon, because
+            a write to mapped memory causes no event.
+        behind: Called repeatedly with the seconds that events have been waiting, then with 0; also
+            called around a long scan.
     """
 
     heard: Callable[[frozenset[str]], None]
@@ -73,14 +74,15 @@ class NewNames:
         most: int = MOST_WATCHED,
     ) -> None:
         self.blind = ""  # why some names are missed, as a clause
-        self.is_full = False  # there are more folders than can be watched
+        self.is_full = False  # whether there are more folders than can be watched
         self._root = root
         self._is_wanted = is_wanted
         self._is_entered = is_entered
         self._is_read = is_read
         self._most = most
         self._lock = threading.Lock()
-        self._open: list[int] = []  # the inotify instance, closed when no listener needs it
+        # the inotify instance, which is closed when no listener needs it
+        self._open: list[int] = []
         weakref.finalize(self, _close, self._open)
         self._places: dict[int, str] = {}
         self._watched: dict[str, int] = {}
@@ -90,9 +92,9 @@ class NewNames:
         self._ended: threading.Thread | None = None  # the last thread, which may still be ending
         self._is_closed = False
         self._wake = (-1, -1)
-        self._since = 0.0  # when the oldest unread event may have arrived
-        self._told_at = 0.0  # when listeners last heard of a delay; 0 for no delay
-        self._look_s = 0.0  # duration of the last full scan
+        self._since = 0.0  # the time at which the oldest unread event may have arrived
+        self._told_at = 0.0  # the time at which listeners last heard of a delay; 0 for no delay
+        self._look_s = 0.0  # the duration of the last full scan
 
     def follow(self, folders: Iterable[str]) -> None:
         """Watch these folders from now on, as paths relative to the root; blocks.
@@ -115,14 +117,14 @@ class NewNames:
     def close(self) -> None:
         """Close the inotify instance for good; blocks for a moment.
 
-        While a listener is active, it is closed when this object is no longer referenced.
+        While a listener is active, the instance is closed when this object is no longer referenced.
         """
         with self._joining:
             if self._listeners:
                 return
             ended = self._ended
         if ended is not None:
-            ended.join()  # the thread was told to end, and reads from the instance until then
+            ended.join()  # the thread was asked to end, and reads from the instance until then
         with self._lock:
             self._is_closed = True
             _close(self._open)
@@ -131,7 +133,7 @@ class NewNames:
 
     @contextlib.contextmanager
     def heard_by(self, listener: Listener) -> Iterator[None]:
-        """Within the block, report new names to ``listener``, at least those below ``follow``."""
+        """Within the block, report new names to ``listener``, at least below followed folders."""
         with self._joining:
             self._listeners.append(listener)
             if self._thread is None:
@@ -146,7 +148,7 @@ class NewNames:
             with self._joining:
                 self._listeners.remove(listener)
                 if not self._listeners:
-                    os.close(self._wake[1])  # the thread notices, and closes the other end
+                    os.close(self._wake[1])  # the thread notices this, and closes the other end
                     self._ended, self._thread = self._thread, None
 
     @property
@@ -178,7 +180,7 @@ class NewNames:
             if error in _NO_ROOM:
                 self.blind = f"the system grants no more watches ({os.strerror(error)})"
                 return False
-            return True  # removed since, no longer a folder, or unreadable
+            return True  # the folder was removed, is no longer a folder, or is unreadable
         old = self._places.get(number)
         if old is not None and old != at:  # the folder was renamed
             self._watched.pop(old, None)
@@ -207,7 +209,7 @@ class NewNames:
                     for one in self._all():
                         one.heard(frozenset(hits))
             if is_all and self._told_at:
-                self._tell(0)  # only after listeners heard the events
+                self._tell(0)  # only after the listeners have received the events
             is_now = time.monotonic() >= next_look
             if is_all and is_now and (is_due or is_polling):
                 is_open = self._looked()
@@ -221,7 +223,7 @@ class NewNames:
             return tuple(self._listeners)
 
     def _limit_s(self, next_look: float, *, is_due: bool, is_polling: bool) -> float | None:
-        """Return how long to wait for events; None waits without limit."""
+        """Return how many seconds to wait for events; None for no limit."""
         if self._told_at:
             return 0
         left_s = max(0.0, next_look - time.monotonic())
@@ -247,7 +249,7 @@ class NewNames:
         self._since = self._since or began
 
     def _waits(self, wake: int, limit_s: float | None) -> bool:
-        """Wait for events for at most ``limit_s`` seconds; True if the last listener is gone."""
+        """Wait for events for at most ``limit_s`` seconds; return True after the last listener."""
         if sys.platform == "win32":
             time.sleep(POLL_S if limit_s is None else max(POLL_S, limit_s))
             return self._thread is not threading.current_thread()
@@ -255,7 +257,7 @@ class NewNames:
         return _is_readable(descriptors, limit_s) and _is_readable([wake], 0)
 
     def _drained(self) -> tuple[set[str], bool]:
-        """Read events and watch new folders; True if no event is left. Needs the lock."""
+        """Read events and watch new folders; return True if no event is left. Requires the lock."""
         hits: set[str] = set()
         self._since = self._since or time.monotonic()
         until = time.monotonic() + _SLICE_S
@@ -292,7 +294,7 @@ class NewNames:
     def _take(self, number: int, mask: int, raw: bytes, hits: set[str]) -> None:
         if mask & _OVERFLOW:
             hits.add("")
-            self._tell(BEHIND_S)  # the queue overflowed: events were lost, so scan everything
+            self._tell(BEHIND_S)  # the queue overflowed and events were lost, so scan everything
             for one in tuple(self._watched):  # find renamed folders by their new names
                 self._enter(one, hits)
             return
@@ -312,7 +314,7 @@ class NewNames:
             self._enter(path, hits)
 
     def _enter(self, at: str, hits: set[str]) -> None:
-        """Watch a new folder, and report entries that it already holds."""
+        """Watch a new folder, and report the entries that it already contains."""
         waiting = [at]
         while waiting:
             self._note_lag()
@@ -323,7 +325,7 @@ class NewNames:
             try:
                 with calls.scan(f"{self._root}/{at}") as entries:
                     listed = [(front + e.name, e.is_dir(follow_symlinks=False)) for e in entries]
-            except OSError:  # removed since, or not a folder
+            except OSError:  # the folder was removed, or is not a folder
                 continue
             for path, is_folder in listed:
                 if self._is_wanted(path):

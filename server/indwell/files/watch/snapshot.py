@@ -1,11 +1,11 @@
 """Snapshots of a folder tree: ``stat`` results, and digests of contents. Blocks.
 
-The snapshot reads only folders. Links are recorded as links and not followed. Cache folders
-(``CACHEDIR.TAG``) are skipped. The size is bounded: deep folders are left out
-first, and then ``is_whole`` is false.
+Only folders are read. Links are recorded as links and not followed. Cache folders
+(``CACHEDIR.TAG``) are skipped. The size is bounded: deep folders are left out first, and
+``is_whole`` is then false.
 
-The files of a folder are packed into one value: comparing two snapshots of 50,000 files takes a few
-milliseconds, and the garbage collector has almost nothing to visit.
+The files of a folder are packed into one value. Comparing two snapshots of 50,000 files therefore
+takes a few milliseconds, and the garbage collector has almost no objects to visit.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class FolderListing(NamedTuple):
 
     Attributes:
         names: In the system's order, which is stable while the folder does not change.
-        packed: The stat facts of each file, eight bytes a number.
+        packed: The facts of each file from ``stat``, with eight bytes for each number.
     """
 
     names: tuple[str, ...] = ()
@@ -90,13 +90,13 @@ def take_census(
     waiting = [""]
     is_whole = True
     n_files = 0
-    for at in waiting:  # grows during the loop: shallowest first
+    for at in waiting:  # grows during the loop, so the shallowest folders come first
         if n_files > most_files:
             is_whole = False
             break
         try:
             here, below = _list(root, at, _shut_in(at, shut))
-        except OSError:  # unreadable, or removed since
+        except OSError:  # the folder is unreadable, or was removed
             closed.append(at)
             continue
         if CACHE_TAG in here.names and at not in before:
@@ -108,7 +108,7 @@ def take_census(
 
 
 def is_gone(root: str, at: str) -> bool:
-    """Tell whether a path below a folder is gone, as far as can be seen. Follows no link."""
+    """Whether a path below a folder is gone, as far as this can be seen; follows no link."""
     folder = f"{root}/{at}".rpartition("/")[0]
     if Path(os.path.realpath(folder)) != Path(folder):
         return True
@@ -116,13 +116,13 @@ def is_gone(root: str, at: str) -> bool:
         found = calls.stat(f"{root}/{at}", follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError):
         return True
-    except OSError:  # unreadable
+    except OSError:  # the folder is unreadable
         return False
     return stat.S_ISDIR(found.st_mode)
 
 
 def is_link(facts: Facts) -> bool:
-    """Tell whether the facts are those of a symbolic link."""
+    """Whether the facts are those of a symbolic link."""
     return stat.S_ISLNK(facts[4])
 
 
@@ -134,7 +134,7 @@ def facts_of(found: os.stat_result) -> Facts:
 
 
 def _fitting(facts: Facts) -> Facts:
-    """Reduce facts to 64 bits, since some file systems have larger numbers or far-future dates.
+    """Reduce facts to 64 bits, because some file systems have larger numbers or late dates.
 
     Facts still differ afterwards, unless they differ only by multiples of 2⁶⁴.
     """
@@ -149,7 +149,7 @@ def _shut_in(at: str, shut: Collection[str]) -> Collection[str]:
 
 
 def _list(root: str, at: str, shut: Collection[str]) -> tuple[FolderListing, Sequence[str]]:
-    """List the files and the subfolders of a folder. There may be very many."""
+    """List the files and the subfolders of a folder, of which there may be very many."""
     front = f"{at}/" if at else ""
     names: list[str] = []
     facts: list[int] = []
@@ -164,7 +164,7 @@ def _list(root: str, at: str, shut: Collection[str]) -> tuple[FolderListing, Seq
                 continue
             try:
                 found = one.stat(follow_symlinks=False)
-            except OSError:  # removed since
+            except OSError:  # the file was removed
                 continue
             mode = found.st_mode
             if stat.S_IFMT(mode) in _KINDS:
@@ -203,7 +203,7 @@ _READ = os.O_RDONLY | _SAFE | calls.NONBLOCK | calls.BINARY
 
 
 class FileBody(NamedTuple):
-    """A file's bytes, with its stat facts at that moment."""
+    """A file's bytes, with the facts from ``stat`` at that moment."""
 
     facts: Facts
     data: bytes
@@ -212,7 +212,7 @@ class FileBody(NamedTuple):
 def read_body(root: int, at: str, most_b: int) -> FileBody | None:
     """Read a regular file below the open folder ``root``, following no link.
 
-    None if it is not a regular file, is over ``most_b``, or changed during the read.
+    Return None if the file is not regular, is over ``most_b``, or changed during the read.
     """
     try:
         descriptor = open_below(root, at.split("/"), _READ)
@@ -263,11 +263,11 @@ class Bodies:
 
     @property
     def size_b(self) -> int:
-        """Bytes kept so far."""
+        """The number of stored bytes."""
         return self._end
 
     def put(self, data: bytes) -> str | None:
-        """Store ``data`` and return its digest; None if the limit or the disk does not allow it."""
+        """Store ``data`` and return its digest; None if the limit or the disk prevents this."""
         digest = digest_of(data)
         with self._lock:
             if digest in self._places:
@@ -276,7 +276,7 @@ class Bodies:
                 return None
             try:
                 self._write(data)
-            except OSError:  # a full disk
+            except OSError:  # the disk is full
                 return None
             self._places[digest] = (self._end, len(data))
             self._end += len(data)
@@ -291,7 +291,7 @@ class Bodies:
             n_written += calls.pwrite(self._file, data[n_written:], self._end + n_written)
 
     def get(self, digest: str) -> bytes | None:
-        """Return the bytes of a digest; None if they are not kept."""
+        """Return the bytes of a digest; None if they are not stored."""
         place = self._places.get(digest)
         return None if place is None else calls.pread(self._file, place[1], place[0])
 

@@ -1,10 +1,9 @@
 """Finds files of some kinds beneath a folder; later scans list only changed folders.
 
-A folder with an unchanged change time has the same names, so its listing is reused. File contents
-do not matter here. Links are not followed. The scan is bounded: shallow folders come first, too
-deep or too many are left out, and ``is_whole`` tells. Files found earlier are checked by name even
-then. A folder that cannot be listed does not count as empty: it is reported, with its last known
-files.
+A folder with an unchanged change time has the same names, so its listing is used again. Links are
+not followed. The scan is bounded: shallow folders come first. If deep or too many folders are left
+out, ``is_whole`` is false, and files found earlier are checked by name. A folder that cannot be
+listed is reported with its last known files.
 """
 
 from __future__ import annotations
@@ -25,13 +24,14 @@ import msgspec
 from indwell.files.system import calls
 from indwell.files.watch.installed_repositories import FRESH_NS, GONE, is_too_deep
 
-MOST_FOLDERS = 20_000  # 150 ms without changes; the first scan takes little more than `os.walk`
+# folders: 150 ms without changes; the first scan takes little more than `os.walk`
+MOST_FOLDERS = 20_000
 _SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-MOST_ENTRIES = 1_000_000  # eight bytes are kept for each
+MOST_ENTRIES = 1_000_000  # entries, each of which needs eight bytes
 
 
 class FileStamp(msgspec.Struct, frozen=True):
-    """The identity and state of a file; differs if the file was replaced or changed."""
+    """The identity and state of a file, which differ after the file was replaced or changed."""
 
     number: int
     size_b: int
@@ -42,10 +42,10 @@ class FoundChanges(msgspec.Struct, frozen=True):
     """A file, folder or link that was found.
 
     Attributes:
-        path: Relative to the folder, with slashes.
+        path: The path relative to the folder, with slashes.
         is_folder: True for a folder, False for a link.
         leads_to: A link's target, as written.
-        stamp: Its present stamp; for a folder only the inode counts.
+        stamp: The present stamp; for a folder, only the inode counts.
         n_names: How many hard links the file has.
     """
 
@@ -95,9 +95,9 @@ class Listed(msgspec.Struct, frozen=True, weakref=True):
 
 
 class Listings:
-    """Listings of all folders beneath one root, shared by several trees: each is read once.
+    """Listings of all folders beneath one root; several trees share each listing.
 
-    A listing is kept while a tree uses it.
+    A listing is kept while a tree uses that listing.
 
     Args:
         root: A resolved folder.
@@ -128,7 +128,7 @@ class Listings:
             with calls.scan(path) as entries:
                 listed = _listed((now.st_ino, -1, -1) if is_fresh else changed, entries)
         except OSError as error:
-            if error.errno in _SHORT:  # unknown rather than gone
+            if error.errno in _SHORT:  # the content is unknown, but not gone
                 raise
             return None if error.errno in GONE else Listed((0, 0, 0), is_readable=False)
         self._known[at] = listed
@@ -149,7 +149,7 @@ def listings_of(root: Path) -> Listings:
 
 
 def _listed(changed: tuple[int, int, int], entries: Iterable[calls.Entry]) -> Listed:
-    """Build a folder's listing; there may be very many entries, so each costs little."""
+    """Create a folder's listing; entries must cost little, because there may be very many."""
     names: list[str] = []
     folders: list[str] = []
     links: list[str] = []
@@ -176,11 +176,11 @@ class Tree:
 
     Args:
         root: A resolved folder.
-        is_wanted: Tells whether a path is searched for.
-        shut: Names of folders of which only the direct entries are scanned.
-        is_ordinary: Tells whether a name alone makes no path wanted; a path of only such names is
+        is_wanted: Returns whether a path is searched for.
+        shut: Names of folders in which only the direct entries are scanned.
+        is_ordinary: Returns whether a name makes no path wanted; a path of only such names is
             skipped quickly.
-        with_links: Find all links too, whatever their names.
+        with_links: Whether to find all links, too, whatever their names.
         most_folders: The limit of scanned folders.
         listings: Listings of this folder, shared with other trees.
     """
@@ -208,7 +208,7 @@ class Tree:
         self._lock = threading.Lock()
 
     def look(self, most_folders: int | None = None) -> TreeLook:
-        """Scan now; blocks, also while another thread scans.
+        """Scan now; block, also while another thread scans.
 
         Args:
             most_folders: A limit for this scan only.
@@ -224,7 +224,7 @@ class Tree:
         waiting = [""]
         n_entries = 0
         is_whole = True
-        for at in waiting:  # grows during the loop: shallowest first
+        for at in waiting:  # grows during the loop, so the shallowest folders come first
             if len(known) >= most_folders or n_entries >= MOST_ENTRIES:
                 is_whole = False
                 break
@@ -254,7 +254,7 @@ class Tree:
         return self._known.keys()
 
     def shut_folders(self) -> tuple[str, ...]:
-        """Return the folders of which the last scan read only the direct entries."""
+        """Return the folders in which the last scan read only the direct entries."""
         return tuple(at for at in self._known if at.rpartition("/")[2] in self._shut)
 
     def other_names(self, found: Iterable[FoundChanges]) -> Mapping[str, FoundChanges]:
@@ -278,7 +278,7 @@ class Tree:
     def _again(
         self, found: Mapping[str, FoundChanges], beneath: tuple[str, ...] | None
     ) -> dict[str, FoundChanges]:
-        """Return earlier findings that this scan could not reach; all of them if None."""
+        """Return earlier findings that this scan could not reach; with None, all of them."""
         left = (one for path, one in self._last.items() if path not in found)
         if beneath is not None:
             left = (one for one in left if any(_is_in(one.path, at) for at in beneath))
@@ -298,7 +298,7 @@ class Tree:
         try:
             with calls.scan(f"{self._root}/{at}") as entries:
                 yield from [(front + one.name, one.inode()) for one in entries]
-        except OSError:  # removed since
+        except OSError:  # the file was removed
             return
 
     def _read(self, at: str) -> _TreeFolder | None:
@@ -346,7 +346,7 @@ def found_at(root: str, at: str) -> FoundChanges | None:
         return None
     if stat.S_ISDIR(now.st_mode):
         return FoundChanges(at, is_folder=True, stamp=FileStamp(now.st_ino, 0, 0))
-    # Not the modification time, because a program can set it freely.
+    # Not the modification time, because a program can set that time freely.
     stamp = FileStamp(now.st_ino, now.st_size, now.st_ctime_ns)
     return FoundChanges(at, is_folder=False, stamp=stamp, leads_to=leads_to, n_names=now.st_nlink)
 

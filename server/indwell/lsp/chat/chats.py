@@ -33,10 +33,11 @@ from indwell.workspace.paths import parse
 
 
 class SentWords(msgspec.Struct, eq=False):
-    """Words on their way to the model: the document's text, and the sent text.
+    """Words of a chat document that are being sent to the model.
 
     Attributes:
-        is_placed: Whether the words have left the draft, because a turn has them or they wait.
+        is_placed: Whether the words have left the draft, because a turn has them or because they
+            are queued.
     """
 
     ticket: Ticket
@@ -47,13 +48,13 @@ class SentWords(msgspec.Struct, eq=False):
 
 
 class Steering(msgspec.Struct, eq=False):
-    """Words that steered a running turn, exactly as the document has them."""
+    """The user's words that steered a running turn, exactly as the document has them."""
 
     ticket: Ticket
     raws: list[str]
 
 
-EDIT_S = 2.0  # for an edit to be applied; a later edit is found in the text and not sent again
+EDIT_S = 2.0  # seconds for the editor to apply an edit
 FIRST_LINE = 400  # characters of the first line, which names the session
 
 
@@ -69,9 +70,9 @@ class Chats:
         drafts: Knows whether the user typed the drafts.
         asking: Asks about drafts that the user did not type.
         sent: The words that are being sent.
-        standing: Sent words that may still be in their draft.
-        steered: By document, the words that steered the running turn.
-        locks: By document, a lock for one send at a time.
+        standing: Sent words that their draft may still contain.
+        steered: The words that steered the running turn, by document.
+        locks: A lock for each document, which allows one send at a time.
     """
 
     def __init__(self, host: Host) -> None:
@@ -89,12 +90,13 @@ class Chats:
         self.drafts = Drafts(host)
         self.asking = Asking(host, self.drafts)
         self._streams: dict[tuple[str, int], Stream] = {}
-        self._cut: dict[str, int] = {}  # running turns that were removed from their document
+        # by document: the number of a running turn whose section the user removed
+        self._cut: dict[str, int] = {}
         host.documents.on_change(self._look)
         host.door.listeners.append((events.TurnStarted, self._begin))
 
     def document(self, uri: str | None) -> Document:
-        """The named chat; without a name the one that was opened last.
+        """Return the named chat; without a name the chat that was opened last.
 
         Raises:
             UserError: The document is not open, or is not a chat.
@@ -121,7 +123,7 @@ class Chats:
         return layout.session_of(document.body.line(0)[:FIRST_LINE])
 
     def of_session(self, session: str) -> Document | None:
-        """The open chat of a session; of several the newest."""
+        """The open chat of a session; if several are open, the newest."""
         return next((one for one in self._open() if self.session_of(one) == session), None)
 
     def is_streaming(self, session: str) -> bool:
@@ -137,7 +139,7 @@ class Chats:
         turns, session = self._host.turns, self.session_of(document)
         own = {id(one.ticket) for one in self.sent if one.uri == document.uri}
         for running in filter(None, (turns.running, *turns.beside)):
-            if running.finished is not None:  # the turn has ended and is only being closed
+            if running.finished is not None:  # the turn has ended; only its stream is still open
                 continue
             if running.session is not None and running.session.id == session:
                 return running
@@ -146,7 +148,7 @@ class Chats:
         return None
 
     def taken(self, document: Document) -> tuple[str, ...]:
-        """Words at the beginning of a draft that were sent already, in order."""
+        """The words at the beginning of a draft that were sent already, in order."""
         waiting = [one for one in self.standing if one.uri == document.uri]
         taken = [one.raw for one in waiting if one.is_placed is None or not one.is_placed()]
         steered = self.steered.get(document.uri)
@@ -155,7 +157,7 @@ class Chats:
         return tuple(taken)
 
     async def catch_up(self, document: Document) -> None:
-        """Add turns of the session that the document lacks."""
+        """Add the session's turns that are missing in the document."""
         session = self.session_of(document)
         if not is_id(session):
             return
@@ -174,12 +176,13 @@ class Chats:
                 ),
             )
         except (UserError, EditRefused):
-            return  # no known session, or a read-only document: nothing changes
+            return  # unknown session or read-only document: change nothing
 
     async def turns_of(self, session: str) -> tuple[RecordedTurn, ...]:
         """The recorded turns of a session, without a turn that ran when the reading began.
 
-        Such a turn may end before the caller writes it, and would be shown as cut off.
+        A running turn may end before the caller writes the document, which would then show it as
+        cut off.
 
         Raises:
             UserError: There is no such session in this workspace.
@@ -198,7 +201,7 @@ class Chats:
         self._host.client.show(types.MessageType.Warning, f"Indwell: {message}")
 
     def _open(self) -> list[Document]:
-        """Open chats, the newest first."""
+        """The open chats, the newest first."""
         return [one for one in reversed(list(self._host.documents)) if one.is_chat]
 
     def _path(self, uri: str) -> Path | None:
@@ -270,11 +273,11 @@ class Chats:
         if written is not None and stream.state == "gone":
             self._cut[written.uri] = key[1]
             self._look_again(written.uri)
-        elif document is not None and document is not written:  # the document has another name now
+        elif document is not None and document is not written:  # the document was renamed
             await self.catch_up(document)
 
     def _given(self, uri: str, ticket: Ticket, words: str) -> str:
-        """The delivered steering words, exactly as their document has them."""
+        """The steering words that the model received, exactly as the document has them."""
         steered = self.steered.get(uri)
         if steered is None or steered.ticket is not ticket:
             return ""

@@ -17,11 +17,11 @@ from indwell.messages import EFFORTS, Effort
 from indwell.service.mentions import files_below, quoted_path
 from indwell.settings.model import Mode
 
-SHOWN = 100  # names in one answer; the editor asks again at the next key press
+SHOWN = 100  # names in one answer; the editor asks again after the next key press
 
 
 class NameIndex:
-    """An index of file names. Created in a thread: 50 ms for 50,000 names; a search takes 1 ms.
+    """An index of file names; call the constructor in a thread, because it takes 50 ms.
 
     Args:
         names: The names, sorted.
@@ -40,7 +40,7 @@ class NameIndex:
         return at < len(self.names) and self.names[at] == name
 
     def matching(self, begun: str) -> list[str]:
-        """The best matches; names whose last part begins with the typed text come first."""
+        """The best matches, with the names first whose last part begins with the typed text."""
         wanted = begun.lower()
         if "\n" in wanted:
             return []
@@ -62,7 +62,7 @@ class NameIndex:
 
 
 class _Lines(NamedTuple):
-    text: str  # each name is preceded by a line break
+    text: str  # a line break precedes each name
     starts: array[int]
 
 
@@ -72,7 +72,7 @@ def _lines(names: Sequence[str]) -> _Lines:
 
 
 def _found(lines: _Lines, sought: str) -> Iterator[int]:
-    """The numbers of the first lines that contain a text; at most twice as many as are shown."""
+    """Yield the first line numbers that match a text, at most twice as many as are shown."""
     at = lines.text.find(sought)
     for _ in range(2 * SHOWN):
         if at < 0:
@@ -82,7 +82,7 @@ def _found(lines: _Lines, sought: str) -> Iterator[int]:
         at = lines.text.find(sought, lines.starts[number + 1])
 
 
-MOST_SHOWN = 50  # ranges
+MOST_SHOWN = 50  # line ranges in one answer
 _LINES_LOOKED_AT = 20_000
 
 COMMANDS: tuple[tuple[str, str], ...] = (
@@ -128,7 +128,7 @@ class NamedLines(NamedTuple):
     last: int
 
 
-_FILE_KIND, _KEYWORD_KIND, _REFERENCE_KIND = 17, 14, 18  # CompletionItemKind
+_FILE_KIND, _KEYWORD_KIND, _REFERENCE_KIND = 17, 14, 18  # values of LSP's CompletionItemKind
 
 
 def completed(
@@ -194,7 +194,7 @@ def named_lines(text: str) -> tuple[NamedLines, ...]:
     lines = text.split("\n")[:_LINES_LOOKED_AT]
     filled = list(accumulate((n if one.strip() else 0 for n, one in enumerate(lines, 1)), max))
     found: list[NamedLines] = []
-    open_: list[tuple[int, int]] = []  # open entries of ``found``, with their indents
+    open_: list[tuple[int, int]] = []  # open entries of ``found``, each with its indent
     for number, line in enumerate(lines, start=1):
         match = _SYMBOL.match(line[:200])
         if match is None:
@@ -214,7 +214,7 @@ def _end(
     last: int,
     filled: Sequence[int],
 ) -> None:
-    """End the open ranges with at least this indent at the last non-blank line."""
+    """End the open ranges whose indent is at least this one, at the last non-blank line."""
     while open_ and open_[-1][1] >= indent:
         place, _ = open_.pop()
         one = found[place]
@@ -260,15 +260,15 @@ def command_of(words: str, skills: Collection[str] = ()) -> ChatCommand | None:
     if name in {"new", "stop"} and value is None:
         return ChatCommand(name)  # type: ignore[arg-type] # see the test above
     if value is not None:
-        return None  # a sentence that begins with a slash
+        return None  # the words are a sentence that begins with a slash
     if name in skills:
         return None
     known = ", ".join(f"`{one}`" for one, _ in COMMANDS)
     raise UserError(f"unknown command `/{name[:40]}`; the commands are {known}")
 
 
-KEPT_S = 20.0  # how long a list of names is used
-MOST = 50_000  # names
+KEPT_S = 20.0  # seconds for which a list of names is used
+MOST = 50_000  # names in a list
 
 Begin = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -304,7 +304,7 @@ class FileNames:
             found = await files_below("./", roots[0], roots, enough=MOST)
             self._names = await asyncio.to_thread(lambda: NameIndex(sorted(found[:MOST])))
         except ToolError:
-            self._names = NameIndex()  # without ripgrep there are no completions
+            self._names = NameIndex()  # completion of names needs ripgrep
         finally:
             self._is_listing = False
             self._at = self._monotonic()

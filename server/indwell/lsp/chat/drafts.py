@@ -22,10 +22,10 @@ from indwell.lsp.workspace.documents import Document, unbroken
 from indwell.workspace.base import digest
 
 _TOKEN = lazy_pattern(r"\s+|\w+|[^\w\s]")
-_LEAST = 4  # non-blank characters from which an equal piece is not a coincidence
-_PASTED = 12  # non-blank characters at once; nobody types so fast
-_MOST_PAIRS = 200_000  # pairs of pieces that are compared, which takes 10 ms
-_MOST_PASTED = 400  # lines that are remembered
+_LEAST = 4  # a shorter piece of non-blank characters may be in both texts by coincidence
+_PASTED = 12  # non-blank characters in one change; nobody types so fast
+_MOST_PAIRS = 200_000  # pairs of pieces to compare, which takes 10 ms
+_MOST_PASTED = 400  # pasted lines to remember
 _STEP = 4_096
 
 TYPED, FOREIGN = 1, 0
@@ -60,7 +60,7 @@ class Provenance:
             n_left += n_foreign
             if n_left >= _LEAST or 0 < n_all == n_foreign:
                 return True
-        return False  # a common full stop proves nothing
+        return False  # a common full stop is no proof that the text moved
 
     def _foreign_in(self, at: int, line: str) -> int:
         marks = self._marks[at : at + len(line)]
@@ -156,11 +156,12 @@ def _between(
 ) -> Iterator[tuple[int, int, int]]:
     was, now = old[slice(*a)], new[slice(*b)]
     if not any(not mark for mark in marks[slice(*a)]):
-        return  # everything was typed, and so is the new text
+        return  # the user typed the whole old text, so the new text is the user's, too
     ours, theirs = _TOKEN.findall(was), _TOKEN.findall(now)
     if len(ours) * len(theirs) > _MOST_PAIRS:
         ours, theirs = was.splitlines(keepends=True), now.splitlines(keepends=True)
-    if len(ours) * len(theirs) > _MOST_PAIRS:  # too much to compare: nothing counts as typed
+    # comparing would take too long, so nothing counts as typed
+    if len(ours) * len(theirs) > _MOST_PAIRS:
         n = min(len(was), len(now))
         yield a[0], b[0], n
         return
@@ -226,7 +227,7 @@ def _place(state: Path, chat: Path) -> Path:
     return state / _FOLDER / f"{digest(str(chat))}.txt"
 
 
-SAVING_S = 0.3  # between an editor's write and its didSave
+SAVING_S = 0.3  # seconds between an editor's write and its didSave
 
 
 class _KnownDraft(msgspec.Struct, eq=False):
@@ -312,7 +313,8 @@ class Drafts:
     def _keep(self, path: Path, provenance: Provenance) -> None:
         known, state = provenance.digest, self._state()
         if known and state is not None:
-            remember(state, path, known)  # at once, because the server's end drops chores
+            # write without a thread, because the server cancels its chores at its end
+            remember(state, path, known)
 
     def _state(self) -> Path | None:
         try:
@@ -327,12 +329,12 @@ def _digest(text: str) -> str:
 
 
 SEND = "Send them"
-MOST_ASKED = 4_000  # characters of a question that a person reads
-QUESTION_S = 60.0  # time limit of a question; some editors never answer one
+MOST_ASKED = 4_000  # characters of a question in a message
+QUESTION_S = 60.0  # seconds for the user to answer; some editors never answer
 
 
 class BeingSent(UserError):
-    """The words are being sent, or a question about them is open."""
+    """The words are already being sent, or the user is being asked about them."""
 
 
 class Asking:
@@ -383,7 +385,7 @@ class Asking:
         )
 
     async def choose(self, document: Document, question: str, title: str) -> tuple[bool, bool]:
-        """Ask; return whether the title was chosen, and whether there was an answer in time."""
+        """Ask; return whether the user chose the title, and whether the answer came in time."""
         self.check_free(document)
         within_s = min(self._host.settings.answer_timeout_s, QUESTION_S)
         clock = asyncio.get_running_loop().time

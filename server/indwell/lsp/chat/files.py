@@ -25,7 +25,7 @@ _KNOWN_BY = 60  # non-blank characters that identify the end of an answer
 
 
 def new_text(session: str = "", turns: Sequence[RecordedTurn] = ()) -> str:
-    """The text of a new chat: the turns of its session, and a section for the user's words."""
+    """The text of a new chat: the turns of its session, and a heading for the user's words."""
     first = f"{layout.session_line(session)}\n\n" if session else ""
     before = f"{restored(turns, session)}\n\n" if turns else ""
     return f"{first}{before}{layout.YOU}\n\n"
@@ -38,7 +38,7 @@ def caught_up(text: str, turns: Sequence[RecordedTurn], session: str, running: i
         text: The document.
         turns: All turns of its session.
         session: The id of the session.
-        running: The number of the running turn, which is not in ``turns``; 0 if none runs.
+        running: The number of the running turn, which ``turns`` lacks; 0 if no turn runs.
     """
     found = [one for one in layout.headings(text) if one.kind == "turn"]
     last = found[-1].turn if found else 0
@@ -77,14 +77,14 @@ def _with_end(text: str, turn: RecordedTurn) -> str:
 
 
 def _with_note(text: str, turn: int) -> str:
-    """Add a note, once, to a turn that never ended."""
+    """Add a note to a turn that never ended, unless the turn has the note."""
     section = layout.section_of(text, turn)
     if section is None or NOT_ENDED in text[section.heading.start : section.end]:
         return text
     return edited(text, (TextSplice(section.end, section.end, f"\n\n{NOT_ENDED}"),))
 
 
-MOST_LOOKED_AT = 500  # newest chats that are searched for a session
+MOST_LOOKED_AT = 500  # chats that are searched for a session, the newest first
 LIMIT_B = 16 << 20  # size limit of a chat
 _LINE_B = 400  # bytes of a chat's beginning, which names the session
 _DAY = lazy_pattern(r"\d{4}-\d{2}-\d{2}")
@@ -142,7 +142,7 @@ def made_chat(path: Path, roots: Sequence[Path], text: str) -> None:
 def changed_on_disk(
     path: Path, roots: Sequence[Path], plan: Callable[[str], str], *, expected: str | None = None
 ) -> bool:
-    """Change the file of a closed chat; False if its text differs or the disk fails.
+    """Change the file of a closed chat; return False if its text differs or the disk fails.
 
     Args:
         path: The file.

@@ -13,8 +13,8 @@ _TURN = "## Indwell · turn "
 _MOST_DIGITS = 9
 
 SESSION = lazy_pattern(r"<!-- indwell: session ([0-9a-z][0-9a-z-]{0,63}) -->[ \t]*")
-_SQUEEZED = 48  # characters other than blanks that identify the end of a text
-_WINDOW = 600  # characters in which they are searched
+_SQUEEZED = 48  # non-blank characters that identify the end of a text
+_WINDOW = 600  # characters at the end of a text that are searched for non-blank characters
 
 Kind: TypeAlias = Literal["you", "waiting", "turn"]
 
@@ -40,9 +40,9 @@ class ChatDraft(NamedTuple):
     """The words that the user is writing.
 
     Attributes:
-        heading: The heading above them.
+        heading: The heading above the words.
         start: Where the words begin, without blanks.
-        stop: Where they end.
+        stop: Where the words end.
     """
 
     heading: Heading
@@ -140,7 +140,7 @@ def section_of(text: str, turn: int, near: int | None = None) -> Section | None:
 def ends_alike(text: str, end: int, written: str) -> bool:
     """Does ``text`` up to ``end`` end like the ``written`` text, ignoring white space?
 
-    Editors wrap, indent and strip blanks at line ends.
+    White space does not count, because editors wrap lines, indent, and strip blanks.
     """
     there = "".join(text[max(0, end - _WINDOW) : end].split())[-_SQUEEZED:]
     ours = "".join(written[-_WINDOW:].split())[-_SQUEEZED:]
@@ -238,8 +238,8 @@ def _line_end(text: str, start: int) -> int:
 def begun(text: str, words: str, section: str, shown: str) -> tuple[TextSplice, ...]:
     """Insert a turn's section below the words that it answers.
 
-    The words are searched where they wait, then at the beginning of the draft; the text after them
-    stays the draft. If they are gone, they are inserted above the draft.
+    The words are searched below their own heading, then at the beginning of the draft. If the
+    document lacks the words, they are inserted above the draft.
 
     Args:
         text: The text of the document.
@@ -275,7 +275,7 @@ def queued(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def waits(text: str, words: str) -> bool:
-    """Are the words below their own heading?"""
+    """Return whether the words are below their own heading."""
     return _waiting(text, words) is not None
 
 
@@ -284,7 +284,7 @@ def withdrawn(text: str, words: str) -> tuple[TextSplice, ...]:
     waiting = _waiting(text, words)
     if waiting is None:
         return given_back(text, words)
-    words = text[waiting.end : content_end(text, waiting)].lstrip()  # the whole present draft
+    words = text[waiting.end : content_end(text, waiting)].lstrip()  # take the whole present draft
     after = next_heading(text, waiting.end)
     stop = len(text) if after is None else after.start
     rest = spliced(text, (gone := TextSplice(waiting.start, stop, ""),))
@@ -294,7 +294,7 @@ def withdrawn(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def given_back(text: str, words: str) -> tuple[TextSplice, ...]:
-    """Insert words at the beginning of the draft, unless the draft has them."""
+    """Insert words at the beginning of the draft, unless the draft begins with them."""
     draft = draft_of(text)
     if draft is None:
         return _put_back(text, words)
@@ -323,7 +323,7 @@ def cleared(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def _waiting(text: str, words: str) -> Heading | None:
-    """Return the place where words wait: alone, or among other words of the user."""
+    """Return the heading below which the words wait, alone or among other words of the user."""
     if not words:
         return None
     found = None
@@ -339,7 +339,7 @@ def _waiting(text: str, words: str) -> Heading | None:
 
 
 def _answered(text: str, waiting: Heading, words: str, section: str) -> tuple[TextSplice, ...]:
-    """Place the turn of waiting words; other words of the user beside them go to the draft."""
+    """Insert the turn below its waiting words; move the user's other words to the draft."""
     start, stop = waiting.end, content_end(text, waiting)
     at = text.index(words, start)
     around = (text[start:at].strip(), text[at + len(words) : stop].strip())

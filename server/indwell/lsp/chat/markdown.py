@@ -18,7 +18,7 @@ _SAFE = lazy_pattern(
     re.IGNORECASE,
 )
 _UNKNOWN = lazy_pattern(rf"(?:\(|:[ \t]{{0,80}})?(?:{_NAME}|https?:/?|/)", re.IGNORECASE)
-_UNSURE_IN_SPAN = frozenset("|$")  # a table's cell or a formula may end there
+_UNSURE_IN_SPAN = frozenset("|$")  # a table's cell or a formula may end at these signs
 
 
 class Inline:
@@ -32,7 +32,7 @@ class Inline:
         return self._scan(f"{text}\n", is_whole=True)[0][:-1]
 
     def feed(self, text: str) -> tuple[str, str]:
-        """Process a piece of a line; return the text to show, and the text to process again."""
+        """Process a piece of a line; return the text to show, and the text to process later."""
         return self._scan(text, is_whole=False)
 
     def _scan(self, text: str, *, is_whole: bool) -> tuple[str, str]:
@@ -50,7 +50,7 @@ class Inline:
         return "".join(given), ""
 
     def _sign(self, text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
-        """Return the safe form of a sign, and its source's length; None if more text is needed."""
+        """Return the safe form of a sign and its source's length; None if it is incomplete."""
         if text[at] == "`":
             return self._ticks(text, at, is_whole=is_whole)
         if text[at] == "$":
@@ -61,7 +61,7 @@ class Inline:
             return None
         match text[at]:
             case "\\":
-                if after == "`":  # the mark may end a code span, but begins none
+                if after == "`":  # a backtick here may end a code span, but starts none
                     self._is_sure = False
                 return ("\\", 1) if after == "\n" else (text[at : at + 2], 2)
             case "<":
@@ -93,7 +93,7 @@ class Inline:
 
 
 def _target(text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
-    """Process the end of a bracket: a target after it must be safe, or is disabled."""
+    """Process a closing bracket; disable an unsafe link target that follows."""
     if text[at + 1] not in "(:":
         return "]", 1
     if not is_whole and _UNKNOWN.fullmatch(text, at + 1):
@@ -103,8 +103,8 @@ def _target(text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
     return f"]\\{text[at + 1]}", 2
 
 
-_MOST = 1_000  # characters of a line's beginning that are held until the kind of the line is known
-_OURS_HELD = 60  # the same for a line in a fence that may be a heading of ours
+_MOST = 1_000  # characters to hold at the start of a line until the kind of the line is known
+_OURS_HELD = 60  # the same limit for a line in a fence that may be a heading of the chat
 
 _OURS = lazy_pattern(r"^(?=##[ \t]+(?:You|Indwell)\b)", re.MULTILINE)
 _HEADING = lazy_pattern(r"^([ \t]*)(#{1,2})(?=[ \t]|$)")
@@ -145,11 +145,11 @@ class Neutral:
     """Takes one reply in pieces, and returns text that is safe in the document."""
 
     def __init__(self) -> None:
-        self._rest = ""  # of a line of unknown kind, or of an unfinished sign
-        self._is_inside = False  # the beginning of this line was already returned
-        self._fence = ""  # the open fence
-        self._indent = 0  # columns that are removed from its lines
-        self._is_paragraph = False  # the previous line is part of a paragraph
+        self._rest = ""  # held text: a line of unknown kind, or an unfinished sign
+        self._is_inside = False  # whether the beginning of this line was already returned
+        self._fence = ""  # the fence that is open
+        self._indent = 0  # columns of indent to remove from lines in the fence
+        self._is_paragraph = False  # whether the previous line is part of a paragraph
         self._words = Inline()
 
     def feed(self, text: str) -> str:
@@ -194,7 +194,7 @@ class Neutral:
         return given
 
     def _is_unknown(self, line: str) -> bool:
-        """May the line still become something else than plain text?"""
+        """Return whether the line may still become something else than plain text."""
         if len(line) > _MOST:
             return False
         if not self._fence:
@@ -204,7 +204,7 @@ class Neutral:
         return is_ours or _UNKNOWN_INSIDE.fullmatch(line) is not None
 
     def _line(self, line: str) -> str:
-        """Process a whole line, or the rest of one that has begun."""
+        """Process a whole line, or the rest of a line whose beginning was returned."""
         if self._is_inside:
             self._is_inside = False
             return line if self._fence else self._words.line(line)
@@ -217,7 +217,7 @@ class Neutral:
 
     def _in_fence(self, line: str) -> str:
         if len(line) > _MOST and _UNKNOWN_INSIDE.fullmatch(line, 0, _MOST):
-            return f"\\{line}"  # no fence ends this way
+            return f"\\{line}"  # a fence cannot end with this line
         line = _dedented(line, self._indent)
         mark = line.rstrip(" \t")
         run = mark.lstrip(" ")
@@ -240,16 +240,18 @@ class Neutral:
         return self._words.line(_HEADING.sub(r"\1###", line))
 
     def _opened(self, fence: re.Match[str], *, was_paragraph: bool) -> str:
-        """Open a fence at column 0; a fence in a quote, whose end is unclear, is not opened."""
+        """Open a fence at column 0; never open a fence in a quote, because its end is unclear."""
         prefix, run = fence["prefix"], fence["run"]
-        info = fence["info"].replace("|", "/")  # some editors would read a table's head
+        # with a ``|``, some editors would read the line as the head of a table
+        info = fence["info"].replace("|", "/")
         if ">" in prefix:
             return self._words.line(f"{prefix}\\{run}{info}")
         self._fence, self._is_paragraph = run, False
         self._words = Inline()
         self._indent = len(prefix.expandtabs(4))
         marks = prefix.rstrip()
-        gap = "\n" if was_paragraph else ""  # a lone mark would turn the line above into a heading
+        # without a gap, the mark would turn the line above into a heading
+        gap = "\n" if was_paragraph else ""
         return f"{gap}{marks}\n{run}{info}" if marks else f"{run}{info}"
 
 
@@ -259,7 +261,7 @@ def _forced(line: str) -> str:
 
 
 def _dedented(line: str, columns: int) -> str:
-    """Return a line without up to so many columns of white space."""
+    """Return a line without its first columns of white space."""
     if not columns:
         return line
     words = line.lstrip(" \t")
@@ -268,13 +270,14 @@ def _dedented(line: str, columns: int) -> str:
 
 
 SUMMARY_CHARACTERS = 160
-MOST_CHARACTERS = 6_000  # of a diff or an output in the document; the log has the rest
+# characters of a diff or an output in the document; the log has all of them
+MOST_CHARACTERS = 6_000
 _HEAD = 4_000
 _TICKS = lazy_pattern(r"`{3,}")
 
 
 def details(summary: str, *parts: str) -> str:
-    """Return a collapsible section with a visible line; without parts only the line."""
+    """Return a collapsible section with a visible line; only the line if there are no parts."""
     line = escaped(short_line(summary, SUMMARY_CHARACTERS))
     if not any(parts):
         return f"<details><summary>{line}</summary></details>"

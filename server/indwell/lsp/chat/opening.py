@@ -54,7 +54,7 @@ async def opened(
 
 
 async def _found(host: Host, chats: Chats, arguments: ChatArguments) -> tuple[Path, str | None]:
-    """Return the file of a chat, with everything that was said in its session."""
+    """Return the file of a session's chat, and the text with all turns of the session."""
     root = host.root
     if arguments.uri is not None:
         return await _named(host, arguments.uri), None
@@ -90,7 +90,8 @@ async def _put(host: Host, chats: Chats, path: Path, note: str) -> None:
     if document is None:
         await asyncio.to_thread(changed_on_disk, path, [path.parent], plan)
         return
-    with contextlib.suppress(EditRefused):  # the caller has already shown it
+    # a refused edit is harmless: the caller has already shown the note
+    with contextlib.suppress(EditRefused):
         await chats.paper.change(document, plan)
 
 
@@ -125,11 +126,11 @@ async def mark_rewound(chats: Chats, session: str, turn: int) -> None:
     try:
         await chats.paper.change(document, partial(_marked, turn=turn))
     except EditRefused:
-        return  # the session is right, and nothing depends on the note
+        return  # a missing note is harmless: the session was rewound
 
 
 async def show_fork(host: Host, chats: Chats, origin: str, session: str, turn: int | None) -> None:
-    """Tell the user about a fork; the fork of a chat gets a chat, too."""
+    """Tell the user about a fork; if the original session has a chat, create one for the fork."""
     if host.client.features.has("events"):
         return
     where = ending_of(turn)
@@ -177,9 +178,9 @@ class QuestionPlace:
         self._host, self._chats = host, chats
 
     def is_open(self, session: str) -> bool:
-        """Is the running turn written into an open chat?
+        """Return whether the running turn is written into an open chat.
 
-        No server knows whether a window shows it.
+        The server does not know whether a window shows that chat.
         """
         running = self._host.turns.running_in(session)
         return running is not None and running.in_chat and self._chats.is_streaming(session)
@@ -195,7 +196,7 @@ class QuestionPlace:
         chat = ChatArguments(session=question.session or None)
         try:
             await opened(self._host, self._chats, chat, note=asked)
-        finally:  # also after an answer before the editor confirms that it shows the chat
+        finally:  # clear the draft even if the answer comes before the editor shows the chat
             if not is_written:
                 self._host.chores.begin(self._caught_up(question.session))
 
@@ -219,7 +220,8 @@ class QuestionPlace:
             return
         for raw in steered.raws:
             if raw.replace("\r\n", "\n") not in back:
-                with contextlib.suppress(EditRefused):  # the words stay visible
+                # if the editor refuses, the words stay in the draft
+                with contextlib.suppress(EditRefused):
                     await self._chats.paper.change(document, partial(_without, words=raw))
 
 

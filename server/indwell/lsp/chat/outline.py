@@ -20,11 +20,12 @@ Place = Callable[[int], dict[str, int]]
 
 NAME_CHARACTERS = 80
 MOST_LINKS = 2_000
-_NAMESPACE, _FUNCTION, _STRING = 3, 12, 15  # SymbolKind
+_NAMESPACE, _FUNCTION, _STRING = 3, 12, 15  # values of LSP's SymbolKind
 _OPEN, _CLOSE = "<details><summary>", "</details>"
 _FEED, _BREAK = lazy_pattern(r"\n"), lazy_pattern(r"\r\n|\n|\r")
 _LINK = lazy_pattern(r"\[`[^`\n]{1,400}`\]\(<(?P<to>[^<>\n]{1,1000})>\)")
-_SCHEME = lazy_pattern(r"[^/]*:")  # our links have none: we write a colon as %3A
+# the chat's own links have no scheme, because they write a colon as %3A
+_SCHEME = lazy_pattern(r"[^/]*:")
 _ELSEWHERE = lazy_pattern(r"/|~|.*[\\\x00-\x1f]", re.DOTALL)
 
 
@@ -57,7 +58,7 @@ class Fold(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link to a file: relative to the chat's folder, or a mention in the words."""
+    """A link to a file: relative to the chat's folder, or mentioned in the user's words."""
 
     start: int
     stop: int
@@ -110,7 +111,7 @@ def symbols(text: str, place: Place) -> list[dict[str, Any]]:
 
 
 def folding_ranges(text: str, place: Place) -> list[dict[str, Any]]:
-    """Return folding ranges for tools, thoughts, and all turns but the newest with its words."""
+    """Return folding ranges for tools, thoughts, and all turns but the newest."""
     found = list(headings(text))
     ranges = [_range(one.start, one.stop, place) for one in folds(text)]
     last = max((n for n, one in enumerate(found) if one.kind == "turn"), default=-1)
@@ -124,7 +125,7 @@ def folding_ranges(text: str, place: Place) -> list[dict[str, Any]]:
 
 
 def links(text: str) -> tuple[Link, ...]:
-    """Return our links to hunks, and files in the user's words; of many the newest."""
+    """Return the chat's links to hunks and files in the user's words; only the newest if many."""
     found = [
         Link(m.start(), m.end(), m["to"], None)
         for m in _LINK.finditer(text)
@@ -141,7 +142,7 @@ def links(text: str) -> tuple[Link, ...]:
 
 
 def line_of(target: str) -> tuple[str, int]:
-    """Return a link's path, and its line from 1; 0 if it names none."""
+    """Return a link's path and its 1-based line; the line is 0 if the link has none."""
     mention = mention_of(target)
     return unquote(mention.path), mention.first
 
@@ -180,8 +181,9 @@ def _line_end(text: str, start: int) -> int:
 
 
 _KIND = "source.indwell"
-_AS_ACTION = {"Send": "Send to Indwell", "Answer": "Send the answer"}  # a key finds "Send" in both
-MOST_TURNS = 30  # turns with lenses: the newest ones
+# longer titles, because a search for "Send" in the editor finds them both
+_AS_ACTION = {"Send": "Send to Indwell", "Answer": "Send the answer"}
+MOST_TURNS = 30  # newest turns that get lenses
 
 
 class ChatState(NamedTuple):
@@ -207,7 +209,7 @@ class ChatState(NamedTuple):
 
 
 def _stop(state: ChatState) -> dict[str, Any]:
-    """Return the command that stops the chat's turn; a session without id yet is being opened."""
+    """Return the command that stops the chat's turn, even before its session has an id."""
     stop = {"title": "Stop", "command": "indwell.cancel"}
     return {**stop, "arguments": [{"session": state.session}]} if state.session else stop
 
@@ -231,7 +233,7 @@ def sending(text: str, state: ChatState) -> list[dict[str, Any]]:
 
 
 def of_plan(state: ChatState) -> list[dict[str, Any]]:
-    """Return the commands for the plan of the session."""
+    """Return the commands for the session's plan."""
     if not state.plan:
         return []
     return [
@@ -245,7 +247,7 @@ def of_plan(state: ChatState) -> list[dict[str, Any]]:
 
 
 def actions(text: str, state: ChatState, at: int) -> list[dict[str, Any]]:
-    """Return code actions: sending anywhere, and those for the turn at an offset."""
+    """Return code actions: those for sending, and those for the turn at an offset."""
     commands = [
         {**one, "title": _AS_ACTION.get(one["title"], one["title"])} for one in sending(text, state)
     ]
@@ -256,7 +258,7 @@ def actions(text: str, state: ChatState, at: int) -> list[dict[str, Any]]:
 
 
 def lenses(text: str, state: ChatState, place: Place) -> list[dict[str, Any]]:
-    """Return lenses: sending above the draft, the others at the headings of the newest turns."""
+    """Return lenses: sending above the draft, and the others at the headings of turns."""
     found: list[dict[str, Any]] = []
     n_turns = 0
     own = _own_start(text)
@@ -295,9 +297,9 @@ def of_turn(state: ChatState, turn: int) -> list[dict[str, Any]]:
 
 
 def _own_start(text: str) -> int:
-    """Return where the turns of the chat's session begin, which the first line names.
+    """Return where the turns of the session in the chat's first line begin.
 
-    A chat may hold turns of an earlier session above them, and then the numbers restart.
+    A chat may begin with turns of an earlier session; turn numbers restart after them.
     """
     start, later = len(text), 0
     for heading in layout.backwards(text):

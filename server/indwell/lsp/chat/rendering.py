@@ -43,7 +43,7 @@ def call_line(name: str, target: str, figure: str, seconds: float | None) -> str
     """Describe a call: the tool, its target, its result, and its duration if known."""
     verb = _VERBS.get(name, name)
     is_plain = name in _OF_FILES or not (target and figure)
-    between = " " if is_plain else " · "  # a command contains blanks
+    between = " " if is_plain else " · "  # a command contains blanks, so a dot separates it
     head = f"{verb} {target}{between}{figure}".rstrip()
     return head if seconds is None else f"{head} · {seconds_words(seconds)}"
 
@@ -65,12 +65,11 @@ def question_words(question: str, options: Sequence[str]) -> str:
 Link = Callable[[str, int], str]
 """Returns a link to a line of a file; empty if there can be none."""
 
-MOST_KEPT = 40_000  # characters of one output or of the reasoning that are kept
-MOST_LINKS = 12  # links to the hunks of one edit
+MOST_KEPT = 40_000  # characters to keep of one output or of the reasoning
+MOST_LINKS = 12  # links to hunks of one edit
 _REASON = 300  # characters of the reason why a turn ended
-_HUNK = lazy_pattern(  # where it begins in the new text, and the lines before the first changed one
-    r"^@@ -\d+(?:,\d+)? \+(\d+)[^\n]*\n((?: [^\n]*\n)*)", re.MULTILINE
-)
+# start of a hunk in the new text, and the lines before its first changed line
+_HUNK = lazy_pattern(r"^@@ -\d+(?:,\d+)? \+(\d+)[^\n]*\n((?: [^\n]*\n)*)", re.MULTILINE)
 
 
 class Rendering:
@@ -85,7 +84,7 @@ class Rendering:
     def __init__(self, turn: int, link: Link) -> None:
         self._pieces = [turn_line(turn)]
         self._link = link
-        self._blanks = ""  # blanks between ``text`` and what follows
+        self._blanks = ""  # blank lines between ``text`` and the next text
         self._reply = Neutral()
         self._is_reply = False
         self._thought: list[str] = []
@@ -94,7 +93,7 @@ class Rendering:
         self._outputs: dict[str, list[str]] = {}
         self._of_agents: dict[str, list[str]] = {}
         self._n_output: dict[str, int] = {}
-        self._todo = ""  # the newest list of the model, not shown yet
+        self._todo = ""  # the model's newest to-do list, which is not shown yet
 
     @property
     def text(self) -> str:
@@ -132,7 +131,7 @@ class Rendering:
                     self._block(note)
 
     def _take_of_agent(self, event: events.Event) -> None:
-        """Add an event of a sub-agent; its work is folded in its call when that has ended."""
+        """Add an event of a sub-agent, whose work is folded into its call at its end."""
         match event:
             case events.EditApplied(id=call):
                 self._diffs.setdefault(call, []).append(event)
@@ -238,7 +237,7 @@ def _words(text: str) -> str:
 
 
 def _note(event: events.Event) -> str:
-    """Add a note, mostly as a quote; queue, questions and usage add none."""
+    """Add a note, usually as a quote; events about the queue, questions or usage add none."""
     match event:
         case events.PlanChanged(state="proposed", text=text):
             return f"**The plan** (approve or edit it above your draft)\n\n{_words(text)}"
@@ -269,12 +268,12 @@ def _receipt(done: events.TurnFinished) -> str:
     return " · ".join(parts)
 
 
-MOST_CHARACTERS = 200_000  # characters restored into a document; the rest is in the transcript
+MOST_CHARACTERS = 200_000  # characters restored into a document; the transcript has the rest
 _RESULT = 4_000  # characters of a tool's result
 
 
 def restored(turns: Sequence[RecordedTurn], session: str) -> str:
-    """Return these turns, oldest first; of many the newest, and where the others are."""
+    """Return turns as Markdown, oldest first; if they are too long, only the newest."""
     shown: list[str] = []
     room = MOST_CHARACTERS
     for turn in reversed(turns):

@@ -40,7 +40,7 @@ from indwell.service.turns.queue import Ticket
 from indwell.workspace.base import Workspace
 
 ANEW = "Begin a new session"
-OPENING_S = 2.0  # seconds in which a chat's first turn should open its session
+OPENING_S = 2.0  # seconds for a chat's first turn to open its session
 
 
 def rest_of(draft: str, taken: Sequence[str]) -> str:
@@ -48,7 +48,7 @@ def rest_of(draft: str, taken: Sequence[str]) -> str:
 
     Args:
         draft: The whole draft, without blanks at its ends.
-        taken: Words that were already sent, in order; those that are no longer there are ignored.
+        taken: Words that were already sent, in order. Words that the draft lacks are ignored.
     """
     at = 0
     for words in taken:
@@ -78,7 +78,7 @@ async def send(host: Host, chats: Chats, arguments: SendArguments) -> object:
 
 
 async def _taken(host: Host, chats: Chats, document: Document, arguments: SendArguments) -> object:
-    """Make one send; the next one of this document begins when its words are taken."""
+    """Send once; another send of this document waits until the words of this one are taken."""
     text = document.text
     draft = layout.draft_of(text)
     if draft is None:
@@ -109,7 +109,7 @@ async def _taken(host: Host, chats: Chats, document: Document, arguments: SendAr
 
 
 class OutgoingPrompt:
-    """A prompt on its way: the document's text, the text for the model, and the target."""
+    """A prompt to send: the document's text, the text for the model, and the target session."""
 
     def __init__(self, raw: str, words: str, target: str) -> None:
         self.raw, self.words, self.target = raw, words, target
@@ -133,11 +133,12 @@ async def _sent(host: Host, chats: Chats, document: Document, draft: OutgoingPro
 
 
 async def _followed(chats: Chats, document: Document, sent: SentWords) -> None:
-    """Restore words into the draft that no turn has taken, with the reason above."""
+    """If no turn takes the words, restore them into the draft, with the reason above them."""
     ticket = sent.ticket
     await ticket.ended.wait()
     chats.sent.remove(sent)
-    if sent.is_placed is None and sent in chats.standing:  # no turn writes these words
+    # no turn writes these words into the document
+    if sent.is_placed is None and sent in chats.standing:
         chats.standing.remove(sent)
     if ticket.error is not None:
         await _change(chats, document, partial(moving.withdrawn, words=sent.raw))
@@ -149,7 +150,7 @@ async def _followed(chats: Chats, document: Document, sent: SentWords) -> None:
 async def _steered(
     host: Host, chats: Chats, document: Document, raw: str, words: str
 ) -> protocol.SteerResult:
-    """Give the words to the running turn; the draft loses them after delivery to the model."""
+    """Give the words to the running turn; remove them from the draft after delivery."""
     running = chats.ticket_of(document)
     assert running is not None, "it runs in this document"
     known = chats.steered.get(document.uri)
@@ -164,7 +165,7 @@ async def _steered(
     except UserError:
         known.raws.remove(raw)
         raise
-    if result.is_choice:  # the answer belongs in the document with the question
+    if result.is_choice:  # the answer belongs below its question in the document
         known.raws.remove(raw)
         await _change(chats, document, partial(moving.cleared, words=raw))
     else:
@@ -195,7 +196,7 @@ async def _obeyed(
 
 
 def _effort_note(host: Host, chats: Chats, document: Document, effort: Effort | None) -> str:
-    """Choose the given effort, if any; return a message about the choice."""
+    """Set the given effort, if any; return a message about the new effort."""
     session = chats.session_of(document)
     if effort is None:
         now = host.service.configuration.settings.effort or "auto"
@@ -206,7 +207,7 @@ def _effort_note(host: Host, chats: Chats, document: Document, effort: Effort | 
 
 
 async def _called(host: Host, words: str) -> Collection[str]:
-    """Return the names of skills, if the words could be one."""
+    """Return the names of skills, if the words could call one."""
     return await names_of(host) if words.startswith("/") else ()
 
 
@@ -233,7 +234,7 @@ async def _target(host: Host, chats: Chats, document: Document) -> str:
 
 
 async def _own_session(sent: SentWords) -> str:
-    """Wait for the session that a chat's first words open, so that others do not open another."""
+    """Wait until a chat's first words have opened a session, so that only one is opened."""
     try:
         await sent.ticket.begins(OPENING_S)
     except UserError:
@@ -248,7 +249,8 @@ async def _mentioned(host: Host, chats: Chats, document: Document, words: str) -
     workspace = host.sessions.workspace
     mentions = (one.mention for one in mentions_in(words))
     found = [one for one in mentions if one.written not in dict(STATE_MENTIONS)]
-    if any(":" in one.path for one in found):  # perhaps resources of servers, which are not files
+    # these names may be resources of MCP servers instead of files
+    if any(":" in one.path for one in found):
         servers = {one.name for one in (await host.service.mcp.look()).servers}
         found = [one for one in found if one.path.partition(":")[0] not in servers]
     if not found or workspace is None:
@@ -269,7 +271,7 @@ async def _mentioned(host: Host, chats: Chats, document: Document, words: str) -
 
 
 def _is_file_name(mention: Mention) -> bool:
-    """Does the mention look like a file name? Otherwise it may name a person."""
+    """Return whether the mention looks like a file name; otherwise it may name a person."""
     return bool(mention.first) or "." in mention.path or "/" in mention.path
 
 
@@ -277,7 +279,7 @@ async def _is_there(workspace: Workspace, name: str) -> bool:
     try:
         return await asyncio.to_thread(exists, workspace.resolve(name))
     except ToolError:
-        return True  # the path leads out of the workspace, or names no file in it
+        return True  # a path that leads out of the workspace, or that is no file of the workspace
 
 
 async def _note(chats: Chats, document: Document, words: str) -> None:
@@ -294,7 +296,7 @@ async def _note(chats: Chats, document: Document, words: str) -> None:
 
 
 async def _change(chats: Chats, document: Document, plan: layout.Plan) -> None:
-    """Change the document if possible; nothing depends on the change."""
+    """Change the document, or do nothing if the editor refuses."""
     try:
         await chats.paper.change(document, lambda text: edited(text, plan(text)))
     except EditRefused:
@@ -336,7 +338,7 @@ def register_chat(server: Server, host: Host) -> ChatViews:
 
 
 async def ask_for_chats(host: Host) -> None:
-    """Register for chats only, with an editor that allows it."""
+    """Register for chats only, if the editor allows a document selector."""
     dynamic = host.client.features.dynamic
     found = [
         sync.Registration(

@@ -25,13 +25,13 @@ State: TypeAlias = Literal["new", "there", "changed", "gone"]
 
 
 class AnsweredPrompt(NamedTuple):
-    """The words that a turn answers: the document's text, and a form to insert."""
+    """The words that a turn answers, as in the document and as text to insert."""
 
     words: str
     shown: str
 
 
-_KNOWN_BY = 40  # characters at the end of a piece that identify it
+_KNOWN_BY = 40  # characters at the end of a piece by which the piece is found
 
 
 class _Planned(NamedTuple):
@@ -47,7 +47,7 @@ class Writing:
     Args:
         turn: The number of the turn.
         asked: The words that it answers.
-        session: The session that the first line should name; empty if it does.
+        session: The session for the first line; empty if the first line names it already.
     """
 
     def __init__(self, turn: int, asked: AnsweredPrompt, session: str) -> None:
@@ -60,12 +60,12 @@ class Writing:
 
     @property
     def state(self) -> State:
-        """The state as last found."""
+        """The state that was found last."""
         return self._planned.state
 
     @property
     def written(self) -> str:
-        """The text of the turn that we have inserted."""
+        """The turn's text that was inserted."""
         return self._now.written
 
     def delivered(self, words: str) -> None:
@@ -82,7 +82,7 @@ class Writing:
         self._now, self._is_doubtful, self._is_planned = self._planned, False, False
 
     def doubt(self) -> None:
-        """Note that the last edit was not applied yet, but may be applied later."""
+        """Note that the result of the last edit is unknown: the editor may still apply it."""
         self._is_doubtful = True
 
     def plan(
@@ -146,7 +146,7 @@ class Writing:
         return edited(text, (TextSplice(section.end, section.end, new),))
 
     def _come(self, text: str, section: Section, whole: str) -> str:
-        """Return the text in the document, which may include an edit that was given up."""
+        """Return the text in the document, including an edit that was applied late."""
         written = self._now.written
         last = text[max(section.heading.start, section.end - _KNOWN_BY) : section.end]
         last = last.replace("\r\n", "\n")
@@ -154,8 +154,8 @@ class Writing:
         return whole[: at + len(last)] if at + len(last) > len(written) and at >= 0 else written
 
 
-MOST_TRIES = 8  # tries of one edit against a user who types all the time
-LABEL = ""  # Neovim prints the label of each edit, and these come ten times a second
+MOST_TRIES = 8  # tries of one edit while the user types all the time
+LABEL = ""  # empty, because Neovim prints the label of each edit
 
 Plan = Callable[[str], str]
 """Returns the wanted text."""
@@ -214,8 +214,8 @@ class Paper:
         return self._made
 
 
-EVERY_S = 0.1  # seconds; at most ten edits a second
-ASKS_S = 1.0  # seconds; a slower editor probably asks its user about each edit
+EVERY_S = 0.1  # seconds between two edits
+ASKS_S = 1.0  # an editor that takes longer probably asks its user about each edit
 REFUSED_S = 1.0  # seconds from a refused edit to the next try; doubled each time
 MOST_S = 30.0
 LAST_TRIES_S = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 300.0)
@@ -236,8 +236,8 @@ class Stream:
     """A turn that is being written into a document.
 
     Args:
-        rendering: Renders its Markdown.
-        writing: Its state in the document.
+        rendering: Renders the turn's Markdown.
+        writing: The turn's state in the document.
         words: The user's words, which return to the draft if the model never gets them; empty if
             they were not written in this document.
         given: Words to the turn as they are in this document; empty if they came from elsewhere.

@@ -45,7 +45,7 @@ async def names_of(host: Host) -> Collection[str]:
 
 
 async def skill_rows(host: Host) -> SkillsResult:
-    """Return the skills as the answer to a request."""
+    """Return the skills as the answer to ``indwell/skills``."""
     found = await skills_of(host)
     return SkillsResult(
         tuple(SkillRow(one.name, one.description, one.origin) for one in found.values())
@@ -61,8 +61,8 @@ async def mcp_offers(host: Host) -> Mapping[str, ServerOffers]:
     return found
 
 
-LONG = 100_000  # characters of a chat; a shorter one takes a few milliseconds
-SYMBOLS_CHARACTERS = 400_000  # characters of a file whose definitions are offered as ranges
+LONG = 100_000  # characters; the work on a shorter chat takes a few milliseconds
+SYMBOLS_CHARACTERS = 400_000  # characters of a file whose definitions are offered as line ranges
 
 Look: TypeAlias = Callable[[str, outline.Place], list[dict[str, Any]]]
 
@@ -94,28 +94,28 @@ class ChatViews:
         return offers.actions(document.text, self._state(document), at)
 
     def lenses(self, uri: str) -> list[dict[str, Any]]:
-        """Return the lenses of a chat."""
+        """Return the code lenses of a chat."""
         document = self._host.documents.get(uri)
         if document is None:
             return []
         return offers.lenses(document.text, self._state(document), self._place(document))
 
     async def symbols(self, document: Document) -> list[dict[str, Any]]:
-        """Return turns and tools."""
+        """Return the symbols of a chat: its turns and tools."""
         return await self._beside(outline.symbols, document)
 
     async def folds(self, document: Document) -> list[dict[str, Any]]:
-        """Return tools, thoughts and older turns."""
+        """Return the folding ranges of a chat: tools, thoughts and older turns."""
         return await self._beside(outline.folding_ranges, document)
 
     async def links(self, document: Document) -> list[dict[str, Any]]:
-        """Return links to hunks, and to files that words mention."""
-        # Here, because its list is created on the event loop.
+        """Return the links of a chat to hunks, and to files that words mention."""
+        # The list of names is created on the event loop, so it is read here.
         self._chats.names.known(self._roots())
         return await self._beside(partial(self._links, document), document)
 
     async def _beside(self, look: Look, document: Document) -> list[dict[str, Any]]:
-        """Examine a text, a long text in a thread, because the work takes 50 ms per megabyte."""
+        """Run ``look`` on a text; use a thread for a long text, which takes 50 ms per megabyte."""
         text, encoding = document.text, self._host.documents.encoding
         if len(text) < LONG:
             return look(text, outline.TextPositions(text, encoding))
@@ -131,7 +131,7 @@ class ChatViews:
         return found
 
     async def completion(self, document: Document, position: types.Position) -> dict[str, Any]:
-        """Return completions at the cursor; the editor asks again with the next key."""
+        """Return completions at the cursor; the editor asks again after the next key press."""
         encoding = self._host.documents.encoding
         at = document.offset(position, encoding)
         start = document.offset(types.Position(line=position.line, character=0), encoding)
@@ -148,7 +148,8 @@ class ChatViews:
             resources=await self._resources() if "@" in line and ":" in line else (),
         )
         end = {"line": position.line, "character": units_in_line(line, len(line), encoding)}
-        begins: dict[int, dict[str, Any]] = {}  # few: mostly all items replace the same text
+        # edit ranges by the length of the text that they replace; usually there is only one
+        begins: dict[int, dict[str, Any]] = {}
         rows = []
         for number, item in enumerate(items):
             range_ = begins.get(item.n_before)
@@ -219,7 +220,7 @@ class ChatViews:
         return place
 
     async def _lines_of(self, name: str) -> tuple[NamedLines, ...]:
-        """Return the selection in an open file, and its definitions."""
+        """Return the selected lines of an open file, and its definitions."""
         roots = self._roots()
         found: list[NamedLines] = []
         for document in self._host.documents:
@@ -234,7 +235,7 @@ class ChatViews:
         return tuple(found)
 
     def _target(self, document: Document, link: outline.Link) -> str:
-        """Return where a link leads, if that is a file of the workspace."""
+        """Return the file to which a link leads; empty if the workspace lacks it."""
         roots = self._roots()
         if link.mention is not None:
             path, line = link.mention.path, link.mention.first

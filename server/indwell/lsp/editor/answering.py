@@ -2,10 +2,10 @@
 
 Some editors block until a command is answered, and a key may be meant for a file.
 
-Emacs (eglot) waits up to ten seconds for the answer, reports no changes until then, and drops an
-open question when the answer comes. So a command is answered after a moment, done or not, and
-always before a question. The work continues, and a message reports its outcome. A client that sets
-``wait``, or declares ``events`` and so does not block, receives the result as the answer.
+Emacs (eglot) waits up to ten seconds for the answer to a command. Meanwhile it reports no changes,
+and it drops an open question when the answer comes. Each command is therefore answered after a
+moment and before any question; a message reports its outcome. A client that sets ``wait``, or
+declares ``events`` and so does not block, receives the result as the answer.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from indwell.service.chores import Chores
 
 T = TypeVar("T")
 
-ANSWER_S = 0.3  # a longer pause would be noticed
-GAP_S = 0.1  # between an answer and a question; lsp-mode 8.0 loses one sent in the same piece
+ANSWER_S = 0.3  # seconds until a command is answered; the user would notice a longer pause
+# seconds between an answer and a question, because lsp-mode 8.0 may lose a question otherwise
+GAP_S = 0.1
 
 
 class Answering:
     """Answers commands, and holds questions back until then.
 
     Args:
-        client: Its questions wait until all commands are answered.
-        chores: Owns the work that continues.
+        client: The editor, whose questions wait until all commands are answered.
+        chores: Owns the work that continues after its command was answered.
     """
 
     def __init__(self, client: Client, chores: Chores) -> None:
@@ -57,11 +58,11 @@ class Answering:
         return task.result() if task.done() else None
 
     def may_wait(self, *, wait: bool) -> bool:
-        """Whether the client may be answered late."""
+        """Whether this client may be answered late."""
         return wait or self._client.features.has("events")
 
     async def until(self, work: asyncio.Task[T], within_s: float) -> None:
-        """Wait until the work is done, the time is over, or a question to the user begins."""
+        """Wait until the work is done, the time is over, or a question to the user is due."""
         asked = asyncio.Event()
         self._open.add(asked)
         waiting = asyncio.create_task(asked.wait())
@@ -74,7 +75,7 @@ class Answering:
             waiting.cancel()
 
     async def _answer_all(self) -> None:
-        """Send the answers of all commands before a question to the user."""
+        """Answer all commands before the editor shows a question to the user."""
         if self._open:
             for one in self._open:
                 one.set()
@@ -89,12 +90,12 @@ class Answering:
 
 
 async def _owned(task: asyncio.Task[T]) -> None:
-    """Wait for the work, so that the owner of this task cancels the work, too."""
+    """Wait for the task; if this is cancelled, cancel the task, too."""
     await task
 
 
 WAITING = "a question waits until you stop typing"
-NOTICE_S = 10.0  # a question that is held back this long is announced once, by a message
+NOTICE_S = 10.0  # seconds that a question is held back before a message announces it
 
 
 class Stillness:

@@ -28,7 +28,7 @@ class ChatPlace(Protocol):
     """The chat document of a session: words sent there during a turn answer its question."""
 
     def is_open(self, session: str) -> bool:
-        """Whether the running turn of a session was begun in its chat and is shown there."""
+        """Whether the running turn of a session began in its chat, and the chat shows it."""
         ...
 
     async def lead_to(self, question: UserQuestion) -> None:
@@ -42,15 +42,17 @@ class ChatPlace(Protocol):
 
 T = TypeVar("T")
 
-SHOW_TIMEOUT_S = 10.0  # for the editor to open a document or accept a progress token
-CONFIGURATION_TIMEOUT_S = 5.0  # for a section of the editor's settings; the first turn waits for it
-REGISTER_TIMEOUT_S = 5.0  # for the editor to begin watching a folder; nothing waits for it
-SAVE_TIMEOUT_S = 10.0  # formatters may run on save
+SHOW_TIMEOUT_S = 10.0  # seconds for the editor to open a document or accept a progress token
+# seconds for the editor to answer with its settings; the first turn waits for them
+CONFIGURATION_TIMEOUT_S = 5.0
+# seconds for the editor to start watching a folder; nothing waits for this
+REGISTER_TIMEOUT_S = 5.0
+SAVE_TIMEOUT_S = 10.0  # seconds for the editor to save; formatters may run on save
 
-WAKE = "$/indwellWake"  # clients may ignore methods that begin with $/
-WAKE_S = (1.0, 2.0, 6.0)  # seconds before each wake-up message
+WAKE = "$/indwellWake"  # clients may ignore methods whose names start with $/
+WAKE_S = (1.0, 2.0, 6.0)  # seconds to wait before each wake-up message
 
-MESSAGE_LIMIT = 4_000  # characters of a message; nobody reads more in a message box
+MESSAGE_LIMIT = 4_000  # characters of a message
 
 _SHOW_AGAIN = "Show the question again"
 SURE = "Yes, I chose that answer"
@@ -61,12 +63,13 @@ _UNSURE = (  # as many entries as a question has answers, because they are chose
     SURE,
 )
 
-_OURS = "indwell/"  # methods of our own; clients that know them also honour their cancellation
+# methods of Indwell; clients that know these methods also honour their cancellation
+_OURS = "indwell/"
 _REPEATABLE = (
     TextAdded,
     ThinkingAdded,
     ToolOutput,
-)  # a slow editor asks for the events again
+)  # a slow editor asks for missed events later
 
 
 class _EventParams(msgspec.Struct, frozen=True):
@@ -88,10 +91,12 @@ class Client:
         self._server = server
         server.tell_failure = self.fail
         self._numbers = itertools.count(1)
-        self._edits: dict[int, str] = {}  # unanswered edits: the ids of their requests
+        # the request ids of edits that the editor has not answered
+        self._edits: dict[int, str] = {}
         self.features = ClientFeatures()
         self.chat: ChatPlace | None = None
-        self.asking = asyncio.Lock()  # permission questions of several turns: one message at a time
+        # lets permission questions of several turns appear one after another
+        self.asking = asyncio.Lock()
         self.before_asking: Callable[[], Awaitable[None]] = _at_once
         self.still: Callable[[], Awaitable[None]] = _at_once
 
@@ -144,7 +149,7 @@ class Client:
         await self.before_asking()
         if not self.features.has("ownPause"):
             await self.still()
-            await self.before_asking()  # a command may have come meanwhile
+            await self.before_asking()  # a command may have arrived during the pause
 
     async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         """Let the user choose; None without a choice, without an answer in time, or on an error.
@@ -165,9 +170,8 @@ class Client:
     def _with_wake_up(self, request: Awaitable[T]) -> asyncio.Future[T]:
         """The answer to a request; a few messages without meaning are sent while it is awaited.
 
-        eglot, while it waits for the answer to a command, does not process a message that arrives
-        in one piece with that answer until another message comes. An editor that shows progress
-        receives enough messages.
+        eglot does not process a message that arrives together with the answer to a command until
+        another message comes. An editor that shows progress receives enough messages anyway.
         """
         answer = asyncio.ensure_future(request)
         if not self.features.progress:
@@ -183,9 +187,8 @@ class Client:
     async def allow(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         """Let the user choose where an answer can do harm; the first title is harmless.
 
-        If a digit and Enter choose an answer, the keys may have been meant for a file. Any other
-        answer than the first is then confirmed, by a number that has no effect in the first
-        question.
+        Where a digit and Enter choose an answer, the user may have typed them for a file. The user
+        must then confirm any answer but the first, by a number that the first question lacks.
         """
         while True:
             chosen = await self.choose(message, titles, timeout_s)
@@ -223,7 +226,7 @@ class Client:
         return True
 
     async def register(self, wanted: list[sync.Registration]) -> None:
-        """Register capabilities; nothing depends on the answer."""
+        """Register capabilities; nothing depends on the editor's answer."""
         params = sync.RegistrationParams(wanted)
         answer = self._server.send_request_async("client/registerCapability", params)
         await _bounded(answer, REGISTER_TIMEOUT_S)
@@ -244,7 +247,7 @@ class Client:
         await _bounded(self._request(method, params), SHOW_TIMEOUT_S)
 
     def publish(self, diagnostics: msgspec.Struct) -> None:
-        """Publish Indwell's diagnostics: the params of ``textDocument/publishDiagnostics``."""
+        """Publish Indwell's diagnostics by ``textDocument/publishDiagnostics``."""
         self._server.notify("textDocument/publishDiagnostics", diagnostics)
 
     def refresh_lenses(self) -> None:
@@ -254,7 +257,7 @@ class Client:
             answer.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def create_progress(self, token: str) -> bool:
-        """Create a work-done progress; False if the editor refuses."""
+        """Create a work-done progress; return False if the editor refuses."""
         if not self.features.progress:
             return False
         params = types.WorkDoneProgressCreateParams(token=token)
@@ -272,13 +275,13 @@ class Client:
         | types.WorkDoneProgressReport
         | types.WorkDoneProgressEnd,
     ) -> None:
-        """Report on a progress that was created."""
+        """Send the beginning, a report or the end of a created progress."""
         droppable = isinstance(value, types.WorkDoneProgressReport)
         params = types.ProgressParams(token=token, value=value)
         self._server.notify("$/progress", params, droppable=droppable)
 
     def event(self, session: str, seq: int, event: Event) -> None:
-        """Send an event to a client that takes events."""
+        """Send an event, if the client takes events."""
         if self.features.has("events"):
             params = _EventParams(session, seq, event)
             droppable = isinstance(event, _REPEATABLE)
@@ -336,7 +339,7 @@ class Client:
         return answer.saved if isinstance(answer, protocol.SaveResult) else ()
 
     def request(self, method: str, params: object) -> asyncio.Future[Any]:
-        """Send a request of our own; cancelling the future takes the request back."""
+        """Send one of Indwell's own requests; cancelling the future cancels the request."""
         return self._request(method, params)
 
     def _request(
@@ -350,13 +353,13 @@ class Client:
         return answer
 
     def _given_up(self, request: str, answer: asyncio.Future[Any]) -> None:
-        """Cancel a request that nothing waits for, so that its card does not stay."""
+        """Cancel a request without a waiting caller, so that the editor removes its card."""
         if answer.cancelled():
             self._server.notify("$/cancelRequest", types.CancelParams(id=request))
 
 
 async def _at_once() -> None:
-    """Wait for nothing before a question."""
+    """Return at once."""
 
 
 async def _bounded(answer: Awaitable[T], timeout_s: float) -> T | None:

@@ -19,7 +19,7 @@ from indwell.lsp.wire.base_protocol import RequestError
 from indwell.providers.base import EditorModel, EditorRefusal
 from indwell.settings.endpoints import editor_name
 
-LIST_S = 5.0  # for the editor to say which models it has; extensions may have to start for it
+LIST_S = 5.0  # seconds for the editor to list its models; extensions may have to start first
 
 _Pieces: TypeAlias = Sequence[Mapping[str, Any]]
 
@@ -89,7 +89,7 @@ class EditorModelConnection:
 
 
 def _check(answer: asyncio.Future[Any]) -> None:
-    """Return if the reply is complete.
+    """Check that the reply is complete.
 
     Raises:
         EditorRefusal: The reply is not complete.

@@ -23,7 +23,8 @@ from indwell.lsp.messages.lsprotocol_types import types
 LINE_LIMIT = 120  # characters of a progress line
 _STOPPED = "stopped"
 REASON_LIMIT = 300  # characters of the reason why a turn ended
-SENTENCE_LIMIT = 90  # characters of a good end; with more Neovim asks for Enter
+# characters of the sentence for a good end; Neovim asks for Enter after longer ones
+SENTENCE_LIMIT = 90
 PATH_LIMIT = 24
 
 
@@ -32,7 +33,7 @@ class TurnProgress:
 
     Args:
         client: The editor.
-        token: The token of the progress, made by us.
+        token: The token of the progress, which Indwell created.
     """
 
     def __init__(self, client: Client, token: str) -> None:
@@ -40,7 +41,8 @@ class TurnProgress:
         self.token = token
         self._shown = False
         self._is_over = False
-        self._ending = ""  # seconds that the end of a short turn stays visible
+        # the end message of a turn that ended before the editor accepted the progress
+        self._ending = ""
         self._last = ""
         self._is_held = False
         self._agents = SubagentNames()
@@ -48,8 +50,8 @@ class TurnProgress:
     async def begin(self, title: str) -> None:
         """Begin the progress; after a refusal by the editor, nothing is sent.
 
-        A short turn may end before a busy editor answers. Then begin and end are sent together, so
-        that the user still reads how the turn ended.
+        A short turn may end before a busy editor answers. Its begin and end are then sent together,
+        and the user can still read how it ended.
         """
         is_taken = await self._client.create_progress(self.token)
         if not is_taken or (self._is_over and not self._ending):
@@ -64,7 +66,7 @@ class TurnProgress:
         if self._is_over:
             self._end(self._ending)
         else:
-            self._report()  # a step that began meanwhile
+            self._report()  # a step that began in the meantime
 
     def follow(self, event: events.Event) -> None:
         """Show the step that an event begins, if any."""
@@ -88,7 +90,7 @@ class TurnProgress:
         self._end(summary(finished))
 
     def _end(self, message: str) -> None:
-        """End the progress now if it is visible; else after the editor has accepted it."""
+        """End the progress now if the editor accepted it; else as soon as the editor accepts it."""
         is_first, self._is_over = not self._is_over, True
         if self._shown:
             self._shown = False
@@ -103,8 +105,8 @@ class TurnProgress:
     def _is_owed(self) -> bool:
         """Whether the editor shows progress but did not show this one.
 
-        The turn was too short, or the editor lost the request for the token. lsp-mode 8.0 loses
-        it if it arrives in one piece with an answer.
+        The turn was too short, or the editor lost the request for the token. lsp-mode 8.0 loses a
+        request that arrives in one piece with an answer.
         """
         features = self._client.features
         return features.progress and not features.has("events")
@@ -117,7 +119,7 @@ class TurnProgress:
 
 
 def describe(event: events.Event) -> str:
-    """One line for an event, with text of models and tools made harmless; may be empty."""
+    """One line for an event, with control characters made visible; may be empty."""
     return short_line(_words_of(event), LINE_LIMIT)
 
 
@@ -171,8 +173,8 @@ _AFTER = " after the last edit"
 def summary(finished: events.TurnFinished) -> str:
     """One sentence for the end of a turn: changes, cost and verification.
 
-    After a good end it fits one line. The verification is never left out: the check that passed, or
-    the reason why nothing is verified. Other parts are shortened first; ``full_summary`` has all.
+    After a good end the sentence fits one line. It always says which check passed, or why nothing
+    is verified; the other parts are shortened first.
     """
     if finished.ending != "done":
         return full_summary(finished)
@@ -244,7 +246,7 @@ def _price(finished: events.TurnFinished) -> tuple[str, str]:
 
 
 _ONE_PASSED = lazy_pattern(r"`([^`]*)` passed")
-_LEAST_NAME = 8  # least characters of a command that are kept
+_LEAST_NAME = 8  # characters that are kept of a command's name
 
 
 def _words_within(verdict: str, room: int) -> str:
@@ -265,7 +267,7 @@ _FORMS = ("path", "name", "lines")
 
 
 def _changed(changes: Sequence[FileChanged], form: str = "path") -> str:
-    """The changed files: one by path or name, several as a number; with the changed lines."""
+    """The changed files with their line counts: one file by path or name, several as a number."""
     if not changes:
         return ""
     path = changes[0].path if form == "path" else PurePath(changes[0].path).name

@@ -21,7 +21,7 @@ from indwell.service.turns.queue import PLAN_WAITS, OnEnd, Queue, Ticket, propos
 from indwell.service.turns.turns import Turns
 from indwell.settings.model import Mode, Settings
 
-MOST_ANSWERS = 20  # older answers below the newest; the session's log has all
+MOST_ANSWERS = 20  # older answers that stay below the newest; the session's log has all
 RULE = "\n\n---\n\n"
 
 
@@ -60,14 +60,14 @@ AGAIN = "Try again"
 ANEW = "Go on in a new session"
 GO_ON = "Go on with the next"
 NOT_NOW = "Not now"
-ANSWER_LIMIT = 2_000  # characters of an answer that a message shows
+ANSWER_LIMIT = 2_000  # characters of an answer in a message
 
 Retry = Callable[[Ticket, OnEnd], None]
 Anew = Callable[[Ticket, OnEnd], Awaitable[None]]
 
 
 class TurnDisplay:
-    """Shows messages, documents and offers; nothing if the client shows events itself.
+    """Shows messages, documents and offers to a client that does not show events itself.
 
     Args:
         client: The editor.
@@ -96,7 +96,8 @@ class TurnDisplay:
             if not finished.message:
                 return
         level = types.MessageType.Info if is_good else types.MessageType.Error
-        if not (finished.retryable or finished.outgrown):  # the offer to try again has the reason
+        # after a failure, the question that offers another try shows the reason
+        if not (finished.retryable or finished.outgrown):
             self._client.show(level, f"Indwell: {summary(finished)}")
 
     async def answer(self, session: Session, finished: TurnFinished) -> None:
@@ -116,7 +117,7 @@ class TurnDisplay:
                 self._client.show(types.MessageType.Info, _shortened(finished.answer, path))
 
     def mode(self, mode: Mode) -> None:
-        """Show the mode that the user has chosen."""
+        """Show the mode that the user chose."""
         if not self._is_rich:
             words = f"Indwell: the mode is `{mode}` now"
             self._client.show(types.MessageType.Info, words)
@@ -129,7 +130,7 @@ class TurnDisplay:
             self._client.show(types.MessageType.Info, words)
 
     async def afterwards(self, ticket: Ticket, turns: Turns, again: Retry, anew: Anew) -> None:
-        """After a failed turn, or with prompts that wait behind it, let the user decide.
+        """Ask the user what to do after a failed turn, or about the prompts that wait behind it.
 
         Args:
             ticket: The ticket of the turn.
@@ -141,12 +142,13 @@ class TurnDisplay:
             return
         n_held = sum(one.is_held for one in turns.queue.waiting)
         finished = ticket.finished
-        is_own = ticket.on_end == self.nothing  # the sender of the prompt got the error
+        # the request that sent the prompt got the error as its answer
+        is_own = ticket.on_end == self.nothing
         may_retry = finished is not None and finished.retryable and not is_own
         may_leave = finished is not None and finished.outgrown and not is_own
         was_stopped = finished is not None and finished.ending == "cancelled"
         if not (n_held or may_retry or may_leave):
-            # A turn that was stopped before it began has no progress that could show its end.
+            # A turn that was stopped before its session existed has no progress to show its end.
             is_shown = self._client.features.progress and ticket.session is not None
             if was_stopped and not is_own and not is_shown:
                 self._client.show(types.MessageType.Info, "Indwell: stopped")
@@ -177,7 +179,7 @@ class TurnDisplay:
 
 
 def _shortened(answer: str, path: Path) -> str:
-    """An answer as a message: control characters visible, and only the beginning if long."""
+    """Return an answer as a message: shortened if long, with control characters visible."""
     if len(answer) <= ANSWER_LIMIT:
         return visible(answer)
     return f"{visible(answer[:ANSWER_LIMIT])}…\n[all of it is in {path}]"

@@ -33,7 +33,7 @@ from indwell.service.turns.queue import Ticket
 
 
 def register_memory(server: Server, host: Host) -> None:
-    """The command."""
+    """Register ``indwell.memory``."""
 
     @server.command("indwell.memory")
     async def memory(arguments: MemoryArguments) -> MemoryResult:
@@ -46,7 +46,7 @@ def register_memory(server: Server, host: Host) -> None:
 
 
 def register_commit_message(server: Server, host: Host) -> None:
-    """Register the command."""
+    """Register ``indwell.commitMessage``."""
 
     @server.command("indwell.commitMessage")
     async def commit_message(arguments: CommitMessageArguments) -> CommitMessageResult | None:
@@ -60,10 +60,10 @@ def register_commit_message(server: Server, host: Host) -> None:
 
 
 async def _commit_message(host: Host, arguments: CommitMessageArguments) -> CommitMessageResult:
-    """Write the message of what git would commit.
+    """Write a commit message for the changes that git would commit.
 
     Raises:
-        UserError: There is nothing to commit, or no message came.
+        UserError: There is nothing to commit, or the model sent no message.
     """
     await host.service.settle()
     folder = path_of(arguments.uri) if arguments.uri is not None else None
@@ -83,12 +83,12 @@ async def _shown_commit_message(
     return made
 
 
-TITLE_CHARACTERS = 40  # of a background command on a button
+TITLE_CHARACTERS = 40  # characters of a background command on a button
 CLOSE = "Let them run"
 
 
 async def commands_of(host: Host, params: status.CommandsParams) -> status.CommandsResult:
-    """The background commands of a session, after stopping one if the request says so.
+    """List a session's background commands; first stop the one that the request names, if any.
 
     A closed session has no commands, because its commands ended with it.
 
@@ -108,7 +108,7 @@ async def commands_of(host: Host, params: status.CommandsParams) -> status.Comma
 
 
 async def offer_stops(host: Host) -> None:
-    """Show the running commands with a stop button each, for editors without a command list."""
+    """Show each running command with a stop button, for editors without a command list."""
     session = host.sessions.current
     board = (
         session.parts.features.door(BackgroundBoard) if session is not None else BackgroundBoard()
@@ -134,7 +134,7 @@ async def _stop(board: BackgroundBoard, name: str) -> None:
     await board.stop(one, "user")
 
 
-BEGIN_S = 2.0  # for a turn to begin if no question comes first
+BEGIN_S = 2.0  # seconds for a turn to begin if no question comes first
 
 
 def register_tasks(server: Server, host: Host) -> None:
@@ -207,7 +207,7 @@ async def run_task(host: Host, task: Task, arguments: protocol.TaskArguments) ->
 
 
 async def take_up(host: Host, arguments: protocol.ResumeArguments) -> views.ResumeResult | None:
-    """Switch to the named session; without a name the user chooses.
+    """Switch to the named session; without a name, let the user choose one.
 
     Raises:
         UserError: The session cannot be resumed.
@@ -255,7 +255,8 @@ async def rewound(
     """Take a conversation back to the end of a turn, and its files if the user wants that.
 
     Raises:
-        UserError: There is no such session or turn, or it cannot be written; nothing changes.
+        UserError: The session or turn does not exist, or the session cannot be written. Nothing
+            changes then.
     """
     host.service.check_usable()
     done = await host.service.commands.rewind(

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from indwell.mcp.connection import Connection
 
 CLOSE = "Close"
-_WORDS = 200  # characters of a server's words in a row
-_RUNS_CHARACTERS = 120  # of a command line in a message
+_WORDS = 200  # characters of a server's description in a row
+_RUNS_CHARACTERS = 120  # characters of a command line in a message
 _STANDINGS = {
     "usable": "used",
     "open": "waits for your decision",
@@ -37,7 +37,7 @@ _STANDINGS = {
 
 
 def register_mcp(server: Server, host: Host) -> None:
-    """Register the request and the command."""
+    """Register ``indwell/mcp`` and ``indwell.mcp``."""
 
     @server.feature("indwell/mcp")
     async def mcp(params: McpParams | None) -> McpResult:
@@ -49,10 +49,10 @@ def register_mcp(server: Server, host: Host) -> None:
 
 
 async def done(host: Host, params: McpParams) -> McpResult:
-    """Do what a request says, then list the servers.
+    """Carry out a request, then list the servers.
 
     Raises:
-        UserError: The request cannot be carried out, in plain words.
+        UserError: The request cannot be carried out; the message says why.
     """
     mcp = host.service.mcp
     if params.action != "list" and not params.name:
@@ -127,7 +127,7 @@ async def _restarted(host: Host, name: str) -> None:
     """Start a server again, for all open sessions.
 
     Raises:
-        UserError: No open session uses it.
+        UserError: No open session uses the server.
     """
     running = {one for one in _connections(host) if one.definition.name == name}
     if not running:
@@ -143,7 +143,7 @@ def _connections(host: Host) -> tuple[Connection, ...]:
 
 
 async def _commanded(host: Host, arguments: protocol.McpArguments) -> McpResult | None:
-    """Do what the command says; without an action, let the user choose."""
+    """Carry out the command; without an action, let the user choose one."""
     if arguments.action != "list":
         params = McpParams(arguments.action, arguments.name, arguments.command, arguments.url)
         return await done(host, params)

@@ -35,7 +35,7 @@ from indwell.settings.model import FREEDOM, Settings
 
 @contextmanager
 def returning(draft: str) -> Iterator[None]:
-    """Return the user's words with the error answer."""
+    """Add the user's words to an error answer."""
     try:
         yield
     except UserError as error:
@@ -106,7 +106,7 @@ async def status_of(host: Host) -> status.StatusResult:
         endpoint.pictures(settings),
         endpoint.efforts(settings),
     )
-    # Read last: a turn may have ended meanwhile, and its end was sent already.
+    # Read the state last: a turn may have ended meanwhile, and its end was sent already.
     settings, session = host.service.configuration.settings, host.sessions.current
     return status.StatusResult(
         session=session.id if session is not None else None,
@@ -187,7 +187,7 @@ def _prompting(server: Server, host: Host) -> None:
             try:
                 return answers.turn_result(ticket, await ticket.wait())
             except asyncio.CancelledError:
-                # The request is answered as cancelled after the turn has ended in order.
+                # The turn is first ended in order; then the request is answered as cancelled.
                 host.turns.abandon(ticket)
                 await ticket.ended.wait()
                 draft = ticket.finished.draft if ticket.finished else params.text

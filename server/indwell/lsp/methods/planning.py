@@ -46,7 +46,7 @@ class Planning:
         """Show, edit, approve or reject the plan of a session.
 
         Raises:
-            UserError: That is not possible; nothing is changed.
+            UserError: The action is not possible; nothing is changed.
         """
         match params.action:
             case "show":
@@ -63,11 +63,11 @@ class Planning:
         """Show the plan's document, and ask about the plan if nothing else offers to approve it.
 
         Raises:
-            UserError: There is no plan.
+            UserError: The session has no plan.
         """
         plan = await self._plans.with_document(session)
         if not plan.text:
-            next_state("none", "approve")  # raises an error with advice
+            next_state("none", "approve")  # this call raises an error with advice
         is_shown = await self._show(plan)
         if plan.state == "proposed" and not self._is_in_chat(session):
             self._host.chores.begin(self._ask(session, plan, is_shown=is_shown))
@@ -76,7 +76,7 @@ class Planning:
         return answers.plan_result(plan)
 
     def _is_in_chat(self, wanted: str | None) -> bool:
-        """Whether a card or the chat offers to approve the plan; code lenses name the session."""
+        """Whether a card or the session's chat offers to approve the plan."""
         if self._host.client.features.has("events"):
             return True
         return wanted is not None and self._is_shown(wanted)
@@ -109,7 +109,7 @@ class Planning:
         return None if document is None else document.text
 
     def _look(self, path: Path) -> None:
-        """Take over the user's changes when the plan's document is closed."""
+        """When the plan's document is closed, store the user's changes."""
         session = self._host.sessions.current
         if session is None or board_of(session).plan.path != str(path):
             return
@@ -119,7 +119,7 @@ class Planning:
     async def _edited(self, session: Session) -> None:
         board = board_of(session)
         before = board.plan
-        with suppress(UserError):  # an invalid plan is reported when it is approved
+        with suppress(UserError):  # the user reads about an invalid plan when approving it
             text = await asyncio.to_thread(written_plan, before)
             if board.plan is before and before.state == "proposed":
                 board.rewrite(text)
@@ -132,7 +132,7 @@ class Planning:
     async def _approve(
         self, wanted: str | None, text: str | None, asked: Plan | None = None
     ) -> PlanResult:
-        """Approve the plan: this ``text``, the document's text, or only the plan ``asked``."""
+        """Approve ``text``, else the document's text; ``asked``: the plan in a question."""
         begin = partial(self._begin, in_chat=asked is None and wanted is not None)
         return self._result(await self._plans.approve(wanted, text, begin, asked))
 
@@ -141,7 +141,7 @@ class Planning:
         return answers.plan_result(plan)
 
     def _begin(self, session: Session, words: str, mode: Mode | None, *, in_chat: bool) -> None:
-        """Begin the turn; ``in_chat``: the user decided in the session's chat, which shows it."""
+        """Begin the turn; ``in_chat``: the user approved the plan in the session's chat."""
         prompt = Prompt(words, title=title_of(words))
         in_chat = in_chat and self._is_shown(session.id)
         self._host.begin(prompt, session.id, mode, is_shown=in_chat).in_chat = in_chat
@@ -150,15 +150,16 @@ class Planning:
         await self._ask(session, plan, is_shown=await self._show(plan))
 
     async def _ask(self, session: str | None, plan: Plan, *, is_shown: bool) -> None:
-        """Approve, edit, or nothing for now.
+        """Ask whether to approve the plan, to edit it, or to decide later.
 
-        The question shows characters that would otherwise be invisible.
+        The question makes invisible characters of the plan visible.
         """
         words = "Indwell: Plan ready. Carry it out?"
         if not is_shown:
             words += f"\n\n{plan.text}"
         timeout_s = self._host.settings.answer_timeout_s
-        titles = (NOT_NOW, APPROVE, EDIT)  # first without effect: a digit or Enter may be a slip
+        # the harmless choice comes first, because a digit or Enter may be a slip
+        titles = (NOT_NOW, APPROVE, EDIT)
         chosen = await self._host.client.choose(words, titles, timeout_s)
         if chosen == APPROVE:
             try:
@@ -172,7 +173,7 @@ class Planning:
         if not plan.path:
             return False
         uri = Path(plan.path).as_uri()
-        self._host.documents.beside.add(uri)  # the user does not work in this document
+        self._host.documents.beside.add(uri)  # a plan's document is not one that the user works in
         return await self._host.client.show_document(uri)
 
     def _say_where(self, plan: Plan) -> None:
@@ -181,7 +182,7 @@ class Planning:
 
 
 def register_plan(server: Server, host: Host, chats: Chats) -> Planning:
-    """The request and the command."""
+    """Register ``indwell/plan`` and ``indwell.plan``."""
     planning = Planning(host, lambda session: chats.of_session(session) is not None)
     host.after_turn.append(planning.afterwards)
 

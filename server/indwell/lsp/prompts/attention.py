@@ -18,7 +18,7 @@ from indwell.policy.paths import matches_any
 from indwell.service.mentions import is_chat
 from indwell.settings.model import Settings
 
-OURS = "indwell"  # their source
+OURS = "indwell"  # the source of Indwell's own diagnostics
 _BEGIN, _END = "Change by Indwell, ", "; accept or reject it by code action"
 
 
@@ -39,7 +39,7 @@ def is_ours(diagnostic: types.Diagnostic) -> bool:
     return is_hint(diagnostic.source, diagnostic.message)
 
 
-RECENT_S = 120.0  # how long the range of a request counts as a guess of the selection
+RECENT_S = 120.0  # seconds for which the range of a request counts as a guess of the selection
 
 
 class Marked(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class Attention(msgspec.Struct):
         documents: The open documents.
         monotonic: Returns seconds of a monotonic clock.
         display: Returns a document's name as the user reads it.
-        names: Finds files that a rule denies by another of their names.
+        names: Finds files that a rule denies under another name, such as a hard link.
     """
 
     documents: Documents
@@ -70,7 +70,7 @@ class Attention(msgspec.Struct):
     _selected: Marked | None = None
     _selected_is_known: bool = False
     _recent: Marked | None = None
-    # The document of the last request, and the newest document at that time.
+    # The document of the last request, and the document that was newest at that time.
     _named: tuple[str, str | None] | None = None
     _problems: dict[str, tuple[types.Diagnostic, ...]] = msgspec.field(default_factory=dict)
 
@@ -81,7 +81,7 @@ class Attention(msgspec.Struct):
         self._focus, self._focus_is_known = uri, True
 
     def select(self, uri: str, version: int, ranges: Sequence[types.Range]) -> None:
-        """Note a selection; only the largest range of the newest one counts."""
+        """Note a selection; if there are several ranges, only the largest counts."""
         if self._is_beside(uri):
             return
         self._selected_is_known = True
@@ -92,7 +92,7 @@ class Attention(msgspec.Struct):
         )
 
     def request(self, uri: str, range_: sync.Range) -> None:
-        """Note the range of a request, as a guess if no selection is known."""
+        """Note the range of a request; the range counts as a guess if no selection is known."""
         self.name(uri)
         document = self.documents.get(uri)
         if document is not None and range_.start != range_.end and not is_chat(uri):
@@ -104,7 +104,7 @@ class Attention(msgspec.Struct):
             self._named = uri, self.documents.newest_where(_is_work)
 
     def report(self, uri: str, problems: Sequence[types.Diagnostic]) -> None:
-        """Note all problems of a document, of all servers; Indwell's hints are left out."""
+        """Note all problems of a document, except Indwell's own hints."""
         self._problems[uri] = tuple(one for one in problems if not is_ours(one))
 
     def problems(self, uri: str) -> tuple[types.Diagnostic, ...]:
@@ -119,7 +119,7 @@ class Attention(msgspec.Struct):
         return is_chat(uri) or uri in self.documents.beside
 
     def opened_uri(self) -> str | None:
-        """The focused document; without focus events, the last one opened or requested."""
+        """The focused document; without focus events, the document last opened or requested."""
         if self._focus_is_known:
             return self._focus
         newest = self.documents.newest_where(_is_work)
@@ -189,7 +189,7 @@ class Attention(msgspec.Struct):
         )
 
     def is_denied(self, document: Document, settings: Settings) -> bool:
-        """Whether a rule denies a document: as written, as resolved (FS-05), or as a hard link.
+        """Whether a rule denies a document: its written or resolved name, or a hard link.
 
         A hard link counts as denied until ``look`` has checked it.
         """
@@ -199,7 +199,7 @@ class Attention(msgspec.Struct):
         return document.path is not None and self.names.is_kept_back(document.path, settings)
 
     async def look(self, settings: Settings, *also: Document) -> None:
-        """Check the other names of files that the next prompt may contain, and of ``also``."""
+        """Check hard links to the documents of the next prompt and to ``also``."""
         uris = (self.opened_uri(), *(one.uri for one in (self._selected, self._recent) if one))
         documents = (*also, *(self.documents.get(uri) for uri in uris if uri))
         paths = (one.path for one in documents if one is not None and one.path is not None)

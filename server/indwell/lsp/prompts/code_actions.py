@@ -16,7 +16,7 @@ from indwell.lsp.prompts.attention import is_hint
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.conversion import as_json
 
-AUTOMATIC = 2  # CodeActionTriggerKind
+AUTOMATIC = 2  # the value of LSP's CodeActionTriggerKind
 
 
 class ActionPlace(msgspec.Struct, frozen=True):
@@ -27,9 +27,9 @@ class ActionPlace(msgspec.Struct, frozen=True):
         version: The document's present version.
         can_ask: Whether the editor can ask the user for a line of text.
         running: Whether a turn runs.
-        interrupted: Whether Indwell ended during the last turn, so that it can be continued.
-        known: Problems of the whole document that the editor reported before. Neovim's request
-            contains only problems of the server that it asks.
+        interrupted: Whether Indwell ended during the last turn, which can be continued.
+        known: Problems of the whole document that the editor reported before. Neovim's request to a
+            server contains only that server's problems.
     """
 
     uri: str

@@ -14,8 +14,8 @@ from indwell.lsp.prompts.diagnostics import EditorProblems
 from indwell.navigation.lsp_answers import CodeReply, answer_of, column_of, method_of
 from indwell.navigation.navigator import CodeAnswer, CodeQuestion, SourceFailed
 
-ANSWER_S = 10.0  # a language server that has just started may need most of it
-SETTLE_S = 2.0  # for the checkers of a file
+ANSWER_S = 10.0  # seconds; a language server that has just started may need most of them
+SETTLE_S = 2.0  # seconds for the checkers of a file
 MOST_REPEATS, PAUSE_S = 5, 0.5
 """A language server that has just started answers from the files that it has read so far. So the
 first question that concerns several files is repeated until two answers are equal.
@@ -24,7 +24,7 @@ NAME = "the editor"
 
 
 class EditorCode:
-    """Asks the editor. Implements ``CodeSource``.
+    """Implements ``CodeSource``: asks the editor.
 
     Args:
         client: The editor.
@@ -37,7 +37,7 @@ class EditorCode:
         self._warm: set[str] = set()  # suffixes of files whose servers have read the project
 
     async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
-        """See ``CodeSource``; the editor knows its unsaved texts itself."""
+        """Answer a question; see ``CodeSource``. The editor's answer includes unsaved texts."""
         if question.action == "problems":
             return await self._known_problems(question)
         method = method_of(question)
@@ -76,7 +76,8 @@ class EditorCode:
         result = await self._client.navigate(params, ANSWER_S)
         if result is None and monotonic() - began >= ANSWER_S:
             raise SourceFailed(f"the editor did not answer within {ANSWER_S:g} s")
-        return result or NavigateResult()  # null: nobody there knows the language
+        # null means that no language server of the editor knows the language
+        return result or NavigateResult()
 
     async def _known_problems(self, question: CodeQuestion) -> CodeAnswer | None:
         path = question.path

@@ -18,19 +18,20 @@ from indwell.lsp.prompts.attention import is_ours, problem_of
 from indwell.lsp.workspace.documents import Documents, path_of
 from indwell.settings.model import Settings
 
-BY = "the editor's problems"  # the name if the editor does not name its checkers
-ASKED_S = 1.0  # beyond the settling time; then the editor counts as not answering
-MUTE_S = 60.0  # how long such an editor is not asked; it may be busy in its first seconds
-FIRST_S = 0.5  # for a document without any report, if other documents have reports
-QUIET_S = 0.1  # without another report; a checker may report on one version in several steps
-LEAST_S = 0.1  # for a document whose reports repeatedly did not come
-MOST_PROBLEMS = 5_000  # of one document
-MOST_SOURCES = 20  # of one document
+BY = "the editor's problems"  # the source's name if the editor does not name its checkers
+ASKED_S = 1.0  # seconds after the settling time in which the editor has to answer
+# seconds for which an editor without an answer is not asked; it may be busy at its start
+MUTE_S = 60.0
+FIRST_S = 0.5  # seconds for a document without any report, if other documents have reports
+QUIET_S = 0.1  # seconds without another report; a checker may report one version in several steps
+LEAST_S = 0.1  # seconds for a document whose reports were missing several times
+MOST_PROBLEMS = 5_000  # problems of one document
+MOST_SOURCES = 20  # checkers of one document
 _NAME = 40  # characters of a checker's name
 
 
 class _Said(NamedTuple):
-    """The last report of a checker on a document, with its version if there is one."""
+    """The last report of a checker on a document, with the document's version if known."""
 
     version: int | None
     problems: tuple[Problem, ...]
@@ -45,7 +46,7 @@ class _Push(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """Facts from pushes about the present text: reports, awaited and unversioned checkers."""
+    """What the pushes say about the present text: reports, awaited and unversioned checkers."""
 
     reports: Mapping[str, tuple[Problem, ...]]
     late: tuple[str, ...] = ()
@@ -75,12 +76,12 @@ class EditorProblems:
         self._client = client
         self._documents = documents
         self._settings = settings
-        self._mute_until_s = float("-inf")  # on the event loop's clock
+        self._mute_until_s = float("-inf")  # time on the event loop's clock
         self._count = 0
-        self._edited: dict[Path, int] = {}  # a counter value for the last change of each text
+        self._edited: dict[Path, int] = {}  # the counter's value at the last change of each text
         self._versions: dict[Path, int] = {}
         self._pushed: dict[Path, _Push] = {}
-        # By file ending: the checkers that have reported, and whether they name versions.
+        # By file suffix: the checkers that have reported, and whether they name versions.
         self._spoke: dict[str, dict[str, bool]] = {}
         self._offered: dict[Path, tuple[int, tuple[types.Diagnostic, ...]]] = {}
         self._patience: dict[Path, float] = {}
@@ -116,7 +117,7 @@ class EditorProblems:
             self._edited[path] = self._count
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
-        """See the protocol; waits at most ``settle_s``, and a second for an editor's answer."""
+        """Return the problems of files; wait at most ``settle_s``, and a second for an answer."""
         if not self._settings().attach_diagnostics:
             return None
         if self._client.features.has("diagnostics") and self._may_answer():
@@ -147,7 +148,7 @@ class EditorProblems:
         return (known or KnownProblems()) if settle_s else known
 
     def _known(self, told: Mapping[Path, _Push], paths: Sequence[Path]) -> KnownProblems | None:
-        """The pushed problems of the present texts; None without any push about them."""
+        """The pushed problems of the present texts; None if nothing was pushed for them."""
         reports: dict[Path, Mapping[str, tuple[Problem, ...]]] = {}
         late: dict[Path, tuple[str, ...]] = {}
         shown: dict[Path, tuple[Problem, ...]] = {}
@@ -178,10 +179,10 @@ class EditorProblems:
         return None if known == KnownProblems() else known
 
     def _silent(self, path: Path) -> tuple[str, ...]:
-        """The checkers that should report on a file without reports.
+        """The checkers that should report on a file that has no reports yet.
 
-        These are the checkers that have reported on files of its kind; without any, the checkers
-        that the editor started for such files.
+        They are the checkers that have reported on files with the same suffix. If there are none,
+        they are the checkers that the editor started for such files.
         """
         alike = (push.said for other, push in self._pushed.items() if other.suffix == path.suffix)
         started = (name for said in alike for name in said if name != BY)
@@ -189,7 +190,7 @@ class EditorProblems:
         return tuple(_named(one) for one in names)
 
     def _push(self, path: Path, told: DidChangeDiagnosticsParams | DocumentDiagnostics) -> _Push:
-        """Convert problems from the editor, by checker; an impossible version is dropped."""
+        """Convert problems from the editor, by checker; drop an impossible version."""
         before = self._pushed.get(path)
         document = self._documents.at(path)
         spoke = self._spoke.setdefault(path.suffix, {})
@@ -214,7 +215,7 @@ class EditorProblems:
         return NOBODY if push is None else self._judge(path, push)
 
     def _judge(self, path: Path, push: _Push) -> _Judged:
-        """The checkers that have seen the present text, and the awaited checkers."""
+        """Return the checkers that have seen the present text, and those that have not."""
         document = self._documents.at(path)
         spoke = self._spoke.get(path.suffix, {})
         reports: dict[str, tuple[Problem, ...]] = {}
@@ -235,7 +236,7 @@ class EditorProblems:
         return asyncio.get_running_loop().time() >= self._mute_until_s
 
     async def _settled(self, paths: Sequence[Path], settle_s: float) -> None:
-        """Wait until each checker has seen the present text of each file, while that is likely."""
+        """Wait until each checker has seen the present texts, if that is likely."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
         waits = {path: min(self._patience_for(path), settle_s) for path in paths}

@@ -43,9 +43,9 @@ MOST = 40  # attachments of one prompt
 MOST_PICTURES = 10
 MOST_FILES = 200  # files with problems whose names are checked
 PICTURE_B = 5_000_000  # bytes of one picture that the large providers take
-PICTURES_B = 30_000_000  # bytes of all pictures of a prompt; one line of the log holds them
-TEXT_CHARACTERS = 100_000  # of one attached text; about 25,000 tokens
-TEXTS_CHARACTERS = 400_000  # of all attached texts of a prompt
+PICTURES_B = 30_000_000  # bytes of all pictures of a prompt, which one line of the log holds
+TEXT_CHARACTERS = 100_000  # characters of one attached text; about 25,000 tokens
+TEXTS_CHARACTERS = 400_000  # characters of all attached texts of a prompt
 LABEL_CHARACTERS = 100
 TYPES: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
@@ -59,7 +59,7 @@ def checked(
 ) -> Prompt:
     """Check attachments, and return a prompt without words that contains them.
 
-    Pictures take a while, so call this in a thread.
+    Call this in a thread, because checking pictures takes a while.
 
     Raises:
         UserError: An attachment cannot be sent.
@@ -153,24 +153,24 @@ def _problems(
 def reported_problems(
     known: Known, roots: Sequence[Path], settings: Settings
 ) -> tuple[FileProblems, ...]:
-    """Return the known problems of all files that the model may see; empty if they are off."""
+    """Return the known problems of files that the model may see; empty if problems are off."""
     if not settings.attach_diagnostics or not known:
         return ()
     try:
         return tuple(_problems(Attachment("problems"), known, roots, settings))
     except UserError:
-        return ()  # all are hidden
+        return ()  # the user has hidden all files
 
 
 def _names(uri: str, roots: Sequence[Path]) -> tuple[str, ...]:
-    """The names of a document: the displayed one, and the written one."""
+    """The names of a document: as displayed, and as written in the URI."""
     path = path_of(uri)
     shown = display(path, roots) if path is not None and roots else one_line(name_in(uri))
     return (shown, name_in(uri))
 
 
 class PromptAttachments(msgspec.Struct, frozen=True):
-    """The contents of the next prompt besides its words."""
+    """The parts of the next prompt besides its words."""
 
     selection: Selection | None = None
     opened: OpenedFile | None = None
@@ -194,11 +194,11 @@ class Prompting:
         self._detached: frozenset[str] = frozenset()
 
     async def look(self, *also: Document) -> None:
-        """Check the files that the next prompt may contain, and ``also``."""
+        """Check hard links to the documents of the next prompt and to ``also``."""
         await self._attention.look(self._settings(), *also)
 
     def attached(self) -> PromptAttachments:
-        """The contents of the next prompt, without detached parts."""
+        """The parts of the next prompt besides its words, without detached parts."""
         settings = self._settings()
         selection = self._attention.selection(settings)
         opened = self._attention.opened(settings)
@@ -254,7 +254,8 @@ class Prompting:
                 raise UserError("; ".join(found.problems))
             extra = msgspec.structs.replace(extra, mentioned=found.files, folders=found.folders)
         await self.look()
-        prompt = self.own_words(params.text)  # last, because nothing is refused after this
+        # last, because the prompt cannot be refused after this
+        prompt = self.own_words(params.text)
         return msgspec.structs.replace(
             extra,
             words=prompt.words,
@@ -320,7 +321,7 @@ class Prompting:
         )
 
     def _take(self) -> PromptAttachments:
-        """Take the attachments for a prompt; the next prompt starts with all attachments again."""
+        """Return the attachments for a prompt; the next prompt has no detached parts."""
         now = self.attached()
         self._detached = frozenset()
         return now
@@ -338,7 +339,7 @@ def opened_id(opened: OpenedFile) -> str:
 
 
 def words_of(attached: PromptAttachments) -> tuple[str, str]:
-    """The texts that the model would read: of the opened file and of the selection."""
+    """The texts of the opened file and of the selection that the model would read."""
     return (
         opened_words(attached.opened) if attached.opened else "",
         selection_words(attached.selection) if attached.selection else "",

@@ -1,1 +1,1 @@
-"""Review in every editor: code actions, lenses, hints and commands over the ledger of hunks."""
+"""Review in every editor: code actions, lenses, hints and commands for pending hunks."""

@@ -1,4 +1,4 @@
-"""Keeps the pending hunks that the editor shows in step with the ledger and the documents."""
+"""Updates the pending hunks in the editor after changes of the ledger or of documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from indwell.review.ledger import ReviewLedger
 from indwell.service.chores import Chores
 from indwell.workspace.text import split_lines
 
-RELOAD_S = 2.0  # for editors that reload changed files by themselves
+RELOAD_S = 2.0  # seconds for an editor that reloads changed files by itself
 
 SAID = (
     "{name} was changed on disk by a verdict in another editor or a terminal, and the buffer "
@@ -31,8 +31,8 @@ class Elsewhere:
     """Reads verdicts of other processes, and warns of buffers that still show rejected changes.
 
     A file may lose hunks for other reasons: the editor opens it, or the user runs ``git checkout``.
-    So only a record of a rejection counts. The disk is read before a warning, because another
-    editor may not have saved the file of its verdict yet.
+    Only a record of a rejection therefore counts. The disk is read before a warning, because
+    another editor may not have saved its rejection yet.
 
     Args:
         documents: The open documents.
@@ -66,7 +66,7 @@ class Elsewhere:
                 self._chores.begin(self._say(ledger, path))
 
     def _left(self, ledger: ReviewLedger, path: Path) -> Document | None:
-        """The unmodified buffer of a file whose text differs from the records; else None."""
+        """The unmodified buffer of a file, if its text differs from the records; else None."""
         document = self._documents.at(path)
         if document is None or document.dirt != "clean" or document.is_stale:
             return None
@@ -79,10 +79,10 @@ class Elsewhere:
             self._tell(SAID.format(name=path.name))
 
 
-SETTLE_S = 0.05  # key presses and edits come in bursts
-SLICE_S = 0.004  # of the event loop at a time
-OTHERS_S = 5.0  # between two reads of other processes' verdicts, while hunks are shown
-QUIET_S = 20.0  # the same while none are shown
+SETTLE_S = 0.05  # seconds of quiet, because key presses and edits come in bursts
+SLICE_S = 0.004  # seconds for which the event loop is held at a time
+OTHERS_S = 5.0  # seconds between two reads of other processes' verdicts while hunks are shown
+QUIET_S = 20.0  # seconds between two reads while no hunks are shown
 
 _Seen: TypeAlias = tuple[Shown, bool]
 
@@ -162,7 +162,7 @@ class Reviewing:
         return self._ledger
 
     def look_again(self) -> None:
-        """Show everything again: a setting or the current session has changed."""
+        """Show everything again, after a setting or the current session has changed."""
         self._shown.clear()
         self._wake()
 
@@ -255,7 +255,7 @@ class Reviewing:
             await self._elsewhere.hear(ledger)
 
     def _look_later(self) -> None:
-        """Schedule the next read, because other processes send no news."""
+        """Schedule the next read, because other processes send no notifications."""
         if self._poll is not None:
             self._poll.cancel()
         if not self._is_stopped:
@@ -299,7 +299,7 @@ class Reviewing:
         shown = self._shown_at(ledger, path)
         wants, before = self._wants_hints(), self._shown.get(path)
         seen = (shown, wants)
-        if before == seen:  # tuples compare references first, so this is quick without changes
+        if before == seen:  # quick if nothing changed, because tuples compare references first
             return False
         if shown.hunks:
             self._shown[path] = seen
@@ -323,8 +323,8 @@ class Reviewing:
 def _is_true(ledger: ReviewLedger, document: Document) -> bool:
     """Whether a buffer has the file's text.
 
-    The text is wrong after messages in an impossible order. An empty buffer without edits says
-    nothing about a deleted file.
+    The buffer's text is wrong if messages came in an impossible order. An empty buffer without
+    edits does not show whether its file was deleted.
     """
     is_only_shown = not document.text and document.dirt == "clean"
     is_gone = document.path is not None and ledger.text(document.path) is None

@@ -27,7 +27,8 @@ from indwell.review.ledger import ReviewLedger
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
-LENSES_S = 2.0  # for the ledger to be read after the start; some editors ask for lenses only once
+# seconds for the ledger to be read at the start; some editors ask for lenses only once
+LENSES_S = 2.0
 
 
 class EditorReview:
@@ -101,7 +102,7 @@ class EditorReview:
         await self._reviewing.caught_up()
         session, turn = params.session, params.turn
         if turn is not None and session is None:
-            session = self._host.sessions.id or ""  # without a session there are no turns
+            session = self._host.sessions.id or ""  # without a session, no turn matches
         path = path_of(params.uri) if params.uri is not None else None
         paths = ledger.paths() if params.uri is None else filter(None, [path])
         shown, pending = [self._reviewing.known(one) for one in paths], ledger.n_pending
@@ -115,7 +116,7 @@ class EditorReview:
     async def renamed(self, uris: Sequence[tuple[str, str]]) -> None:
         """Move pending changes along with files or folders that the user renamed."""
         ledger = await self._reviewing.opened(OPEN_S)
-        async with self._renaming:  # in their order
+        async with self._renaming:  # one rename at a time, in their order
             for old, new in uris:
                 source, target = path_of(old), path_of(new)
                 if ledger is not None and source is not None and target is not None:
@@ -125,7 +126,7 @@ class EditorReview:
         """Carry out a verdict.
 
         Raises:
-            UserError: The arguments are unclear, or there is no ledger.
+            UserError: The arguments are unclear, or the ledger cannot be read.
         """
         await self._host.review.ready()
         return await self._verdicts.judge(verb, arguments)
@@ -138,11 +139,11 @@ class EditorReview:
         try:
             ledger = await self._host.review.ready()
         except UserError:
-            return  # reported when the ledger is needed
+            return  # the error is shown when the ledger is needed
         self._reviewing.attach(ledger)
 
     async def _read_closed(self, ledger: ReviewLedger, path: Path) -> None:
-        """Tell the ledger the text of a file on disk; files without text are left out."""
+        """Give the ledger the text of a file on disk; skip files that are not text."""
         try:
             snapshot = await self._workspace().read(path)
         except (NotText, TooLarge):

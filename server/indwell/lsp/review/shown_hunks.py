@@ -30,18 +30,13 @@ def reachable(n_lines: int, *, ends_empty: bool) -> int:
 
     Args:
         n_lines: The number of lines as the protocol counts them.
-        ends_empty: Whether the last line is empty; Vim and its relatives do not have it.
+        ends_empty: Whether the last line is empty; Vim does not show such a line.
     """
     return max(n_lines - 1 if ends_empty else n_lines, 1)
 
 
 def lines_of(hunk: Hunk, n_lines: int | None) -> ShownLines:
-    """The lines of a hunk; for deleted lines and binary files, the line nearest to them.
-
-    Args:
-        hunk: The hunk, with its place in the current text.
-        n_lines: The result of ``reachable``; None if unknown.
-    """
+    """The lines of a hunk; for deleted lines and binary files, the nearest line."""
     first = max(hunk.line - 1, 0)
     if n_lines is not None:
         first = min(first, n_lines - 1)
@@ -101,7 +96,7 @@ def offer(
     everything: Callable[[], Sequence[Hunk]],
     hint: Callable[[Hunk], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """The code actions of a range; on an automatic trigger only for the hunks in it.
+    """The code actions of a range; on an automatic trigger, only those for hunks in the range.
 
     Args:
         shown: The document.
@@ -138,7 +133,7 @@ def diff_command(title: str, uri: str) -> dict[str, Any]:
 
 
 def marked(range_: sync.Range) -> ShownLines:
-    """The lines of a range; an end at the start of a line excludes that line."""
+    """The lines of a range, without the last line if the range ends at its start."""
     first, last = range_.start.line, range_.end.line
     if last > first and range_.end.character == 0:
         last -= 1
@@ -160,8 +155,8 @@ def _verdict(
 
 
 CODE = "change"
-MOST = 500  # hunks of one file; each takes 10 us on the event loop
-_HINT = 4  # DiagnosticSeverity
+MOST = 500  # hunks of one file; showing one takes 10 us on the event loop
+_HINT = 4  # the value of LSP's DiagnosticSeverity
 
 
 class Published(msgspec.Struct, frozen=True):
@@ -224,7 +219,7 @@ class Hints:
 
 
 def lenses_of(shown: Shown) -> list[dict[str, Any]]:
-    """The lenses: three at the top, and three at each hunk, at most ``MOST`` hunks."""
+    """The lenses: three at the top of the file, and three at each of at most ``MOST`` hunks."""
     if not shown.hunks:
         return []
     every = {"hunks": [hunk.id for hunk in shown.hunks], "uri": shown.uri}
@@ -262,7 +257,7 @@ def changes_of(
     turn: int | None,
     pending: int,
 ) -> ChangesResult:
-    """The rows of files, perhaps only of one session or turn, with their totals."""
+    """The rows of all files with their totals; optionally of one session or turn."""
     found = [
         (hunk, one)
         for one in shown

@@ -30,7 +30,7 @@ Verb: TypeAlias = Literal["accept", "reject"]
 
 
 class Meant(msgspec.Struct, frozen=True):
-    """The hunks that a verdict is about, by file, and the named turn or session."""
+    """The selected hunks by file, with the named turn or session."""
 
     by_path: dict[Path, tuple[str, ...]]
     gone: tuple[str, ...] = ()
@@ -38,12 +38,12 @@ class Meant(msgspec.Struct, frozen=True):
     turn: int | None = None
 
     def scope(self, path: Path) -> Scope:
-        """The part of one file."""
+        """The selected part of one file."""
         return Scope(hunks=self.by_path[path], path=path, session=self.session, turn=self.turn)
 
 
 def meant_by(ledger: ReviewLedger, arguments: VerdictArguments, session: str | None) -> Meant:
-    """Find the hunks that the arguments mean now.
+    """Return the hunks that the arguments select now.
 
     Raises:
         UserError: The arguments name nothing, or a document that is not a file.
@@ -59,7 +59,7 @@ def meant_by(ledger: ReviewLedger, arguments: VerdictArguments, session: str | N
             raise UserError("name the session of the turn: there is no current session")
         whose = session
     if arguments.hunks:
-        # Exactly the shown hunks count; they may be in other files than the offer.
+        # Only the named hunks count, which may have moved to other files.
         pending = {hunk.id: hunk for one in ledger.paths() for hunk in ledger.hunks(one)}
         hunks = [pending[id_] for id_ in dict.fromkeys(arguments.hunks) if id_ in pending]
         gone = tuple(id_ for id_ in dict.fromkeys(arguments.hunks) if id_ not in pending)
@@ -78,7 +78,7 @@ def _is_of(hunk: Hunk, session: str | None, turn: int | None) -> bool:
     return any(session in {None, one.session} and turn in {None, one.turn} for one in hunk.actors)
 
 
-MANY = 10  # number of files from which progress is shown
+MANY = 10  # files; for fewer, no progress is shown
 
 
 class Progress:
@@ -132,9 +132,9 @@ class Progress:
 KEEP = "Keep mine"
 RESTORE = "Restore the old lines"
 
-OPEN_S = 10.0  # for the ledger to be read after the start
-OPEN_SOON_S = 1.0  # the same in an editor that does nothing else meanwhile
-ASK_S = 60.0  # for the user to decide; other changes of the file wait
+OPEN_S = 10.0  # seconds for the ledger to be read at the start
+OPEN_SOON_S = 1.0  # the same limit for an editor that is blocked meanwhile
+ASK_S = 60.0  # seconds for the user to decide; other changes of the file wait
 
 STOPPED = "stopped before this one"
 
@@ -305,7 +305,7 @@ class Verdicts:
 
 
 async def _owned(work: asyncio.Task[VerdictResult]) -> None:
-    """Wait for the work, so that the owner of this task cancels the work, too."""
+    """Wait for the task; if this is cancelled, cancel the task, too."""
     await work
 
 

@@ -76,14 +76,14 @@ def _turns(numbers: Sequence[int]) -> str:
 
 QUICKFIX = "quickfix.indwell"
 SOURCE = "source.indwell"
-MOST_TURNS = 3  # the newest turns of a place that are offered
+MOST_TURNS = 3  # the newest turns that a place offers
 
 
 class Offered(NamedTuple):
     """A set of hunks that can be accepted or rejected at once.
 
     Attributes:
-        words: The words behind ``Accept`` and ``Reject``.
+        words: The words after ``Accept`` or ``Reject`` in the title.
         hunks: The hunks.
         kind: The kind of the code actions.
         session: The session whose part of the hunks is meant; None for all.
@@ -98,7 +98,7 @@ class Offered(NamedTuple):
 
     @property
     def is_part(self) -> bool:
-        """Whether other turns have parts in these hunks, which stay."""
+        """Whether other turns have parts in these hunks; those parts stay pending."""
         return any(not self._is_own(by) for one in self.hunks for by in one.actors)
 
     def argument(self, uri: str) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _newest(hunks: Iterable[Hunk]) -> list[Actor]:
     return sorted(found, key=lambda one: one.turn, reverse=True)[:MOST_TURNS]
 
 
-MOST_NAMED = 5  # files in a question, reasons in a sentence
+MOST_NAMED = 5  # files in a question, or reasons in a sentence
 
 Kept = tuple[Hunk, str]
 
@@ -198,7 +198,7 @@ class FilesOutcome(msgspec.Struct, frozen=True):
         )
 
     def leaving(self, hunks: Iterable[Hunk], why: str) -> FilesOutcome:
-        """Add hunks that were not reached."""
+        """Add hunks that were not processed."""
         kept = tuple((hunk, why) for hunk in hunks)
         return msgspec.structs.replace(self, kept=(*self.kept, *kept))
 
@@ -225,7 +225,7 @@ def sentence(verb: str, outcome: FilesOutcome, display: Callable[[Path], str]) -
 
 
 def question(kept: Sequence[Kept], display: Callable[[Path], str]) -> str:
-    """The question before lines are removed that others changed, too."""
+    """The question before removing lines that others have changed, too."""
     named = [f"{display(hunk.path)}, line {hunk.line}: {why}" for hunk, why in kept[:MOST_NAMED]]
     if len(kept) > MOST_NAMED:
         named.append(f"and {len(kept) - MOST_NAMED} more")

@@ -24,7 +24,7 @@ _MARKUP = lazy_pattern(r"([\\`*\[\]<|]|(?<!\w)_|_(?!\w))")
 
 
 def fenced(text: str, language: str = "") -> str:
-    r"""Format a text as a code block with a fence that is longer than any run of ticks in it.
+    r"""Format a text as a code block, with a fence longer than any backticks in the text.
 
     Characters that hide or reorder text are shown as code points; line ends are ``\n``.
     """
@@ -36,12 +36,12 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def inline(text: str) -> str:
-    """Format a text as one line without Markdown, for headings, lists and table cells."""
+    """Format a text as one line without Markdown, for headings, lists and tables."""
     return _MARKUP.sub(r"\\\1", one_line(text))
 
 
 def contained(text: str) -> str:
-    """Make foreign Markdown safe: no hidden text, and no construct beyond its end."""
+    """Make foreign Markdown safe: without hidden text, and without constructs that stay open."""
     words = Neutral()
     shown = words.feed(visible(text.replace("\r\n", "\n")).rstrip("\n"))
     return f"{shown}{words.finish()}\n"
@@ -61,16 +61,16 @@ def bounded(text: str, most: int) -> str:
     return f"{text[:head]}\n[… {n_cut:,} characters are not shown …]\n{text[len(text) - tail :]}"
 
 
-BLOCK_CHARACTERS = 20_000  # of one block; the session has the whole text
-MOST_CHARACTERS = 2_000_000  # of all blocks' texts
-MOST_ROWS = 5_000  # of the table, one row for each block
+BLOCK_CHARACTERS = 20_000  # characters of one block; the session has the whole text
+MOST_CHARACTERS = 2_000_000  # characters of all blocks
+MOST_ROWS = 5_000  # rows of the table, one for each block
 
 _STATES = {"sent": "yes", "new": "no, new", "waiting": "no, goes with your words"}
 _TIERS = {"0": "0 system", "1": "1 user", "2": "2 workspace", "3": "3 tools"}
 
 
 def request_markdown(context: ContextResult) -> str:
-    """The document of a request; the previews in ``context`` are whole texts."""
+    """The document of the next request; ``context`` must contain whole texts."""
     blocks = context.blocks
     lines = ["# The next request\n", *_summary(context), ""]
     if not blocks:
@@ -170,9 +170,9 @@ def _texts(blocks: tuple[BlockRow, ...]) -> Iterator[str]:
         yield fenced(text)
 
 
-RESULT_CHARACTERS = 4_000  # of a call's result; the session's log has the whole text
+RESULT_CHARACTERS = 4_000  # characters of a call's result; the session's log has the whole text
 ARGUMENT_CHARACTERS = 4_000
-WORDS_CHARACTERS = 40_000  # of one message
+WORDS_CHARACTERS = 40_000  # characters of one message
 
 LINE_CHARACTERS = 200
 
@@ -180,7 +180,7 @@ LINE_CHARACTERS = 200
 def transcript_markdown(
     seen: Overview, turns: Sequence[RecordedTurn], notices: Sequence[str] = ()
 ) -> str:
-    """The transcript, oldest turn first; of a very long session only the newest turns.
+    """The transcript, oldest turn first; for a very long session, only the newest turns.
 
     Args:
         seen: The overview of the session.
@@ -217,7 +217,7 @@ def _turn(turn: RecordedTurn) -> str:
 
 
 def _told(told: events.Event | RecordedCall) -> str:
-    """Format one event; the model's words are Markdown, all others are quoted."""
+    """Format one event: the model's words as Markdown, other words as a quotation."""
     match told:
         case RecordedCall():
             return _call(told)
@@ -254,7 +254,7 @@ def _call(call: RecordedCall) -> str:
 
 
 def _inner(call: RecordedCall) -> str:
-    """Format the calls of a sub-agent; its results are not in the session."""
+    """Format the calls of a sub-agent; the session does not contain their results."""
     done = call.finished
     figure = "not ended" if done is None else "failed" if done.is_error else done.figure
     how = f": {figure}" if figure else ""

@@ -1,4 +1,4 @@
-"""Opens virtual documents, as read-only files if need be, and refreshes those that are shown."""
+"""Opens virtual documents, as read-only files if needed, and refreshes those on the screen."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import path_of
 from indwell.workspace.base import digest
 
-N_KEPT = 40  # newest files of all folders together
+N_KEPT = 40  # files that are kept in all folders together, the newest
 _PLAIN = lazy_pattern(r"[^\w.+-]+")
 _NAME_CHARACTERS = 80
 
@@ -41,7 +41,7 @@ async def keep(folder: Path, document: Virtual, text: str, *, is_reread: bool) -
     """Write a read-only document; return its path.
 
     Each text has its own file name, because editors do not reload an open file when asked to show
-    it. In an editor that reloads it (``is_reread``), a document keeps its file name.
+    it. With ``is_reread`` the editor reloads files, so a document keeps its file name.
 
     Raises:
         UserError: The disk does not take the text.
@@ -90,8 +90,8 @@ def _holds(path: Path, data: bytes) -> bool:
         return False
 
 
-MOST = 20  # followed documents; nobody looks at more windows
-QUIET_S = 0.3  # after the last change; a turn changes many hunks in a row
+MOST = 20  # documents that are followed at a time
+QUIET_S = 0.3  # seconds after the last change, because a turn changes many hunks in a row
 
 
 class Refreshing:
@@ -146,7 +146,7 @@ class Refreshing:
             try:
                 text = await text_of(self._host, document)
             except UserError:
-                text = ""  # the editor asks again and receives the reason
+                text = ""  # the editor asks again, and the answer is the reason
             if await asyncio.to_thread(digest, text) != known:
                 self._followed.pop(uri, None)
                 await self._host.client.refresh_text(uri)
@@ -178,7 +178,7 @@ async def opened(host: Host, document: Virtual) -> OpenResult:
     Raises:
         UserError: There is no such document, or it cannot be written.
     """
-    text = await text_of(host, document)  # now, so that errors are reported
+    text = await text_of(host, document)  # create the text now, so that errors are reported
     features = host.client.features
     if features.text_documents:
         uri = uri_of(document)
@@ -187,7 +187,7 @@ async def opened(host: Host, document: Virtual) -> OpenResult:
     is_reread = features.has("reread")
     path = await keep(host.composition.shown_folder(), document, text, is_reread=is_reread)
     uri = path.as_uri()
-    host.documents.beside.add(uri)  # not a file that the user works in
+    host.documents.beside.add(uri)  # the user does not work in this document
     shown = await host.client.show_document(uri)
     if not shown:
         host.client.show(types.MessageType.Info, f"Indwell: the document is in {path}")

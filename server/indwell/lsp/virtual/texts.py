@@ -171,7 +171,7 @@ class Shared(Generic[Key, Made]):
         self._last: dict[Key, _Making[Made]] = {}
 
     async def of(self, key: Key) -> Made:
-        """The value as of now."""
+        """Return a value that was created after this call."""
         last = self._last.get(key)
         if last is None or last.begun.is_set():
             begun = asyncio.Event()
@@ -179,7 +179,7 @@ class Shared(Generic[Key, Made]):
             task = asyncio.create_task(self._made(key, begun, before))
             last = self._last[key] = _Making(begun, task)
             task.add_done_callback(lambda done: self._forget(key, done))
-        return await asyncio.shield(last.task)  # a cancelled caller does not stop the others
+        return await asyncio.shield(last.task)  # a cancelled caller does not cancel the others
 
     async def _made(
         self, key: Key, begun: asyncio.Event, before: asyncio.Task[Made] | None
@@ -194,10 +194,10 @@ class Shared(Generic[Key, Made]):
         if last is not None and last.task is done:
             del self._last[key]
         if not done.cancelled():
-            done.exception()  # the callers have received the error
+            done.exception()  # the callers have received the error already
 
 
-MOST_CHARACTERS = 4_000_000  # of a diff of many files
+MOST_CHARACTERS = 4_000_000  # characters of a diff of many files
 
 
 class Changes:
@@ -274,7 +274,7 @@ class Changes:
         return words + await asyncio.to_thread(_worded, self._without(path, hunks), now, shown)
 
     def _without(self, path: Path, hunks: Sequence[Hunk]) -> str | None:
-        """The text of the file without these hunks."""
+        """The text of the file without the changes of these hunks."""
         return self._ledger.rejection(path, tuple(one.id for one in hunks), force=True).text
 
     def _of(self, path: Path, span: ChangeSpan) -> tuple[Hunk, ...]:
@@ -315,27 +315,27 @@ class Changes:
 
 
 def _as_on_disk(path: Path, roots: Sequence[Path], text: str) -> str:
-    """Return the JSON of a notebook with these cells: editors compare it with the file."""
+    """Return a notebook's JSON with these cells, because editors compare it with the file."""
     try:
         return with_cells(read_bytes(path, roots, LARGE_B).decode("utf-8"), text)
-    except (ToolError, ValueError):  # gone, or no notebook: then the text is that of the file
+    except (ToolError, ValueError):  # without a notebook file, the text itself is returned
         return text
 
 
 def _worded(before: str | None, now: str | None, shown: str) -> str:
-    """A diff with visible control characters; call this in a thread."""
+    """A diff with control characters made visible; call this in a thread."""
     return visible(unified_diff(before, now, shown).replace("\r\n", "\n"))
 
 
 def is_of(hunk: Hunk, span: ChangeSpan) -> bool:
-    """Whether a hunk has changes of the span's session and turn; without a session, of any."""
+    """Whether a hunk has changes of the span's session and turn; without a session, True."""
     if not span.session:
         return True
     return any(one.session == span.session and span.turn in {0, one.turn} for one in hunk.actors)
 
 
 async def text_of(host: Host, document: Virtual) -> str:
-    """The present text of a virtual document.
+    """Return the present text of a virtual document.
 
     Raises:
         UserError: The document does not exist, or may not be shown.
@@ -406,5 +406,5 @@ async def _changes(host: Host) -> Changes:
     settings = host.service.configuration.settings
     denied = (*settings.deny, *globs_of("read", settings.rules_deny))
     ledger = await ledger_of(host)
-    await ledger.refresh()  # a terminal, or another editor, may have given verdicts
+    await ledger.refresh()  # a terminal or another editor may have recorded verdicts
     return Changes(ledger, workspace, lambda name: matches_any(name, denied))

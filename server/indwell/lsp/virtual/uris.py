@@ -19,7 +19,7 @@ from indwell.sessions.ids import is_id
 
 LONGEST = 8_192  # characters of a URI; a path has at most 4,096 bytes
 _SHOWN = 120  # characters of a refused URI that an error quotes
-_SAFE = "/-._~!$'()*+,;=:@"  # of a path; other characters are written as %XX
+_SAFE = "/-._~!$'()*+,;=:@"  # characters of a path that stay; others are written as %XX
 _URI = lazy_pattern(r"(?P<scheme>[a-z-]+):(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?")
 _TURN = lazy_pattern(r"[1-9][0-9]{0,8}")
 _DRIVE = lazy_pattern(r"/[A-Za-z]:")
@@ -46,8 +46,8 @@ class Base(msgspec.Struct, frozen=True):
 
     Attributes:
         path: Absolute, as in the URI, with ``/`` between the components.
-        span: Without a turn, all pending changes are left out; with a turn, its changes and later
-            ones.
+        span: The changes that the text leaves out: all pending changes, or those of a turn and of
+            later turns.
     """
 
     path: str
@@ -55,7 +55,7 @@ class Base(msgspec.Struct, frozen=True):
 
 
 class Diff(msgspec.Struct, frozen=True):
-    """Pending changes as a unified diff; ``path`` as in ``Base``, empty for all files."""
+    """Pending changes as a unified diff; ``path`` is empty for all files, else as in ``Base``."""
 
     path: str = ""
     span: ChangeSpan = ChangeSpan()
@@ -88,7 +88,7 @@ def uri_of(document: Virtual) -> str:
 
 
 def parsed(uri: str) -> Virtual:
-    """Parse a URI; also one in which an editor wrote ``=`` and ``&`` of the query as ``%XX``.
+    """Parse a URI; an editor may have written ``=`` and ``&`` of its query as ``%XX``.
 
     Raises:
         UserError: The URI names no document.
@@ -146,7 +146,7 @@ def _absolute(uri: str, path: str) -> str:
 
 
 def _span(uri: str, query: str) -> ChangeSpan:
-    """Parse ``session`` and ``turn``; none of their characters needs %XX, so decode first."""
+    """Parse ``session`` and ``turn`` in a query, which may be percent-encoded."""
     fields = [one.partition("=") for one in unquote(query).split("&")] if query else []
     given = {name: value for name, _, value in fields}
     if len(given) < len(fields) or not set(given) <= {"session", "turn"}:

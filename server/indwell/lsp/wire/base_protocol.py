@@ -17,8 +17,8 @@ import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
 
-MAX_HEADER_B = 8_192  # LSP-06; a real header has 30-90 bytes
-MAX_BODY_B = 256 * 1024 * 1024  # a document of 100 MB, escaped, still fits (ENC-13)
+MAX_HEADER_B = 8_192  # bytes (LSP-06); a real header has 30 to 90 bytes
+MAX_BODY_B = 256 * 1024 * 1024  # bytes; a document of 100 MB still fits when it is escaped (ENC-13)
 
 NO_HEADER = "the bytes before a message are not a header"
 _NAME = lazy_pattern(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110, 5.6.2
@@ -42,10 +42,10 @@ class Framer:
         self.broken = ""
         self.max_body = max_body
         self._buffer = bytearray()
-        self._looked = 0  # bytes of the header without a line end
+        self._looked = 0  # bytes of the header that contain no line end
         self._header_b = 0
-        self._wanted: int | None = None  # from the header that is being read
-        self._body_b: int | None = None  # header complete: number of bytes to come
+        self._wanted: int | None = None  # the length in the header that is being read
+        self._body_b: int | None = None  # after a complete header: the number of bytes to come
 
     def feed(self, data: bytes) -> list[bytes]:
         """Add received bytes; return the bodies that are now complete, in order."""
@@ -63,13 +63,13 @@ class Framer:
 
     @property
     def awaits_body(self) -> bool:
-        """Tell whether a header has arrived whose body is not complete."""
+        """Whether a header has arrived whose body is not complete."""
         return self._body_b is not None
 
     def check_stalled(self) -> None:
-        """Check for a wrong length after a silence: the body so far is already complete JSON.
+        """After a pause, check whether the header's length is too large.
 
-        No JSON object is the beginning of a longer one, so the missing bytes never come.
+        If the body so far is complete JSON, the missing bytes never come.
         """
         if not self.awaits_body or not self._buffer.rstrip().endswith(b"}"):
             return
@@ -141,7 +141,7 @@ class Framer:
 
 
 def framed(body: bytes) -> bytes:
-    """A body with its header."""
+    """Put a header before a body."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
@@ -156,7 +156,7 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 NOT_INITIALIZED = -32002
 REQUEST_CANCELLED = -32800
-REQUEST_FAILED = -32803  # a valid request that failed
+REQUEST_FAILED = -32803  # the error code for a valid request that failed
 
 Id: TypeAlias = int | str
 _RAW_NULL = msgspec.Raw(b"null")
@@ -290,7 +290,8 @@ def _message(envelope: _Envelope) -> Incoming:
         if envelope.result is not msgspec.UNSET and id_ is not msgspec.UNSET:
             return Response(known, envelope.result)
         return Invalid(known, INVALID_REQUEST, "a message needs a method, a result or an error")
-    if bytes(envelope.params)[:1] not in (b"{", b"[", b"n"):  # "n": null, which clients do send
+    # "n" as in null, which some clients send
+    if bytes(envelope.params)[:1] not in (b"{", b"[", b"n"):
         return Invalid(known, INVALID_REQUEST, "params must be an object or an array")
     if id_ is msgspec.UNSET:
         return Notification(envelope.method, envelope.params)

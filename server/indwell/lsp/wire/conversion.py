@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from cattrs import Converter
 
 _NAMES = {"str": "a text", "int": "a whole number", "bool": "true or false"}
-_MAKING = Lock()  # lsprotocol resolves its types at the first converter, for one thread only
+# at its first converter, lsprotocol resolves its types, which only one thread may do
+_MAKING = Lock()
 _SHOWN = 300  # characters of a message about wrong params
 
 
@@ -28,10 +29,11 @@ class WrongParams(Exception):
 
 @cache
 def strict_converter() -> Converter:
-    """The converter of messages, imported and made at its first use, because that takes 250 ms.
+    """The converter of messages; it is created at its first use, because that takes 250 ms.
 
-    Document changes and code actions need no converter, and a starting editor waits for these. The
-    converter accepts no list as a text and no text as a number; cattrs would call ``str`` on them.
+    Document changes and code actions need no converter, and a starting editor waits only for those.
+    The converter accepts no list as a text and no text as a number; cattrs alone would convert them
+    by ``str``.
     """
     from pygls.protocol import default_converter
 
@@ -93,7 +95,7 @@ def structure(value: object, type_: Any) -> Any:  # noqa: ANN401 - a class comes
     except Exception as error:
         from cattrs import transform_error
 
-        # cattrs wraps any error that a converter of a field raises.
+        # cattrs wraps every error of a converter of a field.
         found = transform_error(error, path="params", format_exception=_words)
         named = "; ".join(_as_on_the_wire(one) for one in found if one)
         raise WrongParams(named[:_SHOWN] or "params of the wrong type") from error
@@ -126,7 +128,7 @@ def converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
     try:
         return msgspec.json.decode(raw, type=type_)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        try:  # half of a character, or 2.0 for 2, perhaps
+        try:  # half of a surrogate pair, or perhaps 2.0 for 2
             return msgspec.convert(with_whole_numbers(decoded(raw)), type_)
         except (msgspec.ValidationError, UnicodeEncodeError) as error:
             words = str(error)
@@ -135,7 +137,7 @@ def converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
 
 
 def with_whole_numbers(value: object) -> object:
-    """Convert ``2.0`` to ``2`` in JSON data: some writers know only floating-point numbers."""
+    """Convert ``2.0`` to ``2``, because some JSON writers know only floating-point numbers."""
     match value:
         case float() if value.is_integer():
             return int(value)

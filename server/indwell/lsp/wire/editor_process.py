@@ -1,7 +1,6 @@
 """Signals from the system: the editor's process has ended, or the server must end.
 
-A process that is not visible, as from inside a container, is not watched: the end of stdin has to
-suffice.
+A server in a container cannot see the editor's process. It ends at the end of stdin instead.
 """
 
 from __future__ import annotations
@@ -31,26 +30,26 @@ if sys.platform == "win32":
 
         def hear(number: int, _frame: FrameType | None = None) -> None:
             name = signal.Signals(number).name
-            with contextlib.suppress(RuntimeError):  # the loop has ended
+            with contextlib.suppress(RuntimeError):  # the event loop has ended
                 loop.call_soon_threadsafe(end, f"ended by {name}", 128 + number)
 
         for number in (signal.SIGINT, signal.SIGBREAK, signal.SIGTERM):
             try:
                 signal.signal(number, hear)
             except ValueError:
-                return  # not in the main thread
+                return  # signals are handled in the main thread only
         watch_console(lambda: hear(signal.SIGTERM))
 
     def watch_console(tell: Callable[[], None]) -> None:
-        """Call ``tell`` in a thread when the console or the login session closes."""
+        """Call ``tell`` in a thread when the user closes the console or logs out."""
         import win32api  # noqa: PLC0415 - costs time, and the editor waits for the first answer
         import win32con  # noqa: PLC0415
 
         def close(event: int) -> bool:
             if event in {win32con.CTRL_C_EVENT, win32con.CTRL_BREAK_EVENT}:
-                return False  # the interpreter gets the event, too
+                return False  # the interpreter handles the event, too
             tell()
-            threading.Event().wait(_STOP_S)  # the process ends when this function returns
+            threading.Event().wait(_STOP_S)  # Windows ends the process when this function returns
             return True
 
         win32api.SetConsoleCtrlHandler(close, True)  # noqa: FBT003 - as the function is
@@ -83,7 +82,7 @@ if sys.platform == "win32":
                 win32event.INFINITE,
             )
             if found == win32event.WAIT_OBJECT_0:
-                with contextlib.suppress(RuntimeError):  # the loop has ended
+                with contextlib.suppress(RuntimeError):  # the event loop has ended
                     loop.call_soon_threadsafe(gone.set)
 
         thread = threading.Thread(target=wait, daemon=True, name="indwell-editor")
@@ -96,16 +95,16 @@ if sys.platform == "win32":
 
 else:
     _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    POLL_S = 2.0  # if the system does not report the end
+    POLL_S = 2.0  # seconds between two checks if the system does not report the end
 
     def watch_signals(end: End) -> None:
-        """Call ``end`` on a signal that asks for the end."""
+        """Call ``end`` when a signal asks the process to end."""
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             try:
                 loop.add_signal_handler(number, end, f"ended by {number.name}", 128 + number)
             except (RuntimeError, ValueError):
-                return  # not in the main thread
+                return  # signals are handled in the main thread only
 
     @asynccontextmanager
     async def parent_watch(process_id: int | None) -> AsyncIterator[asyncio.Event]:
@@ -150,5 +149,5 @@ else:
             except OverflowError:
                 return  # no process has such a number
             except PermissionError:
-                pass  # the process of another user, so it is alive
+                pass  # the process belongs to another user and is alive
             await asyncio.sleep(POLL_S)

@@ -38,7 +38,8 @@ from indwell.lsp.wire.base_protocol import (
     verdict,
 )
 
-_WHOLE, _INCREMENTAL = 1, 2  # whole texts if the editor does not say how it counts columns
+# whole texts are safer if the editor does not say how it counts columns
+_WHOLE, _INCREMENTAL = 1, 2
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
 
@@ -66,11 +67,11 @@ class ClientIdentity(msgspec.Struct, frozen=True):
     """The editor's description of itself in ``initialize``.
 
     Attributes:
-        process_id: The process that must stay alive; None if the editor named none.
+        process_id: The server ends when this process ends; None if unknown.
         capabilities: As declared.
-        encoding: Of positions: ``utf-8``, ``utf-16`` or ``utf-32`` code units.
-        folder_uris: Of the workspace, in order, without repetition.
-        folder_path: The path that an old editor sends instead; else empty.
+        encoding: The code units of positions: ``utf-8``, ``utf-16`` or ``utf-32``.
+        folder_uris: The workspace's folders, in order, without repetition.
+        folder_path: The folder's path, from an old editor without URIs; else empty.
         options: ``initializationOptions``, an object or nothing.
         client: The editor's name; empty if it sent none.
     """
@@ -85,11 +86,10 @@ class ClientIdentity(msgspec.Struct, frozen=True):
 
 
 class Opening:
-    """A connection until ``initialize`` was answered; does no input or output itself.
+    """A connection up to the answer of ``initialize``; performs no input or output.
 
     Args:
-        framer: The connection's framer; the bytes that it holds afterwards belong to the open
-            connection.
+        framer: The connection's framer, which the open connection uses afterwards.
         admits: Tells whether an ``initializationOptions.token`` is the right one. No token is
             needed if nobody else can reach the connection.
 
@@ -201,7 +201,7 @@ def _result(opened: ClientIdentity) -> Mapping[str, Any]:
 
 
 def _notebooks(capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
-    """For an editor that tells of notebooks and their cells."""
+    """The capabilities for notebooks, if the editor supports notebooks."""
     if not isinstance(capabilities.get("notebookDocument"), Mapping):
         return {}
     selector = {"notebook": {"notebookType": "jupyter-notebook", "scheme": "file"}}

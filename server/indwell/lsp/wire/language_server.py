@@ -1,7 +1,7 @@
-"""The registry of handlers: finds them, makes their params, sends the server's own requests.
+"""The registry of handlers: converts params, and sends the server's own requests.
 
 Params of most messages are lsprotocol's types. lsprotocol and pygls' converter for it are imported
-with the first message that needs them; the messages of an editor's start need neither.
+with the first message that needs them; a starting editor sends no such message.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from indwell.lsp.wire.conversion import (
 _log = logging.getLogger(__name__)
 
 EXECUTE = "workspace/executeCommand"
-_WITHOUT_PARAMS = {"initialized", "shutdown"}  # any JSON that an editor puts there
+_WITHOUT_PARAMS = {"initialized", "shutdown"}  # an editor may put any JSON there
 
 Send = Callable[..., None]
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -92,7 +92,8 @@ class Server:
         if type_ is None:
             return partial(handler, None)
         params = decoded(raw)
-        if params is None and method in protocol.METHODS:  # all of its fields may be optional
+        # a missing object counts as an object without fields, which may all be optional
+        if params is None and method in protocol.METHODS:
             params = {}
         return partial(handler, structure(params, type_))
 
@@ -113,7 +114,7 @@ class Server:
         strict_converter()
 
     def warm_up(self) -> None:
-        """Compile the ways of the messages that a first prompt needs; 15 ms, so in a thread."""
+        """Import what the messages of a first prompt need; call this in a thread for 15 ms."""
         structure({"text": ""}, protocol.PromptParams)
         structure({"command": "", "arguments": []}, types.ExecuteCommandParams)
         here = {"line": 0, "character": 0}
@@ -179,7 +180,7 @@ class Server:
         if handler is None:
             raise WrongParams(f"there is no command {params.command!r}")
         wanted = protocol.COMMANDS.get(params.command)
-        given = params.arguments or []  # menus send an empty list for no argument
+        given = params.arguments or []  # menus send an empty list if there is no argument
         if wanted is None:
             return handler
         if not given and (needed := protocol.NEEDED.get(params.command)):
@@ -201,12 +202,12 @@ def _params_type(method: str) -> Any:  # noqa: ANN401 - a class, or a union of t
 
 @lru_cache
 def _response_type(method: str) -> Any:  # noqa: ANN401 - a class
-    """Return the class of a whole response, because lsprotocol converts only those."""
+    """Return the class of a whole response; lsprotocol converts no smaller part."""
     return types.METHOD_TO_TYPES.get(method, (None, None))[1]
 
 
 def _nowhere(_body: bytes, *, droppable: bool = False) -> None:
-    """Log a message instead of sending it, before the connection is open."""
+    """Log a message that cannot be sent, because the connection is not open yet."""
     _log.debug("not sent (droppable: %s): the connection is not open", droppable)
 
 

@@ -43,9 +43,10 @@ from indwell.lsp.wire.language_server import EXECUTE, Server
 
 _log = logging.getLogger(__name__)
 
-GIVEN_BACK = 5_000_000  # characters of a draft in an error: at most 20 MB; the wire takes 32
-OPEN_ELSEWHERE = "openElsewhere"  # `data.reason`: try again when the other process has ended
-SLICE_S = 0.005  # then other tasks on the event loop get a turn
+# characters of a draft in an error: at most 20 MB of the 32 MB that may wait
+GIVEN_BACK = 5_000_000
+OPEN_ELSEWHERE = "openElsewhere"  # `data.reason`: another process has the session open
+SLICE_S = 0.005  # seconds until other tasks on the event loop get a turn
 
 
 class Routing:
@@ -71,7 +72,7 @@ class Routing:
         self.left: asyncio.Future[int] = self._loop.create_future()
 
     def receive(self, bodies: list[bytes]) -> None:
-        """Process bodies, now or, in order, within the next ticks."""
+        """Process bodies in order, now or within the next ticks of the event loop."""
         self._waiting.extend(bodies)
         if not self._is_pumping:
             self._pump()
@@ -85,7 +86,7 @@ class Routing:
     def hang_up(self) -> None:
         """Handle the end of the input; return 0 after ``shutdown``, else 1.
 
-        Earlier messages have been handled.
+        All earlier messages have been handled before this call.
         """
         if self._is_pumping:
             self._loop.call_soon(self.hang_up)
@@ -108,14 +109,14 @@ class Routing:
             if self._server.lacks_types(base_protocol.opened(self._waiting[0])):
                 try:
                     loading = self._loop.run_in_executor(None, self._server.load_types)
-                except RuntimeError:  # the system has no room for a thread, so run the work here
+                except RuntimeError:  # the system cannot start a thread, so do the work here
                     self._load_here()
                 else:
-                    self._is_pumping = True  # in order: later messages wait for the import, too
+                    self._is_pumping = True  # later messages wait for the import, too
                     loading.add_done_callback(self._go_on)
                     return
             if self._handle(self._waiting.popleft()) or self._loop.time() > until:
-                # call_soon runs after the first step of a task that was just created
+                # call_soon runs after the first step of a task that was just created.
                 self._is_pumping = True
                 self._loop.call_soon(self._pump)
                 return
@@ -123,7 +124,7 @@ class Routing:
     def _load_here(self) -> None:
         try:
             self._server.load_types()
-        except ImportError:  # each request that needs the types is refused
+        except ImportError:  # each request that needs the types gets an error
             _log.exception("lsprotocol could not be loaded")
 
     def _go_on(self, loading: asyncio.Future[None]) -> None:
@@ -226,7 +227,7 @@ class Routing:
         try:
             id_ = msgspec.json.decode(params, type=_Cancel).id
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return  # not an id that a request could have
+            return  # a request cannot have this id
         task = self._inflight.get(id_)
         if task is not None:
             task.cancel()
@@ -238,7 +239,7 @@ class Routing:
             self._unheard(method, error)
 
     def _unheard(self, method: str, error: BaseException) -> None:
-        """An error without an answer: that of a notification, or of a request without an id."""
+        """Log the error of a notification, or of a request without an id."""
         if isinstance(error, UserError) and method == EXECUTE:
             self._server.tell_failure(error)
         elif isinstance(error, RequestError | UserError):
@@ -267,7 +268,7 @@ def refused(error: UserError, draft: str = "") -> RequestError:
 
 
 def _error(request: RpcRequest, error: Exception) -> bytes:
-    """Convert an error that a handler raised: an error for the editor or the user, or a bug."""
+    """Return the answer for a handler's error: for the editor, for the user, or as a bug."""
     if isinstance(error, UserError):
         error = refused(error)
     if isinstance(error, RequestError):

@@ -28,31 +28,32 @@ else:
 
 _log = logging.getLogger(__name__)
 
-STOP_S = 1.5  # to cancel running work and to write what is not written yet
-FLUSH_S = 0.3  # to send the last answers
-EXIT_S = 1.0  # then the process ends, even if threads are still running
+STOP_S = 1.5  # seconds to cancel running work and to write pending data
+FLUSH_S = 0.3  # seconds to send the last answers
+EXIT_S = 1.0  # seconds; then the process ends, even if threads are still running
 
-MOST_STARVED = 20  # callbacks without memory; a reader without memory is called again at once
+MOST_STARVED = 20  # callbacks that failed without memory; a failing reader is called again at once
 NO_MEMORY = b"indwell: there is no memory left; the server ends\n"
 
-STALLED_S = 0.4  # without a byte inside a body; then its length is looked at (LSP-03)
-DROP_AT_B = 1024 * 1024  # waiting bytes from which on deltas are left out
-LIMIT_B = 32 * 1024 * 1024  # waiting bytes at which an editor that reads nothing counts as gone
-GONE_S = 5.0  # without taking a byte, while so much is waiting
-HARD_LIMIT_B = 8 * LIMIT_B  # however fast the editor reads: memory is finite
+STALLED_S = 0.4  # seconds without a byte inside a body, after which its length is checked (LSP-03)
+DROP_AT_B = 1024 * 1024  # waiting bytes from which on deltas are dropped
+# waiting bytes from which on an editor that reads nothing counts as gone
+LIMIT_B = 32 * 1024 * 1024
+GONE_S = 5.0  # seconds for which such an editor reads nothing
+HARD_LIMIT_B = 8 * LIMIT_B  # waiting bytes at which the connection ends, because memory is finite
 _BATCH = 64  # buffers per system call
 
 
 def serve_line(open_line: OpenLine, server: Server, stop: Callable[[], Awaitable[None]]) -> int:
-    """Serve until the editor leaves; gives the exit code.
+    """Serve until the editor disconnects; return the exit code.
 
     Args:
         open_line: The connection after ``initialize``.
         server: The server with all its handlers.
-        stop: Leaves sessions valid and ends processes; called once, at the end.
+        stop: Closes sessions and ends processes; called once, at the end.
     """
     code = asyncio.run(_serve(open_line, server, stop))
-    # A thread in a system call or an import must not keep an ended process alive.
+    # A thread in a system call or an import must not keep the process alive.
     timer = threading.Timer(EXIT_S, os._exit, (code,))
     timer.daemon = True
     timer.start()
@@ -82,7 +83,7 @@ async def _serve(open_line: OpenLine, server: Server, stop: Callable[[], Awaitab
 
 
 class _Starving:
-    """Handles failed callbacks: logs lack of memory, and ends the process after many.
+    """Handles failed callbacks: logs a lack of memory, and ends the process if it persists.
 
     The session's log already has everything important, and an orderly end would need memory.
     """
@@ -166,7 +167,7 @@ class Incoming:
             try:
                 self._loop.call_soon_threadsafe(self._take, data)
             except RuntimeError:
-                return  # the loop has ended
+                return  # the event loop has ended
 
     def _take(self, data: bytes) -> None:
         if not data:
@@ -177,7 +178,7 @@ class Incoming:
         self._look()
 
     def _look(self) -> None:
-        """Check whether the framing is still valid, now or after a silence."""
+        """Check whether the framing is still valid, after new bytes or after a pause."""
         if self._stalled is not None:
             self._stalled.cancel()
             self._stalled = None
@@ -233,7 +234,7 @@ class Outgoing:
     async def flushed(self) -> None:
         """Wait until everything is sent, or nothing more can be sent."""
         while self._waiting and not self._lost:  # noqa: ASYNC110 - once, at the end
-            await asyncio.sleep(0.005)  # a short wait, only at the end of the process
+            await asyncio.sleep(0.005)  # this short wait happens only at the end of the process
 
     def close(self) -> None:
         """Send nothing more."""
@@ -340,7 +341,7 @@ if sys.platform == "win32":
                 try:
                     self._loop.call_soon_threadsafe(self._tell, result)
                 except RuntimeError:
-                    return  # the loop has ended
+                    return  # the event loop has ended
 
         def _tell(self, result: int | OSError) -> None:
             self._is_busy, self._result = False, result

@@ -1,7 +1,7 @@
-"""stdin and stdout as the wire, protected from other writers; the blocking part.
+"""The connection over stdin and stdout until ``initialize``, by blocking calls.
 
-Nothing heavy is imported here: ``initialize`` is answered first, and the rest of the server loads
-afterwards.
+Nothing heavy is imported here, because ``initialize`` is answered before the rest of the server
+loads.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class OpenLine(NamedTuple):
 
 
 def claim_stdio() -> StdioTransport:
-    """Keep stdin and stdout for ourselves (LSP-26).
+    """Reserve stdin and stdout for the protocol (LSP-26).
 
-    Later output of a library or a child process goes to stderr, and it can read nothing.
+    Later output of libraries and child processes goes to stderr; their stdin is empty.
 
     Raises:
         NoLine: stdin or stdout is closed.
@@ -58,7 +58,7 @@ def claim_stdio() -> StdioTransport:
         os.set_inheritable(fd, False)  # noqa: FBT003 - as the function is
         _keep_bytes(fd)
     nothing, nobody = os.pipe()
-    os.close(nobody)  # reading returns the end of the file
+    os.close(nobody)  # reading then returns the end of the file
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
@@ -72,7 +72,7 @@ def open_line(
     timeout_s: float | None = None,
     max_body: int = MAX_BODY_B,
 ) -> OpenLine | int:
-    """Wait for ``initialize`` and answer it; the exit code if the line ends before.
+    """Wait for ``initialize`` and answer it; return the exit code if the connection ends first.
 
     Args:
         line: The connection, which blocking calls read and write.

@@ -1,4 +1,4 @@
-"""Messages of a starting editor, and of every key press and cursor move, without lsprotocol.
+"""Types of the messages at an editor's start, key press and cursor move, without lsprotocol.
 
 lsprotocol's classes would take milliseconds for a change to a large document, and the first code
 action would wait 250 ms for their import. Attributes have lsprotocol's names.
@@ -13,7 +13,7 @@ import msgspec
 
 
 class Position(msgspec.Struct, frozen=True):
-    """0-based line, and code units of the negotiated encoding in it."""
+    """A 0-based line, and the number of code units before the position in the line."""
 
     line: int
     character: int
@@ -43,7 +43,7 @@ class OpenedDocument(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Identifier(msgspec.Struct, frozen=True):
-    """The changed document; ``version`` is the one after the change."""
+    """The changed document; ``version`` is the version after the change."""
 
     uri: str
     version: int | None = None
@@ -167,10 +167,10 @@ class DidChangeWatchedFiles(msgspec.Struct, frozen=True):
 
 
 class ActionContext(msgspec.Struct, frozen=True, rename="camel"):
-    """The reason for a request of actions; diagnostics stay JSON, because the server returns them.
+    """The context of a request for code actions; the diagnostics stay JSON.
 
     Attributes:
-        only: Kinds that are wanted.
+        only: The requested kinds.
         trigger_kind: 1 invoked, 2 automatic; None from an old editor.
     """
 
@@ -200,7 +200,7 @@ class DidChangeConfiguration(msgspec.Struct, frozen=True):
 
 
 class Registration(msgspec.Struct, frozen=True, rename="camel"):
-    """A method that the server registers at the editor, with its options as plain JSON."""
+    """A method that the server registers with the editor, with its options as plain JSON."""
 
     id: str
     method: str
@@ -208,7 +208,7 @@ class Registration(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RegistrationParams(msgspec.Struct, frozen=True):
-    """``client/registerCapability``, which we send."""
+    """``client/registerCapability``, which the server sends."""
 
     registrations: list[Registration]
 
@@ -220,7 +220,7 @@ class ConfigurationItem(msgspec.Struct, frozen=True):
 
 
 class ConfigurationParams(msgspec.Struct, frozen=True):
-    """``workspace/configuration``, which we send; the answer is a list of any JSON."""
+    """``workspace/configuration``, which the server sends; the answer is a list of any JSON."""
 
     items: list[ConfigurationItem]
 

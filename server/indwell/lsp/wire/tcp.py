@@ -1,4 +1,4 @@
-"""The wire over TCP: on this machine only, for one editor, and only with the token (NET-01).
+"""The connection over TCP: on this machine, for one editor, and with a token (NET-01).
 
 Every user and every web page on the machine can reach a loopback port, so the first message must
 carry a secret; a page's HTTP request is not a valid frame and ends the connection.
@@ -20,11 +20,11 @@ from contextlib import contextmanager, suppress
 from indwell.errors import UserError
 from indwell.lsp.wire.stdio import READ_B, OpenLine, StdioTransport, open_line
 
-OPENING_S = 10.0  # for a connection to send its `initialize` with the token
-MOST_OPENING = 16  # connections that may be without a token at a time
-ACCEPT_S = 0.05  # between two checks whether an editor has connected
+OPENING_S = 10.0  # seconds for a connection to send `initialize` with the token
+MOST_OPENING = 16  # connections without a token at a time
+ACCEPT_S = 0.05  # seconds between two checks whether an editor has connected
 OPENING_B = 1024 * 1024  # byte limit of one message before the token is known
-MIN_TOKEN = 16  # characters; a shorter one can be guessed
+MIN_TOKEN = 16  # characters of a token; a shorter one can be guessed
 
 
 class WrongAddress(UserError):
@@ -100,7 +100,7 @@ def accept_editor(listener: socket.socket, token: str) -> OpenLine:
     opened: queue.SimpleQueue[OpenLine] = queue.SimpleQueue()
     waiting: deque[socket.socket] = deque()
 
-    taken = threading.Lock()  # by the first connection with the token; a second would wait for ever
+    taken = threading.Lock()  # taken by the first connection with the token
 
     def admits(given: str) -> bool:
         is_right = hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
@@ -140,7 +140,7 @@ if sys.platform == "win32":
         result = open_line(line, admits=admits, max_body=OPENING_B)
         silence.cancel()
         if not isinstance(result, OpenLine):
-            os.close(writing)  # the written bytes are still sent, then the connection ends
+            os.close(writing)  # the bytes that were written are still sent
             os.close(reading)
         return result
 
@@ -148,11 +148,11 @@ if sys.platform == "win32":
         threading.Thread(target=work, args=arguments, daemon=True, name="indwell-tcp").start()
 
     def _hang_up(connection: socket.socket) -> None:
-        with suppress(OSError):  # it was closed
+        with suppress(OSError):  # the connection was closed
             connection.shutdown(socket.SHUT_RDWR)
 
     def _receive(connection: socket.socket, into: int) -> None:
-        with suppress(OSError):  # either end was closed
+        with suppress(OSError):  # one of both ends was closed
             while data := connection.recv(READ_B):
                 _write_all(into, data)
         os.close(into)
@@ -171,7 +171,7 @@ if sys.platform == "win32":
 else:
 
     def _opened(connection: socket.socket, admits: Callable[[str], bool]) -> OpenLine | int:
-        """Open a line on the socket's descriptor."""
+        """Open a connection on the socket's descriptor."""
         line = StdioTransport(connection.fileno(), os.dup(connection.fileno()))
         result = open_line(line, admits=admits, timeout_s=OPENING_S, max_body=OPENING_B)
         if isinstance(result, OpenLine):

@@ -32,7 +32,7 @@ _ENDS = "\r\n"
 
 
 def whole_lines(text: str, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
-    """The same change with edits that end at line starts where a line has non-ASCII characters.
+    """Extend edits of lines with non-ASCII characters, so that they end at line starts.
 
     Args:
         text: The text before the edits.
@@ -74,13 +74,13 @@ def _stop_of(text: str, at: int) -> int:
 
 
 def _line_start(text: str, at: int) -> int:
-    # Between CR and LF the line has not ended yet.
+    # Between CR and LF, the line has not ended yet.
     before = at - 1 if text[at - 1 : at + 1] == "\r\n" else at
     return max(text.rfind(end, 0, before) for end in _ENDS) + 1
 
 
-# Editors delay change notifications: Neovim by 150 ms, and by about 3 s while it redraws
-# "-- VISUAL --" over a message. Waiting costs nothing if the notification comes.
+# Editors delay change notifications: Neovim by 150 ms, and by 3 s while it redraws a message. A
+# notification ends the wait early.
 AFTER_CHECK_S = 8.0
 
 
@@ -88,7 +88,7 @@ class _Verdict(msgspec.Struct, frozen=True):
     """The editor's answer to an edit.
 
     Attributes:
-        problem: Why the edit was not applied, as a clause; empty if the text has it.
+        problem: Why the edit was not applied, as a clause; empty if it was applied.
         is_silent: Whether there was no answer in time, so that the edit may still be applied.
     """
 
@@ -121,7 +121,7 @@ class BufferEdits:
         self._unanswered = Unanswered(documents)
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """Files to which the editor applied an edit after its time-out; each is returned once."""
+        """Return files to which the editor applied an edit after its time-out, each only once."""
         return await self._unanswered.applied()
 
     async def change(self, document: Document, path: Path, text: str, label: str) -> AppliedChange:
@@ -142,19 +142,19 @@ class BufferEdits:
         edits = await _edits(before, text)
         self._check_unmoved(document, path, version)
         asked = self._ask(document, path, edits, label, text)
-        knowing = asyncio.ensure_future(digested(text))  # while the editor works
+        knowing = asyncio.ensure_future(digested(text))  # compute this while the editor works
         document.n_edits += 1
         try:
             verdict = await self._verdict(asked)
             if self._documents.get(document.uri) is not document:
                 raise _closed(path, verdict)
             if not before and unbroken(document.text) == unbroken(text) != "":
-                text = document.text  # an empty buffer has line ends of the editor's choice
+                text = document.text  # the editor has chosen the line ends of an empty buffer
                 knowing.cancel()
                 knowing = asyncio.ensure_future(digested(text))
             if document.text != text:
                 if document.version != asked.version:
-                    self._documents.on_typing()  # some of these changes are the user's
+                    self._documents.on_typing()  # the user made some of these changes
                 return await self._not_as_proposed(asked, verdict, await knowing)
             document.dirt = "agent" if was_clean else "user"
             stamp = TextStamp(digest=await knowing, version=document.version)
@@ -194,7 +194,7 @@ class BufferEdits:
                 )
             if problem:
                 raise EditRefused(f"{problem}; the text of {name!r} is untouched")
-            self._unanswered.add(asked)  # the notification may come after our time limit
+            self._unanswered.add(asked)  # the notification may come after the time limit
             raise EditMayCome(
                 "the editor accepted the edit, but reported no change; "
                 f"read_file {name!r} before anything else"
@@ -223,7 +223,7 @@ class BufferEdits:
             async with asyncio.timeout(self._apply_timeout_s):
                 await self._first(asked)
             if document.text == asked.expected:
-                answer.cancel()  # the text decides, not the answer
+                answer.cancel()  # compare the text, and ignore the answer
                 return _Verdict()
             result = answer.result()
         except TimeoutError:
@@ -243,7 +243,7 @@ class BufferEdits:
         return _Verdict()
 
     async def _let_go(self, asked: SentEdit) -> None:
-        """Cancel an edit of a stopped turn; nothing should be applied afterwards (EDT-19)."""
+        """Cancel an edit of a stopped turn, so that it is not applied afterwards (EDT-19)."""
         self._client.withdraw(asked.edit)
         self._unanswered.add(asked)
         await asyncio.wait({asked.answer}, timeout=GRACE_S)
@@ -251,7 +251,8 @@ class BufferEdits:
     async def _first(self, asked: SentEdit) -> None:
         """Wait until the editor answers or the text is as expected."""
         while True:
-            event = self._documents.next_change  # first: a change during the check sets it
+            # read before the check, because a change during the check sets the event
+            event = self._documents.next_change
             if asked.answer.done() or self._is_there(asked):
                 return
             change = asyncio.ensure_future(event.wait())
@@ -301,7 +302,7 @@ def _moved(path: Path) -> str:
 
 
 def _closed(path: Path, verdict: _Verdict) -> EditRefused:
-    """The error for a closed document; the edit may still be applied if there was no answer."""
+    """The error for a closed document; an unanswered edit may still be applied."""
     if verdict.is_silent:
         return EditMayCome(
             f"{path.name!r} was closed in the editor while it was edited, so nobody can say "

@@ -25,7 +25,7 @@ from indwell.workspace.text import document_lines
 Dirt: TypeAlias = Literal["clean", "agent", "user"]
 """Whose changes are unsaved: nobody's, only the agent's, or also the user's."""
 
-LONG = 65_536  # characters; slow work on longer texts is done in a thread
+LONG = 65_536  # characters; slow work on a longer text is done in a thread
 
 
 @dataclass(slots=True, eq=False)
@@ -42,8 +42,8 @@ class Document:
         is_stale: Whether changes came in an impossible order, so that the text may be wrong.
         n_agreed: How often the document was opened or saved, by the editor or by Indwell.
         n_edits: Edits of the agent that the editor is applying; changes during them are not typing.
-        by_agent: In a chat, the lines that the agent has written, without blank ones.
-        is_chat: Whether it is a chat with the agent, which no command reads.
+        by_agent: In a chat, the non-blank lines that the agent has written.
+        is_chat: Whether the document is a chat with the agent.
     """
 
     uri: str
@@ -58,7 +58,7 @@ class Document:
     by_agent: set[str] = field(default_factory=set, repr=False)
     is_chat: bool = field(init=False)
     _digest: str | None = field(default=None, repr=False)
-    _origin: str | None = field(default=None, repr=False)  # until its digest is known
+    _origin: str | None = field(default=None, repr=False)  # None until the digest is computed
     _origin_digest: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
@@ -76,7 +76,7 @@ class Document:
 
     @property
     def stamp(self) -> TextStamp:
-        """Identifies exactly this text."""
+        """Identifies exactly the present text."""
         if self._digest is None:
             self._digest = digest(self.text)
         return TextStamp(digest=self._digest, version=self.version)
@@ -95,7 +95,7 @@ class Document:
             self._digest = known
 
     def agrees(self, text: str) -> None:
-        """Note that the disk has ``text``, as opened or saved."""
+        """Note that the file on disk has ``text``, after the document was opened or saved."""
         self._origin = text
         self.n_agreed += 1
 
@@ -164,11 +164,11 @@ class Documents:
         self._by_uri: dict[str, Document] = {}
         self._changed = asyncio.Event()
         self.newest: str | None = None
-        self.beside: set[str] = set()  # Indwell's documents that the editor shows beside the work
+        self.beside: set[str] = set()  # documents of Indwell in which the user does not work
         self._by_path: dict[Path, Document] = {}
         self._listeners: list[Callable[[Path], None]] = []
         self.on_typing: Callable[[], None] = lambda: None
-        self.n_saves: Counter[Path] = Counter()  # by the user, since the server's start
+        self.n_saves: Counter[Path] = Counter()  # saves by the user since the server's start
 
     def __iter__(self) -> Iterator[Document]:
         return iter(self._by_uri.values())
@@ -182,7 +182,7 @@ class Documents:
         return self._by_path.get(path)
 
     def open(self, item: OpenedDocument) -> Document:
-        """Add a document that the editor opened; a second didOpen replaces the first."""
+        """Add a document that the editor opened; replace an open document with the same URI."""
         document = Document(
             uri=item.uri,
             path=path_of(item.uri),
@@ -201,7 +201,7 @@ class Documents:
         return document
 
     def change(self, uri: str, version: int | None, changes: Sequence[TextChange]) -> None:
-        """Apply a didChange; one for a document that is not open is ignored."""
+        """Apply a didChange; ignore a didChange for a document that is not open."""
         document = self._by_uri.get(uri)
         if document is not None:
             document.apply(changes, version, self.encoding)
@@ -238,7 +238,7 @@ class Documents:
         await self._changed.wait()
 
     def newest_where(self, fits: Callable[[str], bool]) -> str | None:
-        """The newest document that a user could have opened and whose URI fits."""
+        """The newest document in which a user may work and whose URI fits."""
         fitting = (uri for uri in reversed(self._by_uri) if self._is_looked_at(uri) and fits(uri))
         return next(fitting, None)
 
@@ -250,7 +250,7 @@ class Documents:
     def on_change(self, listener: Callable[[Path], None]) -> None:
         """Call ``listener`` with each file whose buffer is opened, changed, saved or closed.
 
-        Also with files that the editor reports as changed on disk.
+        The listener also receives files that the editor reports as changed on disk.
         """
         self._listeners.append(listener)
 
@@ -265,7 +265,7 @@ class Documents:
         return uri.startswith(("file:", "untitled:")) and uri not in self.beside
 
     def _tell(self, document: Document) -> None:
-        """Wake all present waiters; later ones wait for the next change."""
+        """Wake all tasks that wait for a change."""
         if document.path is not None:
             for listener in self._listeners:
                 listener(document.path)
@@ -274,7 +274,7 @@ class Documents:
 
 
 def name_in(uri: str) -> str:
-    """The path in a URI of any scheme, as written, for rules about names."""
+    """The path in a URI of any scheme, as the URI has it, for rules about names."""
     return unquote(urlsplit(uri).path)
 
 
@@ -286,7 +286,7 @@ def path_of(uri: str) -> Path | None:
         path = plain_path(uri)
         return Path(true_path(path)) if path else None
     except (ValueError, ToolError):
-        return None  # with a NUL or half a character, which no file name has, or on another host
+        return None  # a name with a NUL or a lone surrogate, or a file on another host
 
 
 _CELL = "vscode-notebook-cell:"

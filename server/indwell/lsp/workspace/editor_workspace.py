@@ -132,11 +132,11 @@ class EditorWorkspace:
             return await self._disk.splice(path, change, label=label)
 
     async def line_end(self, path: Path, text: str) -> LineEnd:
-        """Like the disk's version of this method."""
+        """The line end for a text; see ``Workspace``."""
         return await self._disk.line_end(path, text)
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
-        """See the method of the disk's workspace."""
+        """Back up a file; see ``Workspace``."""
         return await self._disk.keep(snapshot)
 
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
@@ -152,7 +152,7 @@ class EditorWorkspace:
             return await self._deletion.remove(document, path, base, label)
 
     def noting(self) -> Callable[[], Noted]:
-        """Record saved files and changed buffers, from now on."""
+        """Record saved files and changed buffers from now on; see ``Workspace``."""
         saves = dict(self._documents.n_saves)
         texts = {one.path: shown_text(one) for one in self._documents if one.path is not None}
 
@@ -168,14 +168,14 @@ class EditorWorkspace:
         return noted
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """Files to which the editor applied an edit after it was given up; each is returned once.
+        """Return files to which the editor applied an edit late, each only once.
 
-        The edit took longer than the time-out, or its turn was stopped.
+        The edit was applied after its time-out, or after its turn was stopped.
         """
         return await self._edits.late_edits()
 
     def unsaved(self) -> Mapping[Path, str]:
-        """Buffers whose text differs from the disk."""
+        """The texts of buffers that differ from the disk."""
         notebooks = (
             (one.path, self._notebooks.text(one)) for one in self._notebooks if one.is_dirty
         )
@@ -191,7 +191,7 @@ class EditorWorkspace:
     async def settle(self) -> Settlement:
         """Save buffers; the user's own unsaved text is never written without consent."""
         dirty = [one for one in self._documents if one.path is not None and one.dirt != "clean"]
-        dirty = [one for one in dirty if not one.is_chat]  # no command reads chats
+        dirty = [one for one in dirty if not one.is_chat]  # commands do not read chats
         notebooks = [one for one in self._notebooks if one.is_dirty]
         if (dirty or notebooks) and self._client.features.has("save"):
             await self._client.save((*(one.uri for one in dirty), *(one.uri for one in notebooks)))
@@ -206,7 +206,7 @@ class EditorWorkspace:
         return Settlement(saved=tuple(saved), stale=tuple(stale))
 
     async def changed_under_buffers(self) -> tuple[Path, ...]:
-        """Open files that another program changed on disk; each change is returned once."""
+        """Return open files that another program changed on disk; each change only once."""
         return await self._agreement.changed(tuple(self._documents))
 
     async def _change(
@@ -235,7 +235,7 @@ class EditorWorkspace:
     async def _create(self, path: Path, text: str, label: str) -> AppliedChange:
         made = await self._creation.empty_file(path, text, label)
         document = self._documents.at(path)
-        if document is not None and not document.text:  # and the editor has opened the file at once
+        if document is not None and not document.text:  # the editor opened the new file at once
             _note_agent(document, "", text)
             told = new_notebook(text) if path.suffix == SUFFIX else text
             change = await self._edits.change(document, path, told, label)
@@ -254,7 +254,7 @@ class EditorWorkspace:
 
 
 def _note_agent(document: Document, before: str, text: str) -> None:
-    """Remember lines that the agent writes into a chat, because they are not the user's."""
+    """Note lines that the agent writes into a chat, because the user did not type them."""
     if document.is_chat:
         known = {line.strip() for line in before.split("\n")}
         document.by_agent |= {line.strip() for line in text.split("\n")} - known
@@ -285,7 +285,7 @@ class DiskAgreement:
     async def note(self, document: Document, path: Path) -> str:
         """A note about the disk for a reader of the buffer; may be empty."""
         if path.suffix == SUFFIX:
-            return ""  # the disk's text is that of cells, the buffer's is JSON
+            return ""  # the text read from disk has the cells, the buffer has the JSON
         state = await asyncio.to_thread(self._look, path)
         match await self._agrees(document, path, state):
             case "yes":
@@ -299,7 +299,7 @@ class DiskAgreement:
                 )
 
     async def changed(self, documents: Sequence[Document]) -> tuple[Path, ...]:
-        """Open files that another program changed on disk; each change is returned once."""
+        """Return open files that another program changed on disk; each change only once."""
         open_files = [
             (one, one.path)
             for one in documents
@@ -319,10 +319,10 @@ class DiskAgreement:
         return tuple(changed)
 
     async def put(self, document: Document, path: Path) -> None:
-        """Write a buffer's text to disk for commands to see, unless that would lose something.
+        """Write a buffer's text to disk, so that commands see it, unless a change would be lost.
 
-        The file must still have the text that the buffer started from. The editor is not told: its
-        buffer has the same text, and saving it changes nothing.
+        The file must still have the text that the buffer started from. The editor is not notified,
+        because saving the buffer later changes nothing.
         """
         if path.suffix == SUFFIX:
             return
@@ -334,9 +334,9 @@ class DiskAgreement:
                     return
                 await self._disk.write(path, on_disk, _ended(text, on_disk.text), label="Indwell")
         except ToolError:
-            return  # deleted or binary, so not the buffer's original text
+            return  # deleted or binary, so another program changed the file
         document.agrees(text)
-        if document.text == text:  # else the user typed meanwhile
+        if document.text == text:  # otherwise the user has typed in the meantime
             document.dirt = "clean"
 
     async def _agrees(self, document: Document, path: Path, state: FileState | None) -> Agrees:
@@ -347,13 +347,13 @@ class DiskAgreement:
             return "yes"
         text, stamp = await document.stamped()
         now = stamp.digest if "\r" not in text else await digested(text, unbroken)
-        if held == now:  # reloaded or saved a moment ago
+        if held == now:  # the buffer was reloaded or saved a moment ago
             document.agrees(text)
             if document.text is text:
                 document.dirt = "clean"
             return "yes"
         if document.n_agreed != agreed:
-            return "yes"  # saved meanwhile, so the result is outdated
+            return "yes"  # the file was saved in the meantime, so the result is outdated
         return "changed" if held else "gone"
 
     async def _held(self, document: Document, path: Path, state: FileState | None) -> Held:
@@ -382,7 +382,7 @@ async def _digest_of(snapshot: Snapshot) -> str:
 
 
 def _ended(text: str, like: str) -> str:
-    r"""``text`` with ``\r\n`` if the whole file has these ends and the editor hides them."""
+    r"""``text`` with ``\r\n`` if all lines of ``like`` end so; editors may hide these line ends."""
     if "\r" in text or "\r\n" not in like or like.count("\n") != like.count("\r\n"):
         return text
     return text.replace("\n", "\r\n")

@@ -17,14 +17,14 @@ from indwell.lsp.workspace.documents import Document, Documents, digested, unbro
 from indwell.workspace.base import Snapshot, Workspace
 from indwell.workspace.comparing.diff import TextEdit, line_edits
 
-QUICK = 4_096  # characters; comparing more can take over 10 ms, so a thread does it
-LONG = 2_000_000  # characters; comparing so many lines would keep other threads waiting
+QUICK = 4_096  # characters; comparing longer texts may take over 10 ms, so a thread does it
+LONG = 2_000_000  # characters; comparing longer texts would keep other threads waiting
 _SAMPLES = 16
-_SAID = 8  # characters from which a line counts in a comparison
-MOST_EDITS = 200  # in one document; editors are slow with thousands
+_SAID = 8  # characters; a comparison ignores shorter lines
+MOST_EDITS = 200  # edits in one document; editors are slow with thousands
 ANNOTATION = "indwell"
 LABEL = "Indwell"
-GRACE_S = 0.1  # after a stop, for the editor to cancel the edit; a stop answers within 0.2 s
+GRACE_S = 0.1  # seconds for the editor to cancel an edit after a stop, which must end within 0.2 s
 
 
 def versioned_edit(
@@ -66,7 +66,7 @@ def versioned_edit(
 def creation(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.WorkspaceEdit:
     """The creation of an empty file; an existing file stays as it is.
 
-    Without ``ignoreIfExists`` Neovim 0.7 to 0.11 would empty a file that exists by then.
+    Without ``ignoreIfExists`` Neovim 0.7 to 0.11 would empty an existing file.
     """
     operation = types.CreateFile(
         uri=uri,
@@ -114,7 +114,8 @@ def joined(before: str, edits: Sequence[TextEdit], most: int = MOST_EDITS) -> tu
 def is_rewritten(old: str, new: str) -> bool:
     """Whether two long texts are so different that comparing them is useless.
 
-    They are if no line of a sample is in the other text. Short texts are always compared.
+    The texts are too different if no line of a sample is in the other text. Short texts are always
+    compared.
     """
     if len(old) + len(new) < LONG:
         return False
@@ -124,7 +125,7 @@ def is_rewritten(old: str, new: str) -> bool:
 
 
 def _annotations(label: str) -> dict[types.ChangeAnnotationIdentifier, types.ChangeAnnotation]:
-    """A change annotation that needs no confirmation, because permission was asked before."""
+    """A change annotation without a confirmation, because the user was asked before."""
     return {ANNOTATION: types.ChangeAnnotation(label=label, needs_confirmation=False)}
 
 
@@ -142,7 +143,7 @@ def _one(before: str, run: Sequence[TextEdit]) -> TextEdit:
     return TextEdit(run[0].start, at, "".join(pieces))
 
 
-MOST = 50  # remembered edits; each holds its texts
+MOST = 50  # remembered edits, each with its texts
 
 
 class SentEdit(msgspec.Struct, eq=False):
@@ -156,7 +157,7 @@ class SentEdit(msgspec.Struct, eq=False):
         before: The text before the edit.
         expected: The text after the edit.
         answer: The editor's answer; waiting for it has a time limit.
-        looked_at: The version of the document that was checked last.
+        looked_at: The document's version that was checked last.
     """
 
     document: Document
@@ -170,7 +171,7 @@ class SentEdit(msgspec.Struct, eq=False):
 
 
 class Unanswered:
-    """Edits that were given up: no answer or change came in time, or the turn was stopped.
+    """Edits that nothing waits for, after a time-out or because their turn was stopped.
 
     Args:
         documents: The open documents.
@@ -179,10 +180,10 @@ class Unanswered:
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
         self._asked: list[SentEdit] = []
-        self._applied: dict[Path, None] = {}  # in their order
+        self._applied: dict[Path, None] = {}  # in the order of their edits
 
     def add(self, asked: SentEdit) -> None:
-        """Remember an edit that nothing waits for any more."""
+        """Remember an edit that nothing waits for any longer."""
         self._asked = [*self._asked[1 - MOST :], asked]
 
     async def check(self, document: Document) -> None:
@@ -205,13 +206,13 @@ class Unanswered:
                 )
 
     async def applied(self) -> tuple[Path, ...]:
-        """Files to which an edit was applied after it was given up; each is returned once."""
+        """Return files to which an edit was applied late, each only once."""
         await self._settle()
         told, self._applied = self._applied, {}
         return tuple(told)
 
     async def _settle(self) -> None:
-        """Find out the result of each edit, before its document is edited again."""
+        """Determine the result of each edit, before its document is edited again."""
         for asked in tuple(self._asked):
             document = asked.document
             if self._documents.get(document.uri) is not document or _is_no(asked.answer):
@@ -226,18 +227,18 @@ class Unanswered:
                 self._applied[asked.path] = None
 
     def _forget(self, asked: SentEdit) -> bool:
-        """Forget an edit whose result is known; False if another task has done so."""
+        """Forget an edit whose result is known; return False if it was forgotten already."""
         was_there = asked in self._asked
         self._asked = [one for one in self._asked if one is not asked]
         return was_there
 
 
 async def was_taken(asked: SentEdit, now: str) -> bool:
-    """Whether a text that was also typed into contains an edit that was sent.
+    """Whether a text in which the user also typed contains an edit that was sent.
 
     The answer is yes if the text is closer to the expected text than to the text before. (Neovim
-    drops an edit for an older version, and answers that it was applied.) In doubt the answer is no:
-    then the text is read and merged again, which applies no edit twice.
+    drops an edit for an older version, and answers that it was applied.) If unsure, return False:
+    the caller then reads and merges again, so no edit is applied twice.
     """
     if now == asked.expected:
         return True
@@ -269,7 +270,7 @@ def _is_no(answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]) -> boo
 
 
 def seen(answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]) -> None:
-    """Retrieve an error of an answer that is not needed, because the text decides."""
+    """Retrieve the error of an answer that nobody reads, so that asyncio does not log it."""
     if not answer.cancelled():
         answer.exception()
 

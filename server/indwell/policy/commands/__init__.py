@@ -1,1 +1,1 @@
-"""Judges the parts of shell texts with tree-sitter; not a security boundary by itself."""
+"""Judges the parts of shell texts with tree-sitter. This alone is no security boundary."""

@@ -1,8 +1,8 @@
 """Recognises destructive commands, which no answer and no mode permits (H49).
 
-This module is only the last defence: a command can be spelled so that no parser recognises it.
-Permissions and sandbox come before it. It catches the mistake of a model or a person, in any
-readable
+This module is only the last defence after permissions and sandbox, because a command can be spelled
+so that no parser recognises the command. The module catches the mistake of a model or a person, in
+any readable
     spelling: quotes, wrappers such as ``sudo``, lists, pipes, functions, substitutions, ``bash
     -c``.
 """
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _NESTED = 4  # texts within texts, as in `bash -c "eval …"`
-_PARSING = 6  # times the effort for one character of a word
-_START = 12  # characters, the effort of starting a text
+_PARSING = 6  # units of effort for one character of a word
+_START = 12  # units of effort for starting a text
 _SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"])
 _LOADERS = frozenset(["curl", "wget", "aria2c", "http", "https", "xh"])
 _SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
 _OWN_FOLDER = _SUBSTITUTIONS | {
     "subshell",
     "pipeline",
-}  # constructs in which the effect of `cd` ends
+}  # constructs at whose end the effect of `cd` ends
 _UNSEEN = "runs a script from the network that nobody has checked"
 _WRITES = frozenset([">", ">>", ">|", "&>", "&>>", "<>"])
 
@@ -56,7 +56,7 @@ _FUNCTION_HINT = lazy_pattern(r"\(\s*\)\s*[{(]|\bfunction\b")
 
 
 def why_dangerous(command: str) -> str:
-    """Name the things that a command would destroy, for the model; empty if nothing is known."""
+    """Name the things that a command would destroy, for the model; empty if there are none."""
     try:
         return _judge_text(command, _NESTED, Effort())
     except Tangled:
@@ -64,7 +64,7 @@ def why_dangerous(command: str) -> str:
 
 
 def _has_hint(command: str) -> bool:
-    """Could the text be dangerous? Most texts, even long scripts, need no parsing."""
+    """Whether the text could be dangerous; most texts, even long scripts, need no parsing."""
     text = _QUOTES.sub("", command)
     return (
         "$'" in command
@@ -84,12 +84,12 @@ def _judge_text(command: str, depth: int, effort: Effort) -> str:
 
 
 class _DangerReader:
-    """Reads one text from its beginning to its end.
+    """Reads one shell text from its beginning to its end.
 
     Args:
         root: The syntax tree.
         depth: Number of nested texts that may still be read.
-        effort: The effort that remains for the whole command.
+        effort: The remaining units of effort for the whole command.
     """
 
     def __init__(self, root: Node, depth: int, effort: Effort) -> None:
@@ -97,16 +97,17 @@ class _DangerReader:
         self._depth = depth
         self._effort = effort
         self._variables = Variables(effort)
-        self._cwd = ""  # empty if unknown
-        self._redirects: dict[int, list[Node]] = {}  # by the node that they belong to
-        self._for_one: set[int] = set()  # assignments for one command only
-        self._loads: set[int] = set()  # nodes that contain a loader
-        self._obeys: set[int] = set()  # nodes that contain a shell which reads its script
+        self._cwd = ""  # the current folder; empty if unknown
+        self._redirects: dict[int, list[Node]] = {}  # redirects by the node that they belong to
+        self._for_one: set[int] = set()  # assignments that hold for one command only
+        self._loads: set[int] = set()  # nodes that contain a command which downloads
+        # nodes that contain a shell which reads its script from its input
+        self._obeys: set[int] = set()
         self._survey()
 
     def judge(self) -> str:
-        """Give the reason why the text is dangerous; empty if it is safe."""
-        pending: list[Node | str] = [self._root]  # a text is the folder to return to
+        """Return the reason why the text is dangerous; empty if it is not."""
+        pending: list[Node | str] = [self._root]  # a text in this list is the folder to return to
         while pending:
             node = pending.pop()
             if isinstance(node, str):
@@ -120,7 +121,7 @@ class _DangerReader:
         return ""
 
     def _survey(self) -> None:
-        """Note facts of each node that are slow to look up: its owner, and the commands beneath."""
+        """Note slow facts of each node in advance: its owner, and the commands beneath it."""
         order = [(self._root, self._root)]
         for node, _ in order:  # parents before their children
             order.extend((child, node) for child in node.named_children)
@@ -193,7 +194,7 @@ class _DangerReader:
     def _judge_redirect(self, node: Node) -> str:
         if not any(child.type in _WRITES for child in node.children):
             return ""
-        # More than one: the words behind it belong to the command.
+        # Only the first destination; further words belong to the command.
         for target in node.children_by_field_name("destination")[:1]:
             for word in words_of(target, self._variables):
                 if is_device(word):
@@ -208,7 +209,7 @@ class _DangerReader:
                     return _UNSEEN
                 if why := self._judge_inner(said):
                     return why
-                said = ""  # the next shell reads this one's output
+                said = ""  # the next shell reads the output of this shell
             elif stage.type == "command":
                 words = self._program(stage)
                 if words and words[0] in {"echo", "printf"}:
@@ -217,7 +218,7 @@ class _DangerReader:
         return ""
 
     def _program(self, node: Node) -> list[str]:
-        """Return the words of a command without wrappers, including words behind a redirect."""
+        """Return a command's words without wrappers, including the words after a redirect."""
         words: list[str] = []
         for child in node.named_children:
             if child.type not in {"variable_assignment", "file_redirect", "herestring_redirect"}:
@@ -233,7 +234,7 @@ class _DangerReader:
         return self._redirects.get(node.id, [])
 
     def _is_fed_by_loader(self, node: Node, words: list[str]) -> bool:
-        """Does a shell get a loader's output, by a substitution in its words or by its input?"""
+        """Whether a shell runs a downloader's output, by a substitution or by its input."""
         is_text = words[0] in {"source", ".", "eval"} or any(map(_takes_text, words[1:]))
         return any(
             one.id in self._loads
@@ -279,12 +280,12 @@ def _beneath(node: Node, no_deeper: frozenset[str]) -> Iterator[Node]:
 
 
 def _takes_text(option: str) -> bool:
-    """Is the word a shell's option before its program: ``-c``, ``-lc``, ``-ec``?"""
+    """Whether the word is a shell's option before a shell text: ``-c``, ``-lc``, ``-ec``."""
     return bool(re.fullmatch(r"-[a-zA-Z]*c|--command", option))
 
 
 def _reads_script(words: list[str]) -> bool:
-    """Is the command a shell that runs its input?"""
+    """Whether the command is a shell that runs its input."""
     if not words or words[0] not in _SHELLS:
         return False
     if "-s" in words[1:] or not words[1:]:
@@ -295,12 +296,13 @@ def _reads_script(words: list[str]) -> bool:
 
 
 def _is_bomb(node: Node) -> bool:
-    """Does a function start only itself, more than once and in parallel?"""
+    """Whether a function starts only itself, more than once and in parallel."""
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if name is None or body is None:
         return False
     inner = list(_beneath(body, frozenset(["function_definition"])))
-    own = [one for one in inner if one.type == "command" and one.text == name.text]  # bare
+    # calls of the function without arguments
+    own = [one for one in inner if one.type == "command" and one.text == name.text]
     beside = any(child.type in {"|", "|&", "&"} for one in inner for child in one.children)
     return len(own) > 1 and beside
 
@@ -327,16 +329,16 @@ _FILTERS_NOTHING = lazy_pattern(
 
 
 def is_device(path: str) -> bool:
-    """Is the path a disk or a partition?"""
+    """Whether the path is a disk or a partition."""
     return _DEVICE.match(path) is not None
 
 
 def destroys(words: list[str], cwd: str) -> str:
-    """Give the reason why a simple command destroys a system; empty if it is safe.
+    """Return the reason why a simple command destroys a system; empty if it does not.
 
     Args:
         words: The program's name and its words.
-        cwd: The folder in which it runs; empty if unknown.
+        cwd: The folder in which the command runs; empty if unknown.
     """
     name, *rest = words
     options, operands = _sorted(rest)
@@ -372,7 +374,7 @@ def _sorted(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _has(options: list[str], letters: str, name: str) -> bool:
-    """Is an option given: as a letter, within several letters, or by the beginning of its name?"""
+    """Whether an option is given: by its letter, in a group, or by an abbreviated name."""
     return any(
         name.startswith(one[2:]) and len(one) > 3  # noqa: PLR2004 - `--r` is a beginning
         if one.startswith("--")
@@ -393,7 +395,7 @@ def _removes(options: list[str], operands: list[str], cwd: str) -> str:
 
 
 def _finds(words: list[str], cwd: str) -> str:
-    """Does ``find`` remove files without a condition on the files?"""
+    """Return the reason if ``find`` removes files without a condition; else empty."""
     at = next((at for at, word in enumerate(words) if word[:1] in {"-", "(", "!"}), len(words))
     starts, tests = words[:at], [word for word in words[at:] if re.match(r"-[a-z]", word)]
     runs = [
@@ -421,7 +423,7 @@ def _opens(options: list[str], operands: list[str], cwd: str) -> str:
 
 
 def is_top(place: str) -> bool:
-    """Is the path a folder of the system, or a user's home folder?"""
+    """Whether the path is a folder of the system, or a user's home folder."""
     if HERE != "linux":  # the disk ignores case
         place = next((f"/{one}" for one in _TOP if place.lower() == f"/{one}".lower()), place)
     return UNKNOWN not in place and (place[1:] in _TOP or bool(_SECOND.fullmatch(place)))

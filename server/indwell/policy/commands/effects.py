@@ -29,7 +29,7 @@ _ASSIGNED = lazy_pattern(r"\w+\+?=")
 
 
 def program_name(word: Word) -> str:
-    """Return the name of a well-known program; empty for one in the workspace or an unknown one."""
+    """Return the name of a well-known program; empty for an unknown program or a workspace file."""
     if not word.is_literal:
         return ""
     folder, _, name = word.text.rpartition("/")
@@ -66,12 +66,12 @@ def unwrapped(words: Sequence[Word]) -> tuple[Word, ...] | None:
 
 
 def sets_variables(words: Sequence[Word]) -> bool:
-    """Does ``env`` set variables for its command?"""
+    """Whether ``env`` sets variables for its command."""
     return base_name(words[0]) == "env" and any(_ASSIGNED.match(word.text) for word in words[1:])
 
 
 def fed_by_xargs(words: Sequence[Word], inner: Sequence[Word]) -> tuple[Word, ...]:
-    """Return the command of ``xargs``, with marks for the words that it inserts or appends."""
+    """Return the command of ``xargs``, with marks for words from its input."""
     places = [one for one in _given_to_xargs(words).values("-I") if one]
     fed = [
         Word(word.source, tuple(_with_marks(one, places) for one in word.options), word.splits)
@@ -91,7 +91,7 @@ def _with_marks(text: str, places: Sequence[str]) -> str:
 
 
 def loosely_unwrapped(words: Sequence[Word]) -> list[tuple[Word, ...]]:
-    """Return all commands that a wrapper's words may mean, to look for denied ones."""
+    """Return all commands that a wrapper's words may mean, to search them for denied commands."""
     name = base_name(words[0]) if words else ""
     if name not in _WRAPPERS and not words[0].could_be_option:
         return []
@@ -99,7 +99,7 @@ def loosely_unwrapped(words: Sequence[Word]) -> list[tuple[Word, ...]]:
 
 
 def shell_text(words: Sequence[Word]) -> Word | None:
-    """Return the text that a shell is given with ``-c``."""
+    """Return the text that a shell receives by ``-c``."""
     if not words or base_name(words[0]).lower() not in SHELLS | {"su", "script"}:
         return None
     for at, word in enumerate(words[1:-1], start=1):
@@ -112,7 +112,8 @@ def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
     """Return the effect of a command.
 
     Args:
-        words: Its words; for the command of a wrapper, only a part of the simple command's.
+        words: The words of the command; for the command in a wrapper, only a part of ``one``'s
+            words.
         one: The simple command.
         grounds: The folders that paths are relative to.
     """
@@ -135,7 +136,7 @@ def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
         return Use(
             "unknown", f"{lower!r} runs another program, and its option {str(error)!r} is not known"
         )
-    if not name:  # a program in the workspace, of any name; its arguments count as well
+    if not name:  # a workspace program may have any name, and its arguments count as well
         own = _of_folder(words, grounds)
         return msgspec.structs.replace(own, inner=(inner,)) if inner else own
     if inner is not None:
@@ -146,7 +147,7 @@ def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
 
 
 def _shell(words: tuple[Word, ...], one: Simple) -> Use:
-    """Return the effect of a shell that runs a file or its input."""
+    """Return the effect of a shell that runs a file or runs its input."""
     operands = [word for word in words[1:] if not word.text.startswith("-")]
     if operands:
         return Use("writes", "runs a script", reads=tuple(operands[:1]), is_work=True)
@@ -161,7 +162,7 @@ def _wrapped(name: str, words: tuple[Word, ...], inner: tuple[Word, ...]) -> Use
         return Use("reads" if quiet else "unknown", f"{name!r} runs no visible program")
     if name in {"sudo", "doas"}:
         return Use("privileged", f"{name!r} runs it with all rights", inner=(inner,))
-    if name == "npx":  # the command runs a package of any name
+    if name == "npx":  # `npx` runs a package of any name
         return Use("network", "'npx' may load a program from the network", hosts=(ANY_HOST,))
     if name == "xargs":
         files = tuple(Word(one, (one,)) for one in _given_to_xargs(words).values("-a"))
@@ -303,7 +304,7 @@ def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answ
 
 
 def _spared(name: str, words: Words, texts: Sequence[str]) -> Use | None:
-    """Return uses of programs that do less or more than the tables below say."""
+    """Return the effect of a program that does less or more than the tables say."""
     if name == "kill" and words and all(re.fullmatch(r"%\d*|\$!", w.source) for w in words):
         return working("ends processes that it started")
     is_query = name == "dpkg" and texts[:1] and texts[0] in {"-l", "-L", "-s", "-S"}
@@ -323,7 +324,7 @@ def _spared(name: str, words: Words, texts: Sequence[str]) -> Use | None:
 
 
 def _is_to_change(name: str, texts: Sequence[str]) -> bool:
-    """Is it the program's purpose, not only a side effect, to change the workspace?"""
+    """Whether the program's purpose is to change the workspace."""
     if any(_CHANGES.fullmatch(text) for text in texts):
         return True
     if name in {"perl", "ruby"}:
@@ -402,7 +403,7 @@ _INTO = lazy_pattern(r"-[a-su-zA-RT-Z]*t(.*)|--t[a-z-]*(?:=(.*))?$", re.DOTALL)
 
 
 def _directories(words: Words) -> tuple[Word, ...]:
-    """Return the folder behind ``-t``."""
+    """Return the folder after ``-t``."""
     found: list[Word] = []
     for at, word in enumerate(words):
         if at_option := _INTO.match(word.text):

@@ -1,7 +1,7 @@
-"""``git``: which commands only read, change the workspace, lose work, or use the network.
+"""The effects of ``git`` commands: reading, changing the workspace, losing work, the network.
 
-Commands that replace files by another state ask first: the sandbox keeps protected files unchanged
-    without a message from git, and the next commit would undo others' work.
+Commands that check out another state of files need a question. The sandbox keeps protected files
+    unchanged without a message from git, so the next commit would undo others' work.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ def git(words: Sequence[Word]) -> Use:
     used = _by_name(name, words[at + 1 :])
     if not reads:
         return used
-    # Another folder may be another repository, whose settings run programs.
+    # Another folder may be another repository, whose settings can run programs.
     is_work = used.is_work or used.kind == "network"
     return msgspec.structs.replace(used, reads=(*reads, *used.reads), is_work=is_work)
 
 
 def _configured(words: Sequence[Word], at: int) -> Use:
-    """Return the effect of a command with settings on its line, which may name programs."""
+    """Return the effect of a command line with ``-c`` settings, which may name programs."""
     while at < len(words) and words[at].could_be_option:
         takes_word = words[at].text in {"-c", "--git-dir", "--work-tree", "--namespace", "-C"}
         at += 2 if takes_word else 1
@@ -176,7 +176,7 @@ def _connects(name: str, words: Sequence[Word]) -> Use:
         forced_words = ", and removes or replaces commits there" if forced else ""
         reason = f"'git push' sends your work to another machine{forced_words}"
     by_key = any(_BY_KEY.match(word.text) for word in words) and name in _PLACES
-    if name == "push" or by_key:  # keys and password programs are out of the sandbox's reach
+    if name == "push" or by_key:  # no sandbox offers keys and password programs
         return Use("network", reason, is_unbound=True)
     return Use("network", reason, hosts=tuple(hosts) or (ANY_HOST,))
 
@@ -195,11 +195,12 @@ def _changes(name: str, words: Sequence[Word]) -> Use:
 
 
 _ALWAYS = LISTS["git takes up"]
-_HARD = ("--h", "--me", "--k")  # of `git reset`: `--hard`, `--merge`, `--keep`, also abbreviated
+# options of `git reset`: `--hard`, `--merge`, `--keep`, also abbreviated
+_HARD = ("--h", "--me", "--k")
 
 
 def takes_up(name: str, words: Sequence[Word]) -> bool:
-    """Does a command check out another state of the files?
+    """Whether a command checks out another state of the files.
 
     Args:
         name: The command, such as ``switch``.
@@ -229,7 +230,7 @@ def takes_up(name: str, words: Sequence[Word]) -> bool:
 
 
 def _only_names(texts: Sequence[str], flags: Sequence[str], letters: str) -> bool:
-    """Does the command create a branch without switching to another commit?"""
+    """Whether the command creates a branch without switching to another commit."""
     return len(texts) == 2 and any(flags[:1] == [f"-{letter}"] for letter in letters)  # noqa: PLR2004 - `-b NAME`
 
 
@@ -240,7 +241,7 @@ def _has_option(flags: Sequence[str], letter: str, *beginnings: str) -> bool:
 
 
 def destroys(name: str, words: Sequence[Word]) -> str:
-    """Describe the user's work that a command may discard; empty if the work is safe."""
+    """Describe the user's work that a command may discard; empty if it discards none."""
     texts = [word.text for word in words]
     flags = [text for text in texts if text.startswith("-")]
     second = texts[0] if texts else ""
@@ -267,14 +268,14 @@ def destroys(name: str, words: Sequence[Word]) -> str:
 
 
 def _by_flag(name: str, second: str, flags: Sequence[str]) -> str:
-    """Describe losses by commands with a single word or option."""
+    """Describe the work that a command discards because of one word or option."""
     match name:
         case "stash" if second in {"drop", "clear"}:
             return f"throws stashed work away ('git stash {second}')"
         case "stash" if second not in {"pop", "apply", "branch", "create", "store"}:
             return "moves your changes out of the files ('git stash')"
         case "branch" if _has(flags, "d", "--de") and not _has(flags, "DfMC", "--fo"):
-            return ""  # git refuses if the work is nowhere else
+            return ""  # git refuses if the work exists nowhere else
         case "branch" | "tag" if _has(flags, "dDfMC", "--de", "--fo"):
             return f"removes or moves names ('git {name}')"
         case "worktree" if second in {"remove", "prune", "move"}:
@@ -303,7 +304,7 @@ def _checks_out(texts: Sequence[str], flags: Sequence[str]) -> str:
 
 
 def _has(flags: Sequence[str], letters: str, *beginnings: str) -> bool:
-    """Is one of these options given: a letter, or a name with one of these beginnings?"""
+    """Whether one of these options is given: a letter, or a name with one of these beginnings."""
     return any(
         flag.startswith(beginnings or ("\0",))
         if flag.startswith("--")

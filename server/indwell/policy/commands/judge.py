@@ -25,8 +25,9 @@ from indwell.policy.shell.words import Word
 if TYPE_CHECKING:
     from indwell.policy.shell.powershell import PowerShellReading
 
-LONGEST = 8_000  # characters; longer texts are not read in a question, and take too long to parse
-_MOST = {"|": 400, "<<": 100}  # the parser's time grows with their square: 6 ms
+# characters; a user does not read longer texts in a question, and parsing takes too long
+LONGEST = 8_000
+_MOST = {"|": 400, "<<": 100}  # occurrences; the parser's time grows with their square: 6 ms
 _DEEPEST = 4  # texts within texts: `bash -c "bash -c …"`
 _ORDER = {"deny": 0, "ask": 1, "allow": 2}
 _ASCII = lazy_pattern(r"[\t\n\x20-\x7e]*")
@@ -87,7 +88,7 @@ def _reading(command: str, situation: Situation) -> ShellReading | PowerShellRea
 def _as_written(
     reading: ShellReading | PowerShellReading, judging: Judging
 ) -> Iterator[PartFinding]:
-    """Return findings of patterns that deny or ask for an alias, such as ``rm``."""
+    """Return findings of deny and ask patterns for an alias as written, such as ``rm``."""
     if isinstance(reading, ShellReading) or not judging.patterns.can_forbid:
         return
     for item in reading.items:
@@ -98,18 +99,19 @@ def _as_written(
 def _unseen(
     command: str, reading: ShellReading | PowerShellReading, judging: Judging
 ) -> Iterator[PartFinding]:
-    """Return objections to a whole text because of its invisible or unparsed parts."""
+    """Return objections to the whole text: invisible characters, or parts that were not parsed."""
     hidden = _hidden(command)
     if hidden:
         yield PartFinding("ask", "hidden", hidden)
-    if reading.is_broken and isinstance(reading, ShellReading):  # PowerShell's has an oddity
+    # for PowerShell, the reading has an oddity instead
+    if reading.is_broken and isinstance(reading, ShellReading):
         yield PartFinding("ask", "not understood", "cannot be parsed completely")
     if (hidden or reading.is_broken) and judging.patterns.can_forbid:
         yield from filter(None, [judging.patterns.forbidding_anywhere(_tokens(command))])
 
 
 def _is_any(found: list[tuple[CommandPart, PartFinding]]) -> bool:
-    """Does a pattern of the user allow any part of the command?"""
+    """Whether a pattern of the user allows any part of the command."""
     return any(finding.by_user for _, finding in found)
 
 
@@ -118,7 +120,7 @@ def _patterns_reach(
     found: list[tuple[CommandPart, PartFinding]],
     nested: list[PartFinding],
 ) -> Iterator[PartFinding]:
-    """Return findings for further lines and substitutions, which no user's pattern covers."""
+    """Return findings for further lines and substitutions, which user's patterns never cover."""
     if not _is_any(found):
         return
     if _has_lines(reading):
@@ -137,7 +139,7 @@ def _expands(situation: Situation) -> Iterator[PartFinding]:
 
 
 def _two_agree(reading: ShellReading | PowerShellReading, situation: Situation) -> bool:
-    """Does a second parser find the same words? In a sandbox the answer does not matter.
+    """Whether a second parser finds the same words; in a sandbox this does not matter.
 
     PowerShell has one parser, which refuses unsupported parts of the language.
     """
@@ -183,7 +185,7 @@ def _inner(
 
 
 def _has_lines(reading: ShellReading | PowerShellReading) -> bool:
-    """Does the text have commands on several lines? The user may overlook the last one."""
+    """Whether the text has commands on several lines; the user may overlook the last one."""
     own = [item for item in reading.items if isinstance(item, Simple) and not item.is_nested]
     return any(b"\n" in reading.data[one.end : other.start] for one, other in pairwise(own))
 
@@ -192,7 +194,7 @@ def _combined(
     found: list[tuple[CommandPart, PartFinding]], general: list[PartFinding]
 ) -> CommandVerdict:
     findings = [*general, *(finding for _, finding in found)]
-    if not findings:  # only comments
+    if not findings:  # the text has only comments
         return CommandVerdict("allow", READ_ONLY, reads_only=True)
     worst = min(findings, key=_strictness)
     rule = worst.rule
@@ -216,7 +218,7 @@ def _combined(
 
 
 def _strictness(one: PartFinding) -> tuple[int, int]:
-    """Return a sort key: denials first; then questions that no standing approval covers."""
+    """Return a sort key: denials first, then questions that no approval covers."""
     firm = one.rule in {"protected", "secret"} or one.rule.startswith("ask: ")
     return _ORDER[one.decision], 0 if firm else 1
 
@@ -256,7 +258,7 @@ class _Characters:
 
 
 def _hidden(command: str) -> str:
-    """Describe invisible characters; line ends of Windows are accepted only within quotes."""
+    """Describe invisible characters; Windows line ends are accepted only within quotes."""
     if _ASCII.fullmatch(command):
         return ""
     for character in command.replace("\r\n", "\n"):

@@ -1,4 +1,4 @@
-"""Judges one simple command: by the user's rules first, then by the known facts of its program."""
+"""Judges one simple command: first by the user's rules, then by the facts about its program."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Judging:
 
     Args:
         situation: The folder and the rules.
-        is_certain: Whether both parsers find the same words; if not, nothing runs outside a
+        is_certain: Whether both parsers find the same words; otherwise no command runs outside a
             sandbox.
 
     Attributes:
         patterns: The user's patterns.
-        named: Gives a command its full name, where the shell has aliases.
+        named: Replaces an alias by the command's full name.
     """
 
     def __init__(self, situation: Situation, *, is_certain: bool) -> None:
@@ -89,13 +89,13 @@ class Judging:
             return found
         inner = [self._command(each, one, depth + 1) for each in use.inner]
         is_opaque = use.kind in _OPAQUE
-        if forbidden:  # a pattern asks about the wrapper; another may deny its command
+        if forbidden:  # one pattern may ask about a wrapper while another denies its command
             return self._asked_by_pattern(forbidden, words, use, inner, is_opaque=is_opaque)
         found = self._judged(words, use, one, inner)
         if is_opaque and (named := self.patterns.forbidding_named(words)):
             found = named
         acting = next((one.rule for one in inner if not one.reads_only), found.rule)
-        # A wrapper adds nothing: the pattern covers its command, with the access that it needs.
+        # The wrapper adds no effect: the pattern covers its command, with the access it needs.
         is_covered = found.reads_only and any(each.by_user for each in inner)
         is_covered = is_covered and all(each.by_user or each.reads_only for each in inner)
         is_covered = is_covered and all(word.is_known for each in use.inner for word in each)
@@ -119,7 +119,7 @@ class Judging:
         *,
         is_opaque: bool,
     ) -> PartFinding:
-        """Return the question of a pattern, unless a pattern denies the inner command."""
+        """Return a pattern's question, unless a pattern denies the inner command."""
         hardest = worst(inner)
         if hardest is not None and hardest.decision == "deny":
             return hardest
@@ -141,7 +141,7 @@ class Judging:
     def _judged(
         self, words: tuple[Word, ...], use: Use, one: Simple, inner: Sequence[PartFinding]
     ) -> PartFinding:
-        """Judge the inner command first: no pattern and no wrapper makes this command harmless."""
+        """Judge the inner command first, because a pattern or wrapper may not make it harmless."""
         hardest = worst(inner)
         if hardest is not None and hardest.decision != "allow":
             return hardest
@@ -154,7 +154,7 @@ class Judging:
     def _allowed_by_user(
         self, pattern: str, words: tuple[Word, ...], use: Use, one: Simple
     ) -> PartFinding:
-        """Allow by a pattern; secrets, protected files and unknown texts still need a question."""
+        """Allow by a pattern; secrets, protected files and unknown texts need a question."""
         rule = f"allow: {pattern}"
         named = (*use.reads, *use.writes) or words[1:]
         if found := self._paths.secret(named, one.folders, use):
@@ -177,7 +177,7 @@ class Judging:
         )
 
     def _used(self, words: tuple[Word, ...], use: Use, one: Simple) -> PartFinding:
-        """Judge by the known facts of the program."""
+        """Judge a command by the facts about its program."""
         match use.kind:
             case "unknown":
                 return ask("unknown", use.reason)
@@ -238,7 +238,7 @@ class Judging:
         return PartFinding("allow", WORKSPACE_WRITE)
 
     def _are_scratch(self, words: Sequence[Word], one: Simple) -> bool:
-        """Do words name only files inside the sandbox, which are discarded?"""
+        """Whether words name only files inside the sandbox, which are discarded later."""
         return (
             self._situation.writes_confined
             and bool(words)
@@ -254,7 +254,7 @@ class Judging:
         return Widening(hosts=use.hosts, writes_protected=takes_up, installs=installs)
 
     def _is_holdable(self, use: Use, one: Simple) -> bool:
-        """In ``plan`` with a sandbox: does the command need more than the workspace?"""
+        """In ``plan`` mode with a sandbox: whether the command writes only discarded files."""
         if use.kind != "writes" or not (use.is_work or use.writes):
             return False
         return all(self._paths.is_scratch(word, one.folders) for word in use.writes)
@@ -317,12 +317,12 @@ def _knowledge(
 
 
 def _is_silent(of: Simple) -> bool:
-    """Does a command print nothing, so that its redirect empties a file?"""
+    """Whether a command prints nothing, so that its redirect empties a file."""
     return of.is_bare or (bool(of.words) and of.words[0].text in {":", "true", "false"})
 
 
 def _is_held(found: Sequence[PartFinding]) -> bool:
-    """Does the sandbox confine the part of the command that does more than read?"""
+    """Whether the sandbox confines the part of the command that does more than read."""
     return any(one.is_held for one in found) and all(one.is_held or one.reads_only for one in found)
 
 
@@ -332,7 +332,7 @@ _MOST = 16
 def elsewhere(
     words: Sequence[Word], folders: tuple[str, ...], situation: Situation
 ) -> PartFinding | None:
-    """Return why ``git`` needs a question where it would obey settings of an unknown repository.
+    """Return why ``git`` needs a question: it would obey the settings of an unknown repository.
 
     Args:
         words: The words of a command.
@@ -363,11 +363,11 @@ _OF_CMD = lazy_pattern(r"[&|<>^%\"!\r\n]")
 
 
 def read_again(words: Sequence[Word], situation: Situation) -> PartFinding | None:
-    """Return why a batch file of Windows needs a question: ``cmd.exe`` reads its words once more.
+    """Return why a batch file needs a question: ``cmd.exe`` parses its words again.
 
     Args:
         words: The words of a command.
-        situation: Which names are batch files on PATH.
+        situation: Knows the names of batch files on PATH.
     """
     if situation.system != "win32":
         return None
@@ -389,7 +389,7 @@ def read_again(words: Sequence[Word], situation: Situation) -> PartFinding | Non
 
 
 def _folders(words: Sequence[Word], folders: tuple[str, ...]) -> tuple[str, ...]:
-    """Return where git would look for its repository; empty if known only at run time."""
+    """Return the folders in which git would look for its repository; empty if unknown."""
     found = folders
     at = 1
     while at < len(words) and words[at].could_be_option:
@@ -426,7 +426,7 @@ _HARMLESS_VALUE = lazy_pattern(r"[\w.@+-]*")
 
 
 def is_harmless(one: Assignment, of: Simple) -> bool:
-    """Does the assignment set language, time or colour for one command?"""
+    """Whether the assignment sets language, time or colour for one command."""
     if not (of.words and _HARMLESS_NAMES.fullmatch(one.name) and one.value):
         return False
     if not one.value.is_literal:
@@ -437,7 +437,7 @@ def is_harmless(one: Assignment, of: Simple) -> bool:
 
 
 def is_idle(one: Assignment, of: Simple) -> bool:
-    """In ``plan``, which asks no questions: does the variable not affect a plain program?"""
+    """Whether the variable does not affect a program; in ``plan`` mode, without a question."""
     return (
         bool(of.words)
         and of.words[0].source in _PLAIN

@@ -1,6 +1,6 @@
 """Judges the paths that a command names: in the workspace, protected, secret.
 
-It uses only the text.
+The judgement uses only the text, and never the disk.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class PathRules:
     def secret(
         self, words: Sequence[Word], folders: tuple[str, ...], use: Use = _SHALLOW
     ) -> PartFinding | None:
-        """Return secret files among the read paths, or beneath them."""
+        """Return a finding about secret files among or beneath the paths that are read."""
         are_hidden = self._are_hidden and not use.is_past
         for word in words:
             for text in _path_texts(word):
@@ -76,12 +76,12 @@ class PathRules:
     def _far(
         self, words: Sequence[Word], folders: tuple[str, ...], *, is_deep: bool
     ) -> PartFinding | None:
-        """Return whole folders outside the workspace, where no sandbox knows the secret files."""
+        """Return a finding about folders outside the workspace, whose secret files are unknown."""
         if not (self._grounds.roots or self._grounds.cwd):
             return None
         for word in words:
             if word.source.startswith("<("):
-                continue  # a pipe
+                continue  # a process substitution, which is a pipe
             for text in word.options if is_deep else [one for one in word.options if STAR in one]:
                 for path in self._grounds.paths(text, folders or ("",)):
                     if not (
@@ -95,7 +95,7 @@ class PathRules:
         return None
 
     def protected(self, words: Sequence[Word], folders: tuple[str, ...]) -> PartFinding | None:
-        """Return protected files among the written paths."""
+        """Return a finding about protected files among the paths that are written."""
         for word in words:
             for text in _path_texts(word):
                 for path in self._grounds.paths(text, folders or ("",)):
@@ -108,7 +108,7 @@ class PathRules:
         return None
 
     def outside(self, word: Word, folders: tuple[str, ...]) -> str:
-        """Return the path outside the workspace that a word names, unless everybody may read it."""
+        """Return a path outside the workspace that a word names, unless anybody may read it."""
         for text in _path_texts(word):
             for path in self._grounds.paths(text, folders):
                 if not (self._grounds.is_inside(path) or self._grounds.is_open(path)):
@@ -116,7 +116,7 @@ class PathRules:
         return ""
 
     def unwritable(self, word: Word, folders: tuple[str, ...]) -> str:
-        """Return the path that a word names if the sandbox makes it read-only; else empty."""
+        """Return the path in a word if the sandbox makes that path read-only; else empty."""
         if not word.is_known:
             return ""  # the sandbox decides
         for text in _path_texts(word):
@@ -127,7 +127,7 @@ class PathRules:
         return ""
 
     def is_scratch(self, word: Word, folders: tuple[str, ...]) -> bool:
-        """Does a word certainly name no file, or only a file of the sandbox beneath ``/tmp``?"""
+        """Whether a word certainly names no file, or only a file beneath the sandbox's ``/tmp``."""
         paths = [
             path
             for text in _path_texts(word)
@@ -146,7 +146,7 @@ class PathRules:
 
 
 def _path_texts(word: Word) -> list[str]:
-    """Return possible paths in a word: the word, and the text behind an option's name."""
+    """Return possible paths in a word: the word, and the text after an option's name."""
     texts = []
     for text in word.options:
         if not text.startswith("-"):
@@ -154,7 +154,7 @@ def _path_texts(word: Word) -> list[str]:
         elif "=" in text:
             texts.append(text.partition("=")[2])
         elif len(text) > 2 and not text.startswith("--") and text[2:] != "/":  # noqa: PLR2004
-            texts.append(text[2:])  # `-fFILE`, but not `cut -d/`
+            texts.append(text[2:])  # as in `-fFILE`, but not as in `cut -d/`
     return [text for text in texts if text]
 
 
@@ -210,7 +210,7 @@ class Grounds(msgspec.Struct, frozen=True):
             yield joined(self.cwd, inner, self.system) or "."
 
     def is_inside(self, path: str) -> bool:
-        """Is a path (in the form of ``paths``) in the workspace?"""
+        """Whether a path (in the form of ``paths``) is in the workspace."""
         if HOME in path or UNKNOWN in path:
             return False
         if not is_absolute(path, self.system):
@@ -219,13 +219,13 @@ class Grounds(msgspec.Struct, frozen=True):
         return is_inside(path, roots, self.system)
 
     def is_open(self, path: str) -> bool:
-        """May commands read this path without a question, although it is outside the workspace?"""
+        """Whether commands may read this outside path without a question."""
         return bool(_HARMLESS.fullmatch(path)) or (
             STAR not in path.partition("/")[0] and is_beneath(path, SYSTEM)
         )
 
     def inner(self, path: str) -> str:
-        """Return a path relative to the workspace folder that contains it, or unchanged."""
+        """Return a path relative to its workspace folder; other paths stay unchanged."""
         for root in self.roots or (self.cwd,):
             if root and path != root and is_beneath(path, (root,)):
                 if path.startswith(front := f"{root.rstrip('/')}/"):
@@ -235,7 +235,7 @@ class Grounds(msgspec.Struct, frozen=True):
         return "" if path in self.roots or path == self.cwd else path
 
     def is_secret(self, path: str, *, are_hidden: bool = False) -> bool:
-        """Does a path name a secret file, or could it with its wildcards?
+        """Whether a path names a secret file, or could name one by its wildcards.
 
         Args:
             path: A path in the form of ``paths``.
@@ -258,7 +258,7 @@ class Grounds(msgspec.Struct, frozen=True):
         skips_hidden: bool,  # noqa: FBT001 - as the use of a program has it
         only: tuple[str, ...],
     ) -> bool:
-        """Is a secret file known at or beneath a path, where a program looks?
+        """Whether a known secret file is at or beneath a path that a program reads.
 
         Args:
             path: A path in the form of ``paths``.
@@ -273,7 +273,7 @@ class Grounds(msgspec.Struct, frozen=True):
         )
 
     def _is_unknown(self, path: str, plain: str) -> bool:
-        """Is the path beneath an unlisted dot name at the root of a repository?"""
+        """Whether the path is beneath an unlisted dot name at the root of a repository."""
         found = (relative(path, root, self.system) for root in self.repository_roots)
         beneath = (one for one in found if one not in {None, "."})
         ways = [one for one in (plain, *beneath) if one]
@@ -282,7 +282,7 @@ class Grounds(msgspec.Struct, frozen=True):
         return any(is_at_root_unknown(one, self.harmless) for one in ways)
 
     def is_protected(self, path: str) -> bool:
-        """Does a change of the path affect trust or programs that run?"""
+        """Whether a change of the path affects trust or programs that run."""
         inner = self.inner(path)
         if could_be_beneath(path, self.obeyed) or self._is_one(path, self.obeyed):
             return True
@@ -297,14 +297,14 @@ class Grounds(msgspec.Struct, frozen=True):
 
 
 class Situation(Grounds, frozen=True):
-    """The place and the rules of a command.
+    """The folders and the rules for a command.
 
     Attributes:
         rules: The user's rules.
-        writes_confined: Whether a sandbox keeps it in the workspace, so that builds and tests may
-            run.
-        reads_only: Whether nothing may be changed, as in ``plan``. With ``writes_confined`` the
-            sandbox ensures it, so that builds and tests may still run.
+        writes_confined: Whether a sandbox keeps the command's writes in the workspace, so that
+            builds and tests may run.
+        reads_only: Whether nothing may be changed, as in ``plan`` mode. With ``writes_confined``, a
+            sandbox ensures this, so builds and tests may still run.
         repositories: Absolute folders with git settings that the user was not asked about; without
             a sandbox, git may not even read there without a question.
         restricted: Absolute folders that the user does not trust; git does not run there.
@@ -337,7 +337,7 @@ class Situation(Grounds, frozen=True):
 
 @lru_cache(maxsize=4096)
 def secret_by_name(path: str, globs: tuple[str, ...]) -> bool:
-    """Does a path match the globs of secret files, or could it with its wildcards?"""
+    """Whether a path matches the globs of secret files, or could match by its wildcards."""
     plain = path.replace(HOME, "~")
     if not globs or not plain:
         return False
@@ -345,20 +345,20 @@ def secret_by_name(path: str, globs: tuple[str, ...]) -> bool:
         return matches_any(plain, globs)
     name = posixpath.basename(plain)
     if not name.strip(STAR + UNKNOWN):
-        return False  # the pattern means all files, so the rules for the folder count
+        return False  # the pattern means all files, so the rules for the folder apply
     wanted = [one for one in globs if not one.startswith("!") and "/" not in one]
     return len(name) > _LONGEST or any(_overlap(name.casefold(), one.casefold()) for one in wanted)
 
 
 def _leads_to(path: str, file: str) -> bool:
-    """Is a path a known file, or beneath it (a link to a folder)?"""
+    """Whether a path is a known file, or is beneath it (if the file is a link to a folder)."""
     n_parts = file.count("/") + 1
     beginning = "/".join(path.split("/", n_parts)[:n_parts])
     return wildly(beginning, file) if STAR in beginning else beginning == file
 
 
 def wildly(pattern: str, path: str) -> bool:
-    """Does a path match a word with wildcards?"""
+    """Whether a path matches a word with wildcards."""
     wanted, found = pattern.split("/"), path.split("/")
     return len(wanted) == len(found) and all(
         matches(one, other, many=STAR + UNKNOWN, one="")
@@ -367,10 +367,10 @@ def wildly(pattern: str, path: str) -> bool:
 
 
 def _overlap(word: str, glob: str) -> bool:
-    """Is there a name that both match, beyond wildcards at their beginnings and ends?"""
+    """Whether a name can match both, apart from wildcards at their beginnings and ends."""
     mine = re.sub(f"[{STAR}{UNKNOWN}]+", "*", word)
     if mine.startswith("*") and glob.startswith("."):
-        return False  # a leading wildcard finds no hidden file
+        return False  # a leading wildcard matches no hidden file
     if mine.startswith("*") and "*" in glob.lstrip("*"):
         known = glob.strip("*")
         return any(len(piece) > 1 and piece in known for piece in mine.split("*"))
@@ -389,7 +389,7 @@ def _meet(one: str, other: str) -> bool:
 
 
 def matches(pattern: str, text: str, *, many: str = "*", one: str = "?") -> bool:
-    """Does a whole text match a pattern?
+    """Whether a whole text matches a pattern.
 
     Args:
         pattern: The pattern.
@@ -406,7 +406,7 @@ def matches(pattern: str, text: str, *, many: str = "*", one: str = "?") -> bool
         elif at < len(pattern) and (pattern[at] == text[begin] or pattern[at] in one):
             at += 1
             begin += 1
-        elif star >= 0:  # the last `*` takes one character more
+        elif star >= 0:  # extend the match of the last `*` by one character
             held += 1
             at, begin = star + 1, held
         else:
@@ -415,7 +415,7 @@ def matches(pattern: str, text: str, *, many: str = "*", one: str = "?") -> bool
 
 
 def covers(patterns: Sequence[str], words: Sequence[str]) -> bool:
-    """Do patterns for words match words? A ``*`` alone matches one word or more.
+    """Whether patterns for words match all words; a ``*`` alone matches one word or more.
 
     A wildcard within a word does not extend into the next word.
     """

@@ -24,7 +24,7 @@ from indwell.policy.rules import PatternRules
 from indwell.policy.shell.items import names
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
-_MOST_WORDS = 500  # words of a text in which denied commands are searched
+_MOST_WORDS = 500  # words of a text that are searched for denied commands
 _MOST_HINTS = 8
 
 
@@ -46,7 +46,7 @@ class UserPatterns:
 
     @property
     def can_forbid(self) -> bool:
-        """Are there patterns that deny or ask?"""
+        """Whether any pattern denies or asks."""
         return bool(self._deny or self._ask)
 
     def allowing(self, words: Sequence[Word]) -> str:
@@ -60,7 +60,7 @@ class UserPatterns:
     def forbidding(
         self, words: tuple[Word, ...], *, certain_only: bool = False
     ) -> PartFinding | None:
-        """Return the pattern that denies or asks for a command, and if the match is certain."""
+        """Return the pattern that denies or asks for a command; the match may be uncertain."""
         if not self.can_forbid:
             return None
         ways = [words, *loosely_unwrapped(words)]
@@ -74,7 +74,7 @@ class UserPatterns:
         return None
 
     def forbidding_anywhere(self, words: Sequence[Word]) -> PartFinding | None:
-        """Return the pattern that denies or asks for words of an unparsed text, at any place."""
+        """Return a pattern that denies or asks for words anywhere in an unparsed text."""
         asked = None
         for at in range(min(len(words), _MOST_WORDS)):
             found = self.forbidding(tuple(words[at : at + 8]), certain_only=True)
@@ -84,7 +84,7 @@ class UserPatterns:
         return asked
 
     def forbidding_named(self, words: tuple[Word, ...]) -> PartFinding | None:
-        """Return the pattern whose command may be named in the words of an unknown program."""
+        """Return a pattern whose command may be among the words of an unknown program."""
         rest = words[1:]
         return self.forbidding_anywhere(rest) if any(map(self._could_speak_of, rest)) else None
 
@@ -94,7 +94,7 @@ class UserPatterns:
         return tuple(word.text for word in texts[:_MOST_HINTS])
 
     def _could_speak_of(self, word: Word) -> bool:
-        """Could a word (or one of its options) contain a denied command?"""
+        """Whether a word (or one of its options) could contain a denied command."""
         return any(
             patterns.could_speak_of(text)
             for patterns in (self._deny, self._ask)
@@ -102,7 +102,7 @@ class UserPatterns:
         )
 
 
-_GAP = "\x1f"  # a blank within a word
+_GAP = "\x1f"  # replaces a blank within a word
 _QUOTES = lazy_pattern(r"[\\'\"]")
 _FILE_RULE = lazy_pattern(r"(?:edit|read|write):\s")
 
@@ -138,7 +138,7 @@ class Patterns(msgspec.Struct, frozen=True):
         return bool(self.named or self.others)
 
     def could_speak_of(self, text: str) -> bool:
-        """Could a text name one of the programs? This saves reading most texts."""
+        """Whether a text could name one of the programs; this saves parsing most texts."""
         lower = _QUOTES.sub("", text.lower())
         return bool(self.others) or any(name in lower for name in self.named)
 
@@ -179,9 +179,9 @@ def allowing(words: Sequence[Word], patterns: Patterns) -> str:
 
 
 def _covers(allows: tuple[str, ...], texts: list[str]) -> bool:
-    """Does an allowing pattern match words exactly? Only a ``*`` alone spans several words."""
+    """Whether an allowing pattern matches words exactly; only a ``*`` alone spans several words."""
     if len(allows) == 1 and (allows[0] == "*" or not re.search(r"[*?]", allows[0])):
-        return allows[0] in {"*", texts[0]}  # all, or a program with any words
+        return allows[0] in {"*", texts[0]}  # all commands, or one program with any words
     if allows[-1] == "*" and covers(allows[:-1], texts):
         return True
     return covers(allows, texts)
@@ -280,7 +280,7 @@ def _lines(words: Sequence[Word]) -> list[str]:
 
 
 def _could_match(words: Sequence[Word], pattern: Pattern) -> bool:
-    """Could unknown words, such as variables, make a command match?"""
+    """Whether unknown words, such as variables, could make a command match."""
     for at, wanted in enumerate(pattern.words):
         if at >= len(words):
             return False

@@ -14,9 +14,9 @@ class Program(Options, frozen=True):
     """A program with its harmless options.
 
     Attributes:
-        most_operands: The possible number of operands, if there is a limit.
+        most_operands: The largest number of operands, if there is a limit.
         n_before: For a program that runs another program: the number of words before the other one.
-        with_names: For a git command: options with which its operands are only read, too.
+        with_names: For a git command, the options with which its operands are only read.
     """
 
     most_operands: int | None = None
@@ -28,15 +28,15 @@ class Tables(msgspec.Struct, frozen=True):
     """All tables.
 
     Attributes:
-        lists: Names of programs (or words) by their common property.
+        lists: Lists of programs or words with a common property, by that property.
         readers: Programs that only read with these options.
         languages: Programs with their own language.
         wrappers: Programs that run another program.
         git_log: The options of ``git log`` and of the commands that compare commits.
-        git_looks: Commands that only read, and the options with which they only read.
-        git_listing: Commands that only read with these options and no operands.
-        git_second: Commands that only read, by their second word.
-        git_takes_up_unless: Commands that replace files, except with these second words.
+        git_looks: Git commands that only read with these options.
+        git_listing: Git commands that only read with these options and without operands.
+        git_second: Git commands that only read with these second words.
+        git_takes_up_unless: Git commands that replace files, except with these second words.
     """
 
     lists: Mapping[str, frozenset[str]]

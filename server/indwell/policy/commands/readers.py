@@ -1,4 +1,4 @@
-"""Programs that only read, and the options that keep them read-only."""
+"""Judges programs that only read, and the options with which they still only read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RG_VALUED = "ABCEefgjmMTtrd"
 _GREPS = frozenset(["grep", "egrep", "fgrep"])
 _VERSIONED = LISTS["versioned"]
 """Programs whose ``--version`` no file of a workspace can change."""
-# A set in brackets may contain the delimiter for one program and end at it for another.
+# Programs read a delimiter within brackets differently: as part of the set, or as its end.
 _ADDRESS = r"(?:\d+|\$|/(?:\\[^\n]|\[\^?\]?(?:\[:\w+:\]|\\[nt]|[^\]\[\\/\n])*\]|[^\\/\n\[])*/)"
 _SED_COMMAND = lazy_pattern(
     rf"\s*(?:{_ADDRESS}(?:\s*,\s*(?:{_ADDRESS}|\+\d+))?)?\s*!?\s*"
@@ -40,7 +40,7 @@ _FIND_RUNS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
 
 
 def sed(words: Sequence[Word]) -> Use:
-    """Judge ``sed``: printing, deleting and replacing in the output; no ``w``, ``e``, ``-i``."""
+    """Judge ``sed``: it only reads if it prints, deletes or replaces."""
     try:
         found = given(words, _SED)
     except UnknownOption as option:
@@ -74,7 +74,7 @@ def _changed(words: Sequence[Word]) -> tuple[Word, ...]:
 
 
 def awk(words: Sequence[Word]) -> Use:
-    """Judge ``awk``: programs that print, without pipes, files, ``system`` and the like."""
+    """Judge ``awk``, whose programs may print, but use no pipes, files or ``system``."""
     try:
         found = given(words, _AWK, permutes=False)
     except UnknownOption as option:
@@ -105,7 +105,7 @@ def jq(words: Sequence[Word]) -> Use:
     reads: list[Word] = []
     at = 0
     while at < len(words):
-        if words[at].source == "--":  # no options after this word
+        if words[at].source == "--":  # after `--`, no option follows
             rest += words[at:]
             break
         n_values = _JQ_VALUES.get(words[at].source, 0)
@@ -129,7 +129,7 @@ def jq(words: Sequence[Word]) -> Use:
 
 
 def find(words: Sequence[Word]) -> Use:
-    """Judge ``find``: tests and printing only read; ``-delete``, ``-exec`` and others do more."""
+    """Judge ``find``: tests and printing only read, but ``-delete`` and ``-exec`` do more."""
     starts: list[Word] = []
     at = 0
     while at < len(words) and not (words[at].could_be_option or words[at].text in {"!", "(", ")"}):
@@ -151,7 +151,7 @@ def find(words: Sequence[Word]) -> Use:
 
 
 def _finds_more(words: Sequence[Word], at: int) -> Use:
-    """Return the effect of ``find`` beyond finding: run, delete or write."""
+    """Return the effect of ``find`` if it runs, deletes or writes."""
     inner: list[tuple[Word, ...]] = []
     for index in range(at, len(words)):
         text = words[index].text
@@ -172,7 +172,7 @@ def _finds_more(words: Sequence[Word], at: int) -> Use:
 
 
 def reading(name: str, words: Words) -> Use | None:
-    """Return the effect of a program of the tables; None for other programs.
+    """Return the effect of a program in the tables; None for other programs.
 
     Args:
         name: Its name.
@@ -181,7 +181,7 @@ def reading(name: str, words: Words) -> Use | None:
     if len(words) == 1 and name in _VERSIONED and words[0].source in {"--version", "-V"}:
         return Use("reads")
     if name == "strings" and not any(word.text[:1] in {"-", "@"} for word in words):
-        return Use("reads", reads=tuple(words))  # `@file` holds options
+        return Use("reads", reads=tuple(words))  # `@file` contains options
     if name in ANY_TEXT:
         return Use("reads", takes_any=True)
     if name in ANY_PATHS:
@@ -267,7 +267,7 @@ def _grep(words: Words) -> Use:
             continue
         if not (
             word.is_literal or re.match(r"--[a-z-]+=", word.text)
-        ):  # the word may be an option with or without a value, or the pattern
+        ):  # the word may be an option, an option's value, or the pattern
             reads += [word, *rest] if has_pattern else rest
             break
         name, value = _grep_option(word.text, rest)
@@ -284,7 +284,7 @@ def _grep(words: Words) -> Use:
 
 
 def _grep_option(text: str, rest: list[Word]) -> tuple[list[str], Word | None]:
-    """Return the letters or name of an option, and its value, which is taken from ``rest``."""
+    """Return an option's letters or name, and its value, which may come from ``rest``."""
     if text.startswith("--"):
         name, equals, value = text[2:].partition("=")
         takes = any(one.startswith(name) for one in _GREP_NAMES)
@@ -314,7 +314,7 @@ _SETS = lazy_pattern(r"%[-+ #0'\d.*hjlLqtz]*n")
 
 
 def _xxd(words: Words) -> Use:
-    """Judge ``xxd``, which takes one option per word and looks only at its beginning."""
+    """Judge ``xxd``, which reads one option per word, by the word's beginning."""
     operands: list[Word] = []
     at = 0
     while at < len(words):
@@ -356,7 +356,7 @@ _JOINING = frozenset(["!", "(", ")", "-a", "-o", "]"])
 
 
 def _test(words: Words) -> Use:
-    """Judge ``test`` and ``[``, whose ``-v`` and ``-R`` evaluate a subscript and so run code."""
+    """Judge ``test`` and ``[``: ``-v`` and ``-R`` evaluate a subscript, which runs code."""
     own = [word for word in words if word.source != "]"]
     while own and own[0].source == "!":
         own = own[1:]
@@ -373,13 +373,13 @@ def _test(words: Words) -> Use:
 
 
 def _double(words: Words) -> Use:
-    """Judge ``[[``, whose comparisons of numbers evaluate a subscript and so run code."""
+    """Judge ``[[``: comparisons of numbers evaluate a subscript, which runs code."""
     known = (_UNARY - {"-t"}) | _JOINING | {"]]", "&&", "||", "=", "==", "!=", "=~", "<", ">"}
     for word in words:
         if word.source.startswith("-") and word.source not in known | {"-nt", "-ot", "-ef"}:
             reason = "'[[' with such a comparison can run code in the name of a variable"
             numbers = [one for one in words if one.source not in _NUMERIC | _JOINING | {"]]"}]
-            # A variable's value may also be a subscript; the sandbox contains that.
+            # A variable's value may also be a subscript, but the sandbox contains the code in it.
             is_plain = all(re.fullmatch(r"-?\d+|\"?\$\w+\"?", one.source) for one in numbers)
             return working(reason) if is_plain else Use("unknown", reason)
     return Use("reads", takes_any=True)
@@ -421,7 +421,7 @@ _SPECIAL: Mapping[str, Callable[[Words], Use | None]] = {
     "find": find,
     "xxd": _xxd,
     "getconf": _getconf,
-    "arch": lambda words: None if words else Use("reads"),  # macOS: runs its words
+    "arch": lambda words: None if words else Use("reads"),  # on macOS, `arch` runs its words
     "jq": jq,
     "cd": lambda words: Use("reads", reads=tuple(w for w in words if w.text not in {"-P", "-L"})),
 }

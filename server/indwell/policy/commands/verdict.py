@@ -1,4 +1,4 @@
-"""The verdict on a command and its parts, the effect of a program, and its place. Data."""
+"""Types for the verdict on a command and its parts, and for the effect of a program."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ class CommandPart(msgspec.Struct, frozen=True):
         text: Its source.
         start: Its beginning in the source, in characters from 0.
         end: Its end, exclusive.
-        words: Its words as bash would expand them; ``words.UNKNOWN`` for text known only at run
-            time.
+        words: The words as bash would expand them; ``words.UNKNOWN`` replaces unknown text.
         decision: The decision on this part alone.
         rule: The deciding rule: ``read-only``, ``workspace-write``, ``allow: git *``, …
-        reason: Half a sentence for people; empty if it is allowed.
-        folders: Folders in which it may run, relative to the text's; empty if unknown.
+        reason: A clause for people; empty if the part is allowed.
+        folders: Folders in which the part may run, relative to the text's folder; empty if unknown.
     """
 
     text: str
@@ -51,13 +50,14 @@ class PartFinding(msgspec.Struct, frozen=True):
     Attributes:
         decision: Allow, ask or deny.
         rule: The deciding rule.
-        reason: The reason why it is not allowed.
-        widening: The access it needs beyond the sandbox.
-        reads_only: Whether it changes nothing.
-        is_held: Whether it may do anything, because the sandbox prevents changes outside ``/tmp``.
-        by_user: Whether a pattern of the user allows it.
-        texts: Shell texts that it runs, to be judged as well.
-        hints: Texts that it may run, in which denied commands are searched.
+        reason: The reason why the part is not allowed.
+        widening: The access that the part needs beyond the sandbox.
+        reads_only: Whether the part changes nothing.
+        is_held: Whether any effect is allowed, because the sandbox prevents changes outside
+            ``/tmp``.
+        by_user: Whether a pattern of the user allows the part.
+        texts: Shell texts that the part runs, which are judged as well.
+        hints: Texts that the part may run, which are searched for denied commands.
     """
 
     decision: Effect
@@ -72,9 +72,9 @@ class PartFinding(msgspec.Struct, frozen=True):
 
 
 class CommandVerdict(PartFinding, frozen=True):
-    """The verdict on a whole command: the strictest finding of its parts, which it holds in order.
+    """The verdict on a whole command: the strictest finding, and the parts in order.
 
-    A user's pattern allows it if a pattern allows each part that does more than read.
+    The user's patterns allow a command if they allow each part that does more than read.
     """
 
     parts: tuple[CommandPart, ...] = ()
@@ -124,7 +124,7 @@ def worst(found: Sequence[PartFinding]) -> PartFinding | None:
 
 
 def shown(text: str) -> str:
-    """Return a word for people."""
+    """Return a text for people, with ordinary characters in place of the marks."""
     return text.replace(HOME, "~").replace(STAR, "*").replace(UNKNOWN, "…")
 
 
@@ -136,26 +136,27 @@ class Use(msgspec.Struct, frozen=True):
     """The effect of a program.
 
     Attributes:
-        kind: Its worst effect.
-        reason: Half a sentence for people: the harm that it could do.
+        kind: The worst effect.
+        reason: A clause for people: the harm that the program could do.
         reads: Words that are paths to read.
         writes: Words that are paths to write.
-        is_here: Whether it reads its working directory.
-        is_deep: Whether it reads the contents of all files beneath what it reads.
-        skips_hidden: Whether it then skips names that begin with a dot.
-        only: Globs of the file names that it then reads; empty for all.
-        takes_any: Whether words known only at run time make no difference.
-        hosts: Hosts that it connects to.
-        inner: Words of commands that it runs.
-        texts: Shell texts that it runs.
-        is_work: Whether it builds, tests or runs programs, and changes files only as a side effect.
-        moves_to: The target of files that it moves elsewhere.
-        takes_up: Whether it may replace workspace files that its words do not name, even protected
-            ones.
-        is_past: Whether it reads contents of old commits, which no sandbox hides.
-        installs: Whether it installs programs that editors and shells start (`.venv/bin`).
-        is_unbound: Whether it needs something that no sandbox offers to reach other machines, such
-            as keys.
+        is_here: Whether the program reads its working directory.
+        is_deep: Whether the program reads all files beneath the paths.
+        skips_hidden: Whether a deep read skips names that begin with a dot.
+        only: Globs of the file names in a deep read; empty for all.
+        takes_any: Whether words that are known only at run time are harmless.
+        hosts: Hosts that the program connects to.
+        inner: The words of commands that the program runs.
+        texts: Shell texts that the program runs.
+        is_work: Whether the program builds, tests or runs code, and changes files only as a side
+            effect.
+        moves_to: The targets to which the program moves files.
+        takes_up: Whether the program may replace workspace files that no word names, even protected
+            files.
+        is_past: Whether the program reads contents of old commits, which no sandbox hides.
+        installs: Whether the program installs programs that editors and shells start (`.venv/bin`).
+        is_unbound: Whether reaching other machines needs something that no sandbox offers, such as
+            keys.
     """
 
     kind: Kind

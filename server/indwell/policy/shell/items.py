@@ -18,9 +18,9 @@ class Redirect(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         operator: The operator, such as ``>`` or ``<<<``.
-        target: Its file; None if it has none.
-        start: Its beginning in the source, in bytes.
-        end: Its end, exclusive.
+        target: The file of the redirect; None without a file.
+        start: The beginning in the source, in bytes.
+        end: The end in the source, exclusive.
     """
 
     operator: str
@@ -40,18 +40,18 @@ class Simple(msgspec.Struct, frozen=True):
     """A simple command.
 
     Attributes:
-        words: Program and arguments; empty if it only redirects or assigns.
+        words: Program and arguments; empty if there are only redirects or assignments.
         redirects: The redirects in source order.
-        assignments: The assignments before it.
-        start: Its beginning in the source, in bytes.
-        end: Its end, exclusive.
-        folders: Folders in which it may run, absolute or relative to the text's folder; empty if
-            unknown.
-        is_nested: Whether its output becomes words of another command.
-        input: Texts of its here-documents and here-strings.
-        is_piped: Whether it reads the output of another command.
-        is_bare: Whether it is only a redirect, such as ``> file``.
-        upstream: In PowerShell, the words of the commands whose objects it reads.
+        assignments: The assignments before the program.
+        start: The beginning in the source, in bytes.
+        end: The end in the source, exclusive.
+        folders: Folders in which the command may run, absolute or relative to the text's folder;
+            empty if unknown.
+        is_nested: Whether the output becomes words of another command.
+        input: Texts of here-documents and here-strings.
+        is_piped: Whether the command reads the output of another command.
+        is_bare: Whether there is only a redirect, such as ``> file``.
+        upstream: In PowerShell, the words of the commands whose objects this command reads.
     """
 
     words: tuple[Word, ...]
@@ -71,11 +71,11 @@ class Oddity(msgspec.Struct, frozen=True, gc=False):
     """A construct that the parser does not understand, or that does more than run programs.
 
     Attributes:
-        reason: Half a sentence for people.
-        start: Its beginning in the source, in bytes.
-        end: Its end, exclusive.
-        is_hard: Whether it needs a question regardless of patterns and sandbox.
-        texts: Shell texts that it runs, to be judged as well.
+        reason: A clause for people.
+        start: The beginning in the source, in bytes.
+        end: The end in the source, exclusive.
+        is_hard: Whether the construct needs a question regardless of patterns and sandbox.
+        texts: Shell texts that the construct runs, which are judged as well.
     """
 
     reason: str
@@ -91,7 +91,7 @@ Item: TypeAlias = Simple | Oddity
 AT_START: tuple[str, ...] = ("",)
 """The folder in which the whole text runs; others are relative to it, or absolute."""
 
-_MOST = 4  # folders at once; more count as unknown
+_MOST = 4  # possible folders; with more, the folder counts as unknown
 _CHANGING = frozenset(["cd", "pushd", "popd"])
 
 
@@ -112,7 +112,7 @@ def after_cd(simple: Simple) -> tuple[str, ...]:
 
 
 def either(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the folders of both; unknown if either is, or if there are too many."""
+    """Return the folders of both branches; unknown if one is unknown, or if there are too many."""
     if one == other:
         return one
     both = tuple(dict.fromkeys((*one, *other))) if one and other else ()
@@ -120,7 +120,7 @@ def either(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def joined(folder: str, path: str, system: System = HERE) -> str:
-    """Return a path relative to a folder, without removable ``.`` and ``..``."""
+    """Return a path relative to a folder, with ``.`` and ``..`` removed where possible."""
     is_whole = path.startswith(("/", HOME)) or not folder
     if system == "win32":
         path = slashed(path, system)
@@ -128,7 +128,7 @@ def joined(folder: str, path: str, system: System = HERE) -> str:
     whole = path if is_whole else f"{folder}/{path}"
     if HOME in whole:
         return HOME + posixpath.normpath("/" + whole.partition(HOME)[2]) if "/" in whole else whole
-    if system == "win32" and whole[1:3] == ":/":  # nothing leads above the root of a drive
+    if system == "win32" and whole[1:3] == ":/":  # on Windows, nothing is above the root of a drive
         return whole[:2] + posixpath.normpath(f"/{whole[3:].lstrip('/')}")
     normal = posixpath.normpath(whole) if whole else ""
     return normal[1:] if normal.startswith("//") and system != "win32" else normal
@@ -138,10 +138,10 @@ _ELSEWHERE = lazy_pattern(r"/|[A-Za-z]:(?!/)|\w{2,}:/")
 
 
 def powershell_path(path: str) -> str:
-    r"""Return a path with ``/`` alone; unknown if its target is known only at run time.
+    r"""Return a path with ``/`` as the only separator; unknown if only run time shows its target.
 
-    The target is unknown for a path of another machine or of the current drive (``\a``), relative
-    to the folder of a drive (``C:a``), or on a drive that is not a disk (``HKLM:\``).
+    The target is unknown for a path of another machine, of the current drive (``\a``), relative to
+    a drive's folder (``C:a``), or on a drive that is not a disk (``HKLM:\``).
     """
     plain = path.replace("\\", "/")
     return f"/{UNKNOWN}{plain}" if _ELSEWHERE.match(plain) else plain
@@ -153,7 +153,7 @@ class Options(msgspec.Struct, frozen=True):
     Attributes:
         short: Letters without a value.
         valued: Letters with a value, attached or in the next word.
-        long: Names without ``--``, with no value or an optional one behind ``=``.
+        long: Names without ``--``; they have no value, or an optional value after ``=``.
         long_valued: Names with a value.
         has_numbers: Whether ``-20`` is an option.
     """
@@ -177,7 +177,7 @@ class ParsedOptions(msgspec.Struct, frozen=True):
     operands: tuple[Word, ...]
 
     def has(self, *names: str) -> bool:
-        """Is one of these options given?"""
+        """Whether one of these options is given."""
         return any(name in names for name, _ in self.options)
 
     def values(self, *names: str) -> tuple[str, ...]:
@@ -194,12 +194,12 @@ class UnknownOption(Exception):
 
 
 def names(text: str) -> frozenset[str]:
-    """Return names from a text with blanks between them."""
+    """Return the names in a text, which are separated by blanks."""
     return frozenset(text.split())
 
 
 def given(words: Sequence[Word], known: Options, *, permutes: bool = True) -> ParsedOptions:
-    """Sort the words behind a program's name into options and operands.
+    """Sort the words after a program's name into options and operands.
 
     Args:
         words: The words.
@@ -231,7 +231,7 @@ def given(words: Sequence[Word], known: Options, *, permutes: bool = True) -> Pa
 
 
 def _take(text: str, behind: Sequence[Word], known: Options, found: list[tuple[str, str]]) -> int:
-    """Take one word of options; return the number of following words that are its value."""
+    """Read one word with options; return how many of the following words are values."""
     if text.startswith("--"):
         return _take_name(text, behind, known, found)
     if known.has_numbers and text[1:].isdecimal():

@@ -1,7 +1,7 @@
 """Parses a shell text into the commands that it runs. Unknown syntax never passes.
 
-A here-document may be removed before a long text is judged. Text that is not certainly a
-here-document stays, so that the command counts as too long.
+Here-documents are removed from a long text before the text is judged. Text that is not certainly a
+here-document stays, so the command may count as too long.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from indwell.policy.shell.words import UNKNOWN
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST_NODES = 3_000  # nodes of one text: tens of milliseconds; real sessions have up to 322
+# syntax nodes of one text, for tens of milliseconds; real sessions have up to 322
+MOST_NODES = 3_000
 DEEPEST = 40  # constructs within constructs
 
 _COMMANDS = frozenset(["command", "test_command", "unset_command", "declaration_command"])
@@ -50,7 +51,7 @@ class ShellReading(CommandReading):
         command: The text.
 
     Attributes:
-        is_broken: Whether the parser did not understand it.
+        is_broken: Whether the parser did not understand the text.
 
     Raises:
         Tangle: The text is too long or too deep.
@@ -59,7 +60,7 @@ class ShellReading(CommandReading):
     def __init__(self, command: str) -> None:
         super().__init__(command)
         self._depth = 0
-        self._behind: dict[int, list[Node]] = {}  # redirects of the last command of a list
+        self._behind: dict[int, list[Node]] = {}  # the redirects of a list, by its last command
         root = bash_parser().parse(self.data).root_node
         self.is_broken = root.has_error
         if root.descendant_count > MOST_NODES:
@@ -70,7 +71,7 @@ class ShellReading(CommandReading):
         self._read(root)
 
     def _read(self, node: Node) -> None:  # noqa: C901 - one case for each kind of node
-        """Read one node and all beneath it."""
+        """Read one node and all nodes beneath it."""
         self._depth += 1
         if self._depth > DEEPEST:
             raise Tangle
@@ -99,14 +100,14 @@ class ShellReading(CommandReading):
         self._depth -= 1
 
     def _read_children(self, node: Node) -> None:
-        """Read consecutive statements: a ``cd`` may have failed before the next one."""
+        """Read consecutive statements; a ``cd`` may have failed before the next statement."""
         for child in node.children:
             before = self._folders
             self._read(child)
             self._folders = either(before, self._folders)
 
     def _read_odd(self, node: Node) -> None:
-        """Read a construct of an unknown kind, and what runs in it."""
+        """Read a construct of an unknown kind, and the commands in it."""
         reasons = {
             "&": "runs in the background",
             "function_definition": "defines a function",
@@ -141,7 +142,7 @@ class ShellReading(CommandReading):
         self._nested, self._piped, self._folders = self._nested - 1, piped, before
 
     def _read_apart(self, node: Node) -> None:
-        """Read a subshell or a pipeline, whose changes end with it."""
+        """Read a subshell or a pipeline; its changes of folder and variables end with it."""
         before, piped = self._folders, self._piped
         for child in node.children:
             self._read(child)
@@ -151,7 +152,7 @@ class ShellReading(CommandReading):
         self._folders, self._piped = before, piped
 
     def _read_list(self, node: Node) -> None:
-        """Read ``a && b``: if ``a`` is a ``cd``, ``b`` runs only if it worked."""
+        """Read ``a && b``: if ``a`` is a ``cd``, ``b`` runs only if the ``cd`` succeeded."""
         for child in node.children:
             before = self._folders
             self._read(child)
@@ -175,7 +176,7 @@ class ShellReading(CommandReading):
         for child in node.children:
             if child.type == "do_group":
                 self._read(child)
-        if name is not None:  # it may not have run, or ran in another shell
+        if name is not None:  # the assignment may not have run, or ran in another shell
             self._values[text_of(name)] = (UNKNOWN,)
 
     def _read_redirected(self, node: Node) -> None:
@@ -208,8 +209,9 @@ def bash_parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-LIMIT = 8_000  # characters of a command without its texts that a person can be expected to read
-MOST = 100_000  # characters in all
+# characters of a command without its here-documents that a user can be expected to read
+LIMIT = 8_000
+MOST = 100_000  # characters of the whole command
 
 _START = lazy_pattern(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n$`\\]+)\"|([A-Za-z_]\w*))")
 _FILLED_IN = lazy_pattern(r"[$`\\]")
@@ -222,7 +224,7 @@ _RUNS_TEXTS = lazy_pattern(
 
 
 def judged_text(command: str) -> str:
-    """Return the text to judge: all, or all but long here-documents; empty if it is too long."""
+    """Return the text to judge, without here-documents if it is long; empty if it is too long."""
     if len(command) <= LIMIT:
         return command
     if len(command) > MOST:
@@ -261,7 +263,7 @@ def _without_texts(command: str) -> tuple[str, int]:
 
 
 def _n_here_documents(command: str) -> int:
-    """Count the here-documents by a real parser; None if it does not understand all."""
+    """Count the here-documents with the real parser; None if the text is not understood."""
     root = bash_parser().parse(command.encode()).root_node
     if root.has_error:
         return 0

@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
 
 _ARITHMETIC = lazy_pattern(r"\$\(\([\d\s+\-*/%<>=!&|^~?:()]*\)\)")
-_WITH_NAMES = lazy_pattern(r"\$\(\([\w\s+\-*/%<>=!&|^~?:(),]*\)\)")  # no subscripts
+_WITH_NAMES = lazy_pattern(r"\$\(\([\w\s+\-*/%<>=!&|^~?:(),]*\)\)")  # without subscripts
 _JOINED = lazy_pattern(rb"(?<=[^\s])\\\n(?=[^\s])")
 
 
 class WordReading(ABC):
-    """Reads words, and collects the parts of a text.
+    """Reads words, and collects the parts of a shell text.
 
     Args:
         command: The text.
 
     Attributes:
         data: The text in UTF-8.
-        items: Its parts, in the order in which they would run.
-        runs: The words of each simple command as byte ranges, which a second reader must find as
-            well.
+        items: The parts, in the order in which they would run.
+        runs: The words of each simple command as byte ranges; a second parser must find the same
+            ranges.
         expands: Whether words come from commands, arithmetic or braces (CMD-13).
     """
 
@@ -75,7 +75,7 @@ class WordReading(ABC):
         return Assignment(text_of(name), self._word(value))
 
     def _word(self, node: Node) -> Word | None:
-        """Read a word; None, and an oddity, if it cannot be read."""
+        """Read a word; add an oddity and return None if the word cannot be read."""
         shown = text_of(node)
         if node.type in {"word", "number", "raw_string"} or not node.is_named:
             source = shown
@@ -91,7 +91,7 @@ class WordReading(ABC):
         return word
 
     def _without_substitutions(self, node: Node) -> str:
-        """Return the source of a word with a mark for each separately read substitution."""
+        """Return a word's source, with a mark in place of each substitution."""
         found = []
         pending = [node]
         while pending:
@@ -121,10 +121,10 @@ class WordReading(ABC):
             self.runs.add(tuple(sorted(spans)))
 
     def _check_lines(self, root: Node) -> None:
-        r"""Check joined lines: bash removes the backslash before it reads words; parsers may not.
+        r"""Check joined lines: bash removes the backslash first, which parsers may not do.
 
-        ``$\`` and ``(evil)`` on two lines are one substitution. Only blanks around it, or quotes,
-        make it harmless.
+        ``$\`` and ``(evil)`` on two lines are one substitution. A backslash is harmless only within
+        quotes or between blanks.
         """
         for found in _JOINED.finditer(self.data):
             start = found.start()
@@ -133,7 +133,7 @@ class WordReading(ABC):
                 self._joins(start, found.end())
 
     def _joins(self, start: int, end: int) -> None:
-        """Does a line continue within a word? Bash and the parser read that differently."""
+        """Check for a line that continues within a word: bash and the parser differ there."""
         self.items.append(Oddity("continues a word on the next line", start, end, is_hard=True))
 
     def _odd(self, node: Node, reason: str, *, hard: bool) -> None:
@@ -165,7 +165,7 @@ _BACKTICK = lazy_pattern(r"(?<!\\)(?:\\\\)*`")
 
 
 class _Found(msgspec.Struct):
-    """The parts of a command found so far; ``spans`` are the byte ranges of its words."""
+    """The parts of a command that were found so far; ``spans`` are the byte ranges of its words."""
 
     words: list[Word] = msgspec.field(default_factory=list)
     redirects: list[Redirect] = msgspec.field(default_factory=list)
@@ -185,7 +185,7 @@ class CommandReading(WordReading):
 
     @abstractmethod
     def _read(self, node: Node) -> None:
-        """Read one node and all beneath it."""
+        """Read one node and all nodes beneath it."""
 
     def _read_command(self, node: Node | None, around: list[Node]) -> None:
         """Read a simple command with its redirects, or the redirects of a whole construct."""
@@ -259,14 +259,14 @@ class CommandReading(WordReading):
                         found.spans.append(span(child))
                     else:
                         self._odd(child, "gives a command input known only at run time", hard=True)
-                case _ if child.type in WORDS:  # words behind a redirect belong to the command
+                case _ if child.type in WORDS:  # words after a redirect belong to the command
                     self._argument(child, found)
-                case _:  # what follows the first line of a here-document
+                case _:  # other nodes follow the first line of a here-document
                     self._read(child)
         found.redirects.append(Redirect(operator, target, node.start_byte, node.end_byte))
 
     def _backticks(self, body: Node) -> None:
-        """Note backticks, in which the parser sees no substitution; bash does."""
+        """Report backticks, in which bash sees a substitution and the parser does not."""
         pieces = _BACKTICK.split(text_of(body))
         if len(pieces) > 1:
             texts = tuple(re.sub(r"\\([\\`$])", r"\1", one) for one in pieces[1::2])
@@ -292,16 +292,16 @@ class CommandReading(WordReading):
         )
 
     def _set(self, name: str, options: tuple[str, ...]) -> None:
-        """Note a variable's value if it is set at one place only, because loops repeat."""
+        """Store a variable's value if the variable is set only once, because loops repeat."""
         self._values[name] = (UNKNOWN,) if name in self._changing else options
 
     def _word_or_any(self, node: Node) -> Word:
-        """Return a word; an unreadable one may be anything."""
+        """Return a word; an unreadable word may be anything."""
         return self._word(node) or Word(text_of(node), (UNKNOWN,), splits=True)
 
 
 def _stands_alone(redirect: Node) -> bool:
-    """Does a redirect belong to no command, group or loop?"""
+    """Whether a redirect belongs to no command, group or loop."""
     parent = redirect.parent
     return parent is None or (
         parent.type != "heredoc_redirect" and parent.child_by_field_name("body") is None
@@ -342,14 +342,15 @@ def changed_again(root: Node) -> frozenset[str]:
         ):
             words = [_text(child).strip("\"'") for child in node.named_children[1:]]
             found.update({word.removeprefix("-v"): 2 for word in words})
-            if not all(_PLAIN.fullmatch(word) for word in words):  # it may set any variable
+            # the command may set any variable
+            if not all(_PLAIN.fullmatch(word) for word in words):
                 sets_any = True
         pending.extend(node.named_children)
     return frozenset(name for name, n_times in found.items() if sets_any or n_times > 1)
 
 
 def surely_runs(node: Node) -> bool:
-    """Does an assignment always run, and in the main shell?"""
+    """Whether an assignment always runs, and runs in the main shell."""
     behind = node.next_sibling
     if behind is not None and behind.type == "&":
         return False

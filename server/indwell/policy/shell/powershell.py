@@ -1,7 +1,7 @@
 """Parses a PowerShell text into the commands that it runs. Unknown syntax never passes.
 
 Indwell has its own parser for PowerShell: the public grammars misread common commands (decision
-26). The parser knows a part of the language; any other text counts as broken.
+26). The parser knows only a part of the language; any other text counts as broken.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class PowerShellReading(ValueReading):
     Attributes:
         data: The text in bytes.
         items: Its commands and oddities in source order.
-        is_broken: Whether a part of it was not understood.
-        expands: Always False: words known only at run time are judged with their command.
+        is_broken: Whether a part of the text was not understood.
+        expands: Always False, because unknown words are judged with their command.
     """
 
     def __init__(self, command: str) -> None:
@@ -114,7 +114,7 @@ class PowerShellReading(ValueReading):
         self._depth -= 1
 
     def _statement(self) -> bool:
-        """Read a statement; return whether the next one may follow without a separator."""
+        """Read a statement; return whether another one may follow without a separator."""
         keyword = _KEYWORD.match(self._text, self._at)
         name = keyword[0].lower() if keyword else ""
         if keyword and name in _NOT_READ:
@@ -135,7 +135,7 @@ class PowerShellReading(ValueReading):
         return False
 
     def _block_statement(self, name: str) -> None:
-        """Read ``if``, a loop or ``try``; after it the folder is unknown if a branch changed it."""
+        """Read ``if``, a loop or ``try``; if a branch changed the folder, it is unknown."""
         before = self._folders
         if name == "foreach":
             self._take("(")
@@ -322,7 +322,7 @@ class PowerShellReading(ValueReading):
         return tuple(redirects)
 
     def _redirects(self) -> tuple[Redirect, ...]:
-        """Read redirects, as far as they follow one another."""
+        """Read consecutive redirects."""
         found: list[Redirect] = []
         while at := _REDIRECT.match(self._text, self._at):
             start, self._at = self._at, at.end()
@@ -363,7 +363,7 @@ class PowerShellReading(ValueReading):
             self._at += 1
             before = self._at
             self._skip()
-            if self._at > before:  # for a cmdlet one parameter, for a program two words
+            if self._at > before:  # one parameter for a cmdlet, but two words for a program
                 raise Unreadable("contains a blank behind the colon of a parameter")
             value = self._argument()
             options = tuple(f"{found[0]}:{text}" for text in value.options)
@@ -371,7 +371,7 @@ class PowerShellReading(ValueReading):
         if one in {"'", '"', "`", "$"}:
             self._at = start
             return self._bare()
-        if one in {".", "["}:  # versions disagree on whether that is one word for a program
+        if one in {".", "["}:  # versions of PowerShell disagree whether a program receives one word
             self._bare()
             return words.unknown_word(self._text[start : self._at])
         return Word(found[0], (found[0],))

@@ -137,7 +137,7 @@ class ValueReading(ABC):
             self._statement()
 
     def _type(self) -> str | None:
-        """Read a type: its static members, or a conversion of the next value."""
+        """Read a type, with its static members, or as the conversion of the next value."""
         found = words.TYPE.match(self._text, self._at)
         if not found:
             raise Unreadable("names a type that is not understood")
@@ -156,7 +156,7 @@ class ValueReading(ABC):
         return None
 
     def _members(self, value: str | None) -> bool:
-        """Read properties, methods and indexes behind a value; return whether there were any."""
+        """Read properties, methods and indexes after a value; return whether there are any."""
         start = self._at
         while True:
             if self._text.startswith(("++", "--"), self._at):

@@ -11,7 +11,8 @@ ENDS = frozenset(" \t\r\n;|&(){},<>")
 """Characters that end a bare word."""
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": ""}
-_UNSURE = frozenset("eu\r\n")  # behind a backtick: versions differ, or the line continues
+# after a backtick, versions read these differently, or the line continues
+_UNSURE = frozenset("eu\r\n")
 _VARIABLE = lazy_pattern(r"\$(?:(\w+):)?(\w+\??)|\$\{(?:(\w+):)?([^}:`]+)\}|\$[$?^]")
 _SCOPES = frozenset(
     ["env", "global", "local", "private", "script", "using", "variable", "workflow"]
@@ -40,10 +41,10 @@ TYPE = lazy_pattern(r"\[\s*([A-Za-z_][\w.]*)(?:\[\])?\s*\]")
 
 
 class Unreadable(Exception):
-    """The text contains a construct that this parser does not know for certain.
+    """The text contains a construct that this parser does not certainly know.
 
     Args:
-        why: Half a sentence for people.
+        why: A clause for people.
     """
 
 
@@ -51,7 +52,7 @@ def check_characters(text: str) -> None:
     """Refuse typographic quotes, which PowerShell accepts as quotes.
 
     Raises:
-        Unreadable: The text contains one.
+        Unreadable: The text contains a typographic quote.
     """
     for found in _ODD.finditer(text):
         if found[0] in _QUOTES:
@@ -82,7 +83,7 @@ def blanks(text: str, at: int, *, lines: bool = False) -> int:
 
 
 def number_end(text: str, at: int) -> int:
-    """Return the end of a number that begins here; ``at`` if none does."""
+    """Return the end of a number that begins here; ``at`` if no number begins here."""
     found = _BARE_NUMBER.match(text, at)
     return found.end() if found else at
 
@@ -121,7 +122,7 @@ def variable(text: str, at: int) -> tuple[str, int]:
     """Read a variable; return what it expands to, and its end.
 
     Raises:
-        Unreadable: It reads a file, runs code, or has an unknown form.
+        Unreadable: The variable reads a file, runs code, or has an unknown form.
     """
     found = _VARIABLE.match(text, at)
     if not found:
@@ -136,7 +137,7 @@ def variable(text: str, at: int) -> tuple[str, int]:
 
 
 def begins_variable(text: str, at: int) -> bool:
-    """Does a variable begin here, and not only a dollar sign?"""
+    """Whether a variable begins here, and not only a dollar sign."""
     return _VARIABLE.match(text, at) is not None
 
 
@@ -170,7 +171,7 @@ def bare_piece(text: str, at: int) -> tuple[str, int]:
 
 
 def known_word(source: str, text: str) -> Word:
-    """Return a word of one text; if known only at run time, it may become several words."""
+    """Return a word of one text; if the text is unknown, the word may become several words."""
     return Word(source, (text,), splits=UNKNOWN in text)
 
 
@@ -180,7 +181,7 @@ def unknown_word(source: str) -> Word:
 
 
 def merged(one: Word, other: Word) -> Word:
-    """Return the word of a list, whose options are its members."""
+    """Return the word for a list, whose options are the list's members."""
     return Word(
         f"{one.source},{other.source}",
         tuple(dict.fromkeys((*one.options, *other.options))),

@@ -1,7 +1,7 @@
-"""A second, small parser of shell texts; both must agree before a command runs without a question.
+"""A second, small parser, which must agree before a command runs without a question.
 
-It knows words, quotes, operators, loops and substitutions, and gives up on everything else. If the
-first parser misreads a word (as happened behind redirects, CMD-05), the two disagree.
+The parser knows words, quotes, operators, loops and substitutions, and rejects all else. If the
+first parser misreads a word (as happened after redirects, CMD-05), the two disagree.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Unknown(Exception):
 
 
 def runs_of(data: bytes) -> Runs | None:
-    """Return the words of each simple command as byte ranges; None if it gives up."""
+    """Return the words of each simple command as byte ranges; None for unknown constructs."""
     reader = _Reader(data.decode("latin-1"))
     try:
         end = reader.read(0, 0)
@@ -137,7 +137,7 @@ class _Reader:
         return all(self.text[begin:end] in _OPENING for begin, end in run)
 
     def _end(self, run: list[tuple[int, int]]) -> None:
-        """Note a run of words, without leading keywords."""
+        """Store the words of a simple command, without leading keywords."""
         at = 0
         while at < len(run) and self._at(run[at]) in _OPENING:
             at += 1

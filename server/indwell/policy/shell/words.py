@@ -12,7 +12,7 @@ import msgspec
 from indwell.files.spelling import HERE, System, without_drive
 from indwell.lazy_pattern import lazy_pattern
 
-MOST_OPTIONS = 16  # of one word, by braces and loops; more count as unknown
+MOST_OPTIONS = 16  # values of one word, by braces and loops; with more, the word counts as unknown
 
 _SEGMENT = lazy_pattern(
     r"""(?P<raw>'[^']*')
@@ -55,8 +55,8 @@ class Word(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         source: Its source.
-        options: The texts that it may expand to; each may hold ``UNKNOWN``, ``HOME`` and ``STAR``.
-        splits: Whether it may expand to none or to several words.
+        options: The possible expansions; each may contain ``UNKNOWN``, ``HOME`` and ``STAR``.
+        splits: Whether the word may expand to no word or to several words.
     """
 
     source: str
@@ -65,35 +65,35 @@ class Word(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def text(self) -> str:
-        """The first of the possible texts."""
+        """The first possible expansion."""
         return self.options[0]
 
     @property
     def is_literal(self) -> bool:
-        """Is this one known word?"""
+        """Whether the word has exactly one known expansion."""
         return len(self.options) == 1 and not self.splits and not has_marks(self.options[0])
 
     @property
     def is_known(self) -> bool:
-        """Is the word known except for wildcards and the home folder?"""
+        """Whether the word is known except for wildcards and the home folder."""
         return not any(UNKNOWN in one for one in self.options)
 
     @property
     def could_be_option(self) -> bool:
-        """Could the word begin with a hyphen?"""
+        """Whether the word could begin with a hyphen."""
         return any(one[:1] in {"-", STAR, UNKNOWN} for one in self.options)
 
 
 class UnreadableWord(Exception):
-    """A word whose reading runs or changes something in bash, or that is unknown.
+    """A word of an unknown form, or whose expansion runs or changes something in bash.
 
     Args:
-        why: Half a sentence for people.
+        why: A clause for people.
     """
 
 
 def has_marks(text: str) -> bool:
-    """Does a text contain something that is known only at run time?"""
+    """Whether a text contains something that is known only at run time."""
     return UNKNOWN in text or STAR in text or HOME in text
 
 
@@ -101,7 +101,7 @@ def word_of(source: str, shown: str, values: Mapping[str, tuple[str, ...]]) -> W
     """Read a word.
 
     Args:
-        source: The word with ``UNKNOWN`` in place of substitutions.
+        source: The word, with ``UNKNOWN`` in place of substitutions.
         shown: The word as written in the command.
         values: The possible values of variables.
 
@@ -142,7 +142,7 @@ def _segment(  # noqa: C901 - one case for each kind of piece
             return ["" if text == "\\\n" else text[1]], False
         case "wild" | "set":
             return [STAR], False
-        case "bracket":  # half of a set with quotes in it, or a lone `[`
+        case "bracket":  # part of a set that contains quotes, or a lone `[`
             return [text if found.string in _ALONE else STAR], False
         case "home":
             before, after = found.string[: found.start()], found.string[found.end() :]
@@ -182,7 +182,7 @@ def _quoted(text: str, values: Mapping[str, tuple[str, ...]]) -> tuple[list[str]
 def _value(text: str, values: Mapping[str, tuple[str, ...]]) -> tuple[list[str], bool]:
     known = values.get(text.strip("${}"))
     if known is None or not all(known) or any(_SPLITS.search(one) for one in known):
-        # In a loop, wildcards have become names: blanks in them split, and nothing else does.
+        # In a loop, wildcards are already names, so only blanks in the names split words.
         if known and all(known) and not any(re.search(r"[\s\x00]", one) for one in known):
             return list(known), True
         return [UNKNOWN], True
@@ -200,7 +200,7 @@ def _product(options: list[str], texts: list[str]) -> list[str]:
 
 
 def _in_full(source: str, shown: str, options: list[str], *, splits: bool) -> Word:
-    """Return words with braces expanded; quoted texts beside them stay unknown."""
+    """Return the word with braces expanded; quoted texts beside braces stay unknown."""
     if source in {"{}", "{", "}"} or not re.search(r"\{.*(?:,|\.\.).*\}", source, re.DOTALL):
         return Word(shown, tuple(dict.fromkeys(options)), splits)
     found = _BRACES.search(source)
@@ -236,15 +236,15 @@ HOME = "\1"
 STAR = "\2"
 """Marks an unquoted wildcard."""
 
-_EFFORT = 100_000  # of 1,600 commands of real sessions, none takes more than 69
+_EFFORT = 100_000  # characters; of 1,600 commands of real sessions, none needs more than 69
 _BRACES_IN_WORD = lazy_pattern(r"\{([^{},]*,[^{}]*)\}")
-_MOST_WORDS = 64  # of one word with braces
+_MOST_WORDS = 64  # expansions of one word with braces
 _UNQUOTED = lazy_pattern(r"\\(\n)?(.?)|([*?])", re.DOTALL)
 _ANSI = lazy_pattern(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
 _ANSI_NAMES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f"}
 _VARIABLE = lazy_pattern(r"\$\{?(\w+)")
 
-# Programs that run other programs: their options with a value, and the number of words before the
+# Programs that run other programs: options with a value, and the number of words before the
 # program.
 _WRAPPERS: Mapping[str, tuple[str, int]] = {
     "sudo": ("ugpCDhRrTtU", 0),
@@ -274,11 +274,10 @@ class Tangled(Exception):
 
 
 class Effort:
-    """The remaining effort for one command, in characters that its reading produces.
+    """The remaining effort for one command, in characters that parsing may produce.
 
-    Variables that hold variables, adjacent braces and texts within texts let a line of 400
-    characters fill all memory. Real commands stay far below the limit, which is tens of
-    milliseconds.
+    With nested variables, braces and texts, a line of 400 characters could fill the memory. Real
+    commands stay far below the limit of tens of milliseconds.
     """
 
     def __init__(self) -> None:
@@ -299,7 +298,7 @@ class Variables:
     """The known assignments of a text.
 
     Args:
-        effort: The effort that their use is charged to.
+        effort: The effort that each use of a variable reduces.
     """
 
     def __init__(self, effort: Effort) -> None:
@@ -307,7 +306,7 @@ class Variables:
         self._values = {"HOME": HOME}
 
     def assign(self, name: str, value: str) -> None:
-        """Assign ``value`` to ``name`` from here on."""
+        """Assign ``value`` to ``name`` for the following commands."""
         self._values[name] = value
 
     def value_of(self, name: str) -> str:
@@ -339,9 +338,9 @@ def words_of(node: Node, variables: Variables) -> list[str]:
 
 
 def program_of(words: list[str]) -> list[str]:
-    """Return a command without wrappers (``sudo``, ``env A=b``, …), from its program's name on.
+    """Return a command without wrappers (``sudo``, ``env A=b``, …), beginning with its program.
 
-    An unknown program may be such a wrapper, too, and is left out.
+    An unknown program may be a wrapper, too, and is left out.
     """
     while words:
         name = posixpath.basename(words[0])
@@ -353,17 +352,17 @@ def program_of(words: list[str]) -> list[str]:
 
 
 def folder(path: str, cwd: str, system: System = HERE) -> str:
-    """Return where a path leads, without ``.``, ``..`` and a trailing wildcard for all contents.
+    """Return the folder of a path, without ``.``, ``..`` and a trailing wildcard.
 
     Args:
         path: A path from ``words_of``.
         cwd: The folder in which the command runs, in the same form; empty if unknown.
-        system: The system whose path it is. On Windows the drive is left out.
+        system: The system whose path it is. On Windows, the drive is left out.
     """
     path, cwd = without_drive(path, system), without_drive(cwd, system)
     if not path.startswith(("/", HOME)) and cwd:
         path = f"{cwd}/{path}"
-    # Not a regular expression: its time would grow with the square of a name of wildcards.
+    # Not a regular expression, whose time would grow with the square of the wildcards.
     parts = re.sub("/+", "/", path).removesuffix("/").split("/")
     while len(parts) > 1 and STAR in parts[-1] and not parts[-1].strip(f"{STAR}."):
         parts.pop()
@@ -372,7 +371,7 @@ def folder(path: str, cwd: str, system: System = HERE) -> str:
 
 
 def _behind(words: list[str], with_word: str, n_before: int) -> list[str]:
-    """Return the words after a wrapper's own options, assignments and words."""
+    """Return the words after a wrapper's options, assignments and own words."""
     at = 0
     while at < len(words):
         word = words[at]
@@ -397,7 +396,7 @@ def _word_value(node: Node, variables: Variables) -> str:
         case "word" | "number" | "variable_name" | "command_name" if not node.named_children:
             return _unquoted(_source(node))
         case "command_name" | "concatenation" | "string" | "translated_string":
-            # Blanks at the ends of a string are not nodes, and do not matter.
+            # Blanks at the ends of a string are not nodes, and have no effect.
             return "".join(_word_value(child, variables) for child in node.named_children)
         case "raw_string":
             return _source(node)[1:-1]
@@ -413,7 +412,7 @@ def _word_value(node: Node, variables: Variables) -> str:
 
 
 def _unquoted(source: str) -> str:
-    """Return a bare word: backslashes removed, wildcards and the home folder marked."""
+    """Return a bare word without backslashes, and with marks for wildcards and the home folder."""
     text = _UNQUOTED.sub(lambda found: STAR if found[3] else found[2] or "", source)
     if text == "~" or text.startswith("~/"):
         return HOME + text[1:]

@@ -21,16 +21,16 @@ class Cmdlet(msgspec.Struct, frozen=True):
     """A cmdlet and its parameters.
 
     Attributes:
-        kind: The kind of its effect.
+        kind: The kind of the cmdlet's effect.
         at: The parameters of its positional arguments; ``*`` for any number.
         paths: Parameters with paths that it reads.
         writes: Parameters with paths that it writes.
         values: Parameters with another value.
         switches: Parameters without a value.
-        blocks: Parameters with a script block, which is judged where it is written.
+        blocks: Parameters with a script block, which is judged separately.
         texts: Parameters with a text that is not a path.
-        here: Whether it reads its working directory if no path is given.
-        fed: The meaning of a pipeline's objects for it.
+        here: Whether the cmdlet reads its working directory if no path is given.
+        fed: What the cmdlet does with the objects of a pipeline.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class CmdletTables(msgspec.Struct, frozen=True):
     Attributes:
         names: Full names by aliases and by names.
         cmdlets: The cmdlets by their full names.
-        lists: Names by their common property.
+        lists: Lists of names with a common property, by that property.
     """
 
     names: Mapping[str, str]
@@ -96,7 +96,7 @@ _OF_BATCH = frozenset('&|<>^%"')
 def full_name(word: Word) -> str:
     """Return PowerShell's name of a command: ``Remove-Item`` for ``rm``, ``git`` for ``GIT.exe``.
 
-    A path keeps its folder, and a name known only at run time stays unchanged.
+    A path keeps its folder. A name that is known only at run time stays unchanged.
     """
     text = "?" if word.source == "?" else word.text
     lower = text.lower()
@@ -113,7 +113,7 @@ def full_name(word: Word) -> str:
 
 
 def named(simple: Simple) -> Simple:
-    """Return a command under its full name, with its arguments as its program may see them."""
+    """Return a command under its full name, with its arguments as the program may receive them."""
     if not simple.words:
         return simple
     first = simple.words[0]
@@ -132,7 +132,7 @@ def named(simple: Simple) -> Simple:
 
 
 def _for_program(word: Word, *, is_exact: bool) -> Word:
-    """Return a word as a program receives it; an unknown word where versions differ."""
+    """Return a word as a program receives it; unknown if versions of PowerShell differ."""
     refused = {'"'} if is_exact else _OF_BATCH
     is_sure = all(one and not refused.intersection(one) for one in word.options)
     is_block = word.source.startswith(("{", "@"))
@@ -147,7 +147,7 @@ class Unclear(Exception):
     """A parameter that is unknown or ambiguous.
 
     Args:
-        name: As written.
+        name: The parameter as written.
     """
 
 
@@ -175,7 +175,7 @@ class CmdletArguments(msgspec.Struct, frozen=True):
         return tuple(map(_at_home, (*self.words(literal), *map(globbed, self.words(others)))))
 
     def has(self, *names: str) -> bool:
-        """Is one of these parameters given?"""
+        """Whether one of these parameters is given."""
         return any(name in names for name, _ in self.given)
 
 
@@ -202,7 +202,7 @@ def bind(words: Words, known: Cmdlet) -> CmdletArguments:
         word = words[at]
         at += 1
         if word.source.startswith("@") and word.source[1:2] not in {"'", '"', "(", "{"}:
-            raise Unclear(word.source)  # splatting
+            raise Unclear(word.source)  # PowerShell's splatting
         if ended or not word.source.startswith("-") or re.match(r"-(?:\d|$)", word.source):
             rest.append(word)
             continue
@@ -264,13 +264,13 @@ def globbed(word: Word) -> Word:
 
 
 def _at_home(word: Word) -> Word:
-    """Return a path in which the cmdlet itself takes a tilde for the home folder, also quoted."""
+    """Return a path in which the cmdlet expands a tilde to the home folder, even in quotes."""
     options = tuple(re.sub(r"^~(?=[\\/]|$)", HOME, one) for one in word.options)
     return Word(word.source, options, word.splits)
 
 
 def drive_of(word: Word) -> str:
-    r"""Return the drive of PowerShell that a path names, ``\`` for another machine, or nothing."""
+    r"""Return a path's PowerShell drive, ``\`` for another machine, or nothing."""
     for text in word.options:
         plain = text.lower()
         if re.match(r"[\\/]{2}", text):

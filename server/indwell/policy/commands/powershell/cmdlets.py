@@ -1,4 +1,4 @@
-"""The effects of cmdlets and methods; an unknown one needs a question."""
+"""The effects of cmdlets and methods; an unknown cmdlet or method needs a question."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _BARE_NAME = lazy_pattern(rf"[\w.+*?{STAR}-]+")
 
 
 def _unclear(name: str, known: Cmdlet, words: Words, what: str) -> Use:
-    """Return a use of a cmdlet with arguments that are not known; all of them may be paths."""
+    """Return the effect of a cmdlet with unknown arguments, which may all be paths."""
     reason = f"{name!r} is used with {what!r}, which is not known"
     targets = tuple(
         each for word in words if not word.source.startswith("-") for each in members_of(word)
@@ -142,14 +142,14 @@ def _split(upstream: Words) -> list[list[Word]]:
 
 
 def _may_hold_files(word: Word) -> bool:
-    """Could a word of a command stand for files in a variable or a block?"""
+    """Whether a word could stand for files in a variable or a script block."""
     if any(UNKNOWN in one for one in word.options):
         return _STRING.fullmatch(word.source) is None
     return any(map(drive_of, members_of(value_of(word))))
 
 
 def _passes_files_on(name: str, words: Words) -> bool:
-    """Does a command only pass on the files that it lists or receives?"""
+    """Whether a command only passes on the files that it lists or receives."""
     if name in _KEEP_FILES:
         return True
     if name == "ForEach-Object":
@@ -204,7 +204,7 @@ def _writing(
 
 
 def _text(name: str, known: Cmdlet, bound: CmdletArguments, one: Simple) -> Use:
-    """Return a use of a cmdlet that only works on objects."""
+    """Return the effect of a cmdlet that only works on objects."""
     given = (*bound.rest, *(word for _, word in bound.given if word is not None))
     if name in _TELL_OF_COMMANDS and not any(drive_of(word) == "\\" for word in given):
         names = [text for word in given for text in word.options]
@@ -233,7 +233,7 @@ _RUN_BLOCKS = frozenset(["Measure-Command", "Where-Object"])
 
 
 def _running(name: str, known: Cmdlet, words: Words) -> Use:
-    """Return a use of a cmdlet that runs other code."""
+    """Return the effect of a cmdlet that runs other code."""
     try:
         bound = bind(words, known)
     except Unclear:
@@ -245,14 +245,14 @@ def _running(name: str, known: Cmdlet, words: Words) -> Use:
     if name == "Invoke-Command" and bound and not bound.rest:
         blocks = bound.words(["ScriptBlock", "Command"])
         if blocks and all(word.source.startswith("{") for word in blocks):
-            return Use("reads", takes_any=True)  # the block is judged where it is written
+            return Use("reads", takes_any=True)  # the block is judged separately
     if name == "Invoke-Command":
         return Use("network", f"{name!r} may run it on another machine", hosts=(ANY_HOST,))
     return Use("unknown", f"{name!r} runs or makes something that Indwell does not analyse")
 
 
 def _hosts(words: Words) -> tuple[str, ...]:
-    """Return the hosts of addresses among the words; any host if a word could name another one."""
+    """Return the hosts of addresses in the words; any host if a word could name another host."""
     given = [word for word in words if not word.source.startswith("-")]
     is_plain = all(word.is_literal for word in words)
     risky = any(re.match(r"-(?:pr|cr|se|w)", word.source.lower()) for word in words)
@@ -264,7 +264,7 @@ def use_of_method(name: str, words: Words, folders: Sequence[str]) -> Use:
     """Return the effect of a method by its name alone, because its object's type is unknown.
 
     Args:
-        name: The name, in lower case, behind a dot or a type.
+        name: The name in lower case, which follows a dot or a type.
         words: The arguments.
         folders: The folders in which PowerShell may be at that point.
     """
@@ -285,7 +285,7 @@ def use_of_method(name: str, words: Words, folders: Sequence[str]) -> Use:
 def _use_of_static(name: str, words: Words, folders: Sequence[str]) -> Use:
     """Return the effect of a static method.
 
-    .NET knows no drives of PowerShell, and stays in the folder in which PowerShell began.
+    .NET does not know PowerShell's drives, and stays in the folder in which PowerShell started.
     """
     lists = tables().lists
     kind, _, method = name[1:].partition("]::")

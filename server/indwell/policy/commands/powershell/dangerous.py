@@ -1,6 +1,6 @@
 """Recognises destructive commands of PowerShell, which no answer and no mode permits (H49).
 
-Like ``commands.dangerous``, it is the last defence against a mistake, and not a gate.
+Like ``commands.dangerous``, this module is the last defence against a mistake.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _UNSEEN = "runs a script from the network that nobody has checked"
 
 
 def why_dangerous_in_powershell(command: str) -> str:
-    """Name the things that a text would destroy, for the model; empty if none is known."""
+    """Name the things that a text would destroy, for the model; empty if there are none."""
     return _judge_text(command, _NESTED)
 
 
@@ -83,7 +83,7 @@ def _judge_items(items: list[Simple], depth: int) -> str:
 
 
 def _is_loaded(one: Simple, items: list[Simple]) -> bool:
-    """Does the command run downloaded code, from the pipeline or from its own words?"""
+    """Whether the command runs downloaded code, from the pipeline or from its own words."""
     if _LOADERS.intersection(map(full_name, one.upstream)):
         return True
     return any(

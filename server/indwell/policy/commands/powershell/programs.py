@@ -85,7 +85,7 @@ def _unsure(use: Use, reason: str) -> Use:
 
 
 def _expands_itself(name: str, words: Words) -> bool:
-    """Could a program split a word again, like the programs of Git's bash?"""
+    """Whether a program could split a word again, like the programs of Git's bash."""
     if name == "jq":
         return any(re.search(r"[*?]", word.text) for word in words[2:])
     is_exact = name in tables().lists["exact programs"]
@@ -93,7 +93,7 @@ def _expands_itself(name: str, words: Words) -> bool:
 
 
 def _of_windows(name: str, words: tuple[Word, ...]) -> Use | None:
-    """Return the effect of a Windows program; None for programs of all systems."""
+    """Return the effect of a Windows program; None for a program that all systems have."""
     lists = tables().lists
     if name in lists["told programs"]:
         return Use("unknown", f"{name!r} shows other data of this machine")
@@ -114,13 +114,13 @@ def _of_windows(name: str, words: tuple[Word, ...]) -> Use | None:
         return Use("reads")
     if (
         name in lists["other programs"]
-    ):  # on other systems, a program of that name does something else
+    ):  # on other systems, a program of this name does something else
         return Use("unknown", f"{name!r} is not a program that is known")
     return None
 
 
 def _powershell(words: tuple[Word, ...]) -> Use:
-    """Return the effect of another PowerShell; a text may lose its quotes on the way."""
+    """Return the effect of another PowerShell; its text may lose its quotes on the way."""
     use = _other_powershell(words)
     if any('"' in text or text.endswith("\\") for text in use.texts):
         texts = tuple(text.replace('"', "") for text in use.texts)
@@ -131,7 +131,7 @@ def _powershell(words: tuple[Word, ...]) -> Use:
 
 
 def _other_powershell(words: tuple[Word, ...]) -> Use:
-    """Return the effect of another PowerShell: its text or its script is judged if known."""
+    """Return the effect of another PowerShell; its text or script is judged if it is known."""
     rest = list(words[1:])
     while rest and rest[0].is_literal:
         option = rest.pop(0)
@@ -158,7 +158,7 @@ def _other_powershell(words: tuple[Word, ...]) -> Use:
 
 
 def _text_of(words: Words) -> Use:
-    """Return the use of a PowerShell that runs these words."""
+    """Return the effect of a PowerShell that runs these words."""
     if not words or not all(word.is_literal for word in words):
         return _UNTOLD
     return Use("reads", texts=(" ".join(word.text for word in words),), takes_any=True)
