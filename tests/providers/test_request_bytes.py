@@ -82,7 +82,7 @@ async def sent(body: RequestBody) -> list[bytes]:
     return [piece async for piece in body]
 
 
-@settings(max_examples=30)
+@settings(max_examples=min(30, settings().max_examples))
 @given(
     st.sampled_from(WIRES),
     st.lists(st.tuples(st.sampled_from(SIZES), st.booleans()), min_size=1, max_size=9),

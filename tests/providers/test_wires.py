@@ -159,7 +159,11 @@ def faulty(wire: WireName, events: list[bytes], fault: str, data: st.DataObject)
     return events
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=min(60, settings().max_examples),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
 @given(
     wire=st.sampled_from(WIRES),
     parts=SOME_PARTS,

@@ -74,7 +74,7 @@ def _changed(random: Random, text: str | None, word: str) -> str:
     return "".join(lines)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=min(25, settings().max_examples), deadline=None)
 @given(st.integers(0, 2**32))
 def test_two_processes_agree_on_pending_changes_after_random_events(seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

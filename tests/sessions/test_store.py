@@ -49,7 +49,10 @@ async def test_a_session_log_begins_with_its_id_workspace_and_model(tmp_path: Pa
     assert store.open(session) == LogReading((started,), ())
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=min(30, settings().max_examples),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(st.lists(st.lists(records, max_size=3).map(tuple), max_size=4))
 def test_a_session_resumed_several_times_is_one_conversation(
     sittings: list[tuple[Record, ...]],
