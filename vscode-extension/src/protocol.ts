@@ -25,11 +25,11 @@ export interface AskResult {
   readonly chosen?: number | null;
 }
 
-/** Context that went to the model with a message; sent only when a session is read back. */
+/** Context that the model got with a message; emitted only when a session is read from disk. */
 export interface Attached {
   readonly type: "attached";
   readonly turn: number;
-  /** Where it comes from, such as `environment`. */
+  /** The source of the context, such as `environment`. */
   readonly source: string;
   /** The whole text; the media type of a picture. */
   readonly text: string;
@@ -65,23 +65,23 @@ export interface Attachment {
   readonly uri?: string | null;
 }
 
-/** A background command. */
+/** The state of a background command. */
 export interface BackgroundCommand {
-  /** Such as `b1`; unique in the session. */
+  /** The command's id, such as `b1`; unique in the session. */
   readonly id: string;
-  /** Its text. */
+  /** The command's text. */
   readonly command: string;
-  /** Whether it runs, has ended by itself, or was stopped. */
+  /** Whether the command runs, has ended by itself, or was stopped. */
   readonly state: "ended" | "running" | "stopped";
-  /** The exit code once it has ended; negative for a signal. */
+  /** The exit code once the command has ended; negative for a signal. */
   readonly exitCode: number | null;
-  /** How long it has run. */
+  /** How long the command has run. */
   readonly seconds: number;
-  /** The last lines of its output, for lists. */
+  /** The last lines of the output, for lists. */
   readonly tail: string;
-  /** The file of its output; empty if the output was not kept. */
+  /** The file with the output; empty if the output was not kept. */
   readonly path: string;
-  /** Who stopped it, `model` or `user`; empty if nobody did. */
+  /** Who stopped the command, `model` or `user`; empty if nobody did. */
   readonly by: string;
 }
 
@@ -186,7 +186,7 @@ export interface ChatResult {
   readonly shown: boolean;
 }
 
-/** A check of the project runs, such as `mypy`, or a hook that takes long. */
+/** A check of the project, such as `mypy`, or a slow hook has started. */
 export interface Checking {
   readonly type: "checking";
   readonly turn: number;
@@ -249,7 +249,7 @@ export interface CommitMessageResult {
 export interface Compacted {
   readonly type: "compacted";
   readonly turn: number;
-  /** What was done, such as `digest`, `regions` or `slide`. */
+  /** The method of compaction, such as `digest`, `regions` or `slide`. */
   readonly layer: string;
   /** Tokens of the prompt before. */
   readonly before: number;
@@ -393,7 +393,7 @@ export interface DocumentDiagnostics {
   readonly sources?: readonly SourceDiagnostics[];
 }
 
-/** A file reads differently now; `diff` is unified and whole. */
+/** The text of a file has changed; `diff` is the complete unified diff. */
 export interface EditApplied {
   readonly type: "editApplied";
   readonly turn: number;
@@ -845,9 +845,9 @@ export interface OpenResult {
 }
 
 /**
- * The user's answer; `unanswered` (nobody answered in time) has the effect of `no`.
+ * The user's answer; `unanswered` (no answer in time) has the effect of `no`.
  *
- * `beforehand` and `uncovered` come from `run --allow-commands`: a yes for once, and a no. With `hunks`, only
+ * The answers `beforehand` (yes, once) and `uncovered` (no) come from `run --allow-commands`. With `hunks`, only
  * the named hunks of an edit are applied.
  */
 export interface PermissionAnswered {
@@ -930,9 +930,9 @@ export interface PlanChanged {
   readonly turn: number;
   /** The state of the plan. */
   readonly state: "approved" | "done" | "none" | "proposed" | "rejected";
-  /** Markdown, as the model wrote it or the user edited it; empty if missing. */
+  /** Markdown, by the model or with the user's edits; empty without a plan. */
   readonly text: string;
-  /** The document in which the user may edit it; empty if missing. */
+  /** The document in which the user may edit the plan; empty without a document. */
   readonly path: string;
   readonly agent: string;
 }
@@ -985,7 +985,7 @@ export interface PromptParams {
   readonly attachments?: readonly Attachment[];
 }
 
-/** The share of the prompt that the endpoint has read, from 0 to 1; some endpoints report it. */
+/** The share of the prompt that the endpoint has read, from 0 to 1; few endpoints report it. */
 export interface PromptRead {
   readonly type: "promptRead";
   readonly turn: number;
@@ -1012,30 +1012,30 @@ export interface ProvidersResult {
 export interface QuestionAnswered {
   readonly type: "questionAnswered";
   readonly turn: number;
-  /** The id of the call that asked. */
+  /** The id of the tool call that asked the question. */
   readonly id: string;
   /**
-   * The chosen option, or the line that was asked for; empty if there is none. The user's other words come as
-   * `Steered`.
+   * The chosen option, or the typed line if the question asked for a line; otherwise empty. Other words of the
+   * user come as `Steered`.
    */
   readonly answer: string;
   readonly agent: string;
 }
 
-/** The model asks the user a question, which is never about a permission. */
+/** The model asks the user a question. Questions about permissions have an event of their own. */
 export interface QuestionAsked {
   readonly type: "questionAsked";
   readonly turn: number;
-  /** The id of the call that asks. */
+  /** The id of the tool call that asks the question. */
   readonly id: string;
   /** The visible text of the question, at most 1,000 characters. */
   readonly question: string;
-  /** The answers to choose from, a line each. */
+  /** The answers to choose from, one line each. */
   readonly options: readonly string[];
   readonly agent: string;
 }
 
-/** The prompts that wait; `held` says why none of them begins, and is empty otherwise. */
+/** The waiting prompts have changed; `held` says why no prompt begins, or is empty. */
 export interface QueueChanged {
   readonly type: "queueChanged";
   readonly turn: number;
@@ -1332,8 +1332,8 @@ export interface Steered {
   /** The words as typed. */
   readonly text: string;
   /**
-   * Whether they are in the request that goes out now. Otherwise they did not reach the model, and are in the
-   * draft of `TurnFinished`.
+   * Whether the words are in the request that goes out now. Words that did not reach the model are in the draft
+   * of `TurnFinished`.
    */
   readonly delivered: boolean;
   readonly agent: string;
@@ -1363,7 +1363,7 @@ export interface TaskArguments {
   readonly wait?: boolean;
 }
 
-/** More of the answer; with `restart` forget the shown text of this round. */
+/** More text of the answer; with `restart`, clients remove this round's earlier text. */
 export interface TextAdded {
   readonly type: "text";
   readonly turn: number;
@@ -1372,7 +1372,7 @@ export interface TextAdded {
   readonly agent: string;
 }
 
-/** More of the model's reasoning. */
+/** More text of the model's reasoning. */
 export interface ThinkingAdded {
   readonly type: "thinking";
   readonly turn: number;
@@ -1380,7 +1380,7 @@ export interface ThinkingAdded {
   readonly agent: string;
 }
 
-/** The whole to-do list, after the model has changed it. */
+/** The model has changed the to-do list; the event has the whole list. */
 export interface TodoChanged {
   readonly type: "todoChanged";
   readonly turn: number;
@@ -1405,7 +1405,7 @@ export interface TodoRow {
   readonly after: readonly number[];
 }
 
-/** A call ended: `figure` such as `+3 −1`, `message` if it failed or was refused. */
+/** A tool call ended. */
 export interface ToolFinished {
   readonly type: "toolFinished";
   readonly turn: number;
@@ -1414,12 +1414,12 @@ export interface ToolFinished {
   readonly target: string;
   readonly isError: boolean;
   readonly figure: string;
-  /** How long it took; null only in events read back from an old log. */
+  /** How long the call took; null only in events of an old log. */
   readonly seconds: number | null;
   readonly message: string;
   /**
-   * What the model got; null until a session is read back. The results of one reply come together, so a call may
-   * have ended without a result in the log.
+   * The result for the model; set only when a session is read from disk. The log gets the results of one reply
+   * together, so the result of an ended call may be missing.
    */
   readonly result: string | null;
   readonly agent: string;
@@ -1435,9 +1435,9 @@ export interface ToolOutput {
 }
 
 /**
- * A call begins: `name` of the tool, `target` it works on.
+ * A tool call begins; `name` is the tool, `target` the file or text that the tool works on.
  *
- * `arguments` is what the model wrote (JSON text); empty until a session is read back.
+ * `arguments` is the JSON text that the model wrote. It is set only when a session is read from disk.
  */
 export interface ToolStarted {
   readonly type: "toolStarted";
@@ -1461,32 +1461,32 @@ export interface TurnFinished {
   /** Done, cancelled, failed, limit of rounds, repeated calls, or a budget that the next call could exceed. */
   readonly ending: "budget" | "cancelled" | "done" | "failed" | "interrupted" | "limit" | "repeated";
   /**
-   * Plain words for the user. For a finished turn, only text that is not in the answer, such as the result of
-   * the user's own `/compact`.
+   * Plain words for the user. A finished turn has a message only for text that is not in the answer, such as the
+   * result of `/compact`.
    */
   readonly message: string;
   /** The model's last words. */
   readonly answer: string;
-  /** The user's words that never reached the model, with words to the running turn. */
+  /** The user's words that never reached the model, including words to the running turn. */
   readonly draft: string;
   readonly rounds: number;
-  /** Tokens of all its calls; `reported` is false if any of them is an estimate. */
+  /** Tokens of all model calls of the turn; `reported` is false if one of the numbers is an estimate. */
   readonly usage: Usage;
   readonly cost: number | null;
-  /** How long it took; null only in events read back from an old log. */
+  /** How long the turn took; null only in events of an old log. */
   readonly seconds: number | null;
   readonly changes: readonly FileChanged[];
   /** Whether the endpoint could not be reached, so that the same words may succeed later. */
   readonly retryable: boolean;
   /** Whether no request can hold the conversation; a new session continues the task. */
   readonly outgrown: boolean;
-  /** Figures of the turn, named as in `context.request.cache_health` (OpenTelemetry). */
+  /** Numbers about the turn, under the names of `context.request.cache_health` (OpenTelemetry). */
   readonly figures: Readonly<Record<string, unknown>>;
   /** Number of changes that await review now, of all turns and sessions. */
   readonly toReview: number;
   /**
-   * How the changes are verified, that they are not, or how many new errors remain; empty if the turn changed no
-   * file.
+   * How the changes are verified, that no check verified the changes, or how many new errors remain; empty if
+   * the turn changed no file.
    */
   readonly verified: string;
   readonly agent: string;
@@ -1529,7 +1529,7 @@ export interface TurnRow {
 }
 
 /**
- * The turn has received the user's words; `attached` names what goes with them.
+ * The turn has received the user's words; `attached` names the things sent with the words.
  *
  * `mode` is null only in events read back from an old log.
  */
@@ -1562,7 +1562,7 @@ export interface Usage {
   readonly cache_hour: number;
 }
 
-/** Tokens and cost of one model call; `total` and `total_cost` of the turn so far. */
+/** Tokens and cost of one model call; `total` and `total_cost` are the turn's so far. */
 export interface UsageReported {
   readonly type: "usageReported";
   readonly turn: number;

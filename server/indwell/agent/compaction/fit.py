@@ -1,7 +1,7 @@
-"""Keeps the conversation inside the window: before a model call, and on request (H18, H32).
+"""Shortens the conversation to fit the model's window: before a call, and on request (H18, H32).
 
-A step first writes the cut texts to disk. Then the whole step is applied, or nothing of it. So an
-interruption at any point leaves a valid session. A failed summary never fails a turn (H28).
+A step writes the cut texts to disk before it changes the conversation. An interruption at any point
+therefore leaves a valid session. A failed summary never fails a turn (H28).
 """
 
 from __future__ import annotations
@@ -54,10 +54,11 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.sessions.records import Ending
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
-AT_ONCE = 8  # spills written in parallel, because most of the time is waiting for the disk
+AT_ONCE = 8  # texts written to disk in parallel; most of the time goes into waiting for the disk
 AIM = 0.5  # share of the budget that compaction aims at (H18)
-FULL = 0.7  # share of the budget from which overhead is reported: the soft threshold (H18, H30)
-CACHE_LIFE = timedelta(minutes=5)  # H34
+# Share of the budget from which a too large fixed part of the prompt is reported (H18, H30).
+FULL = 0.7
+CACHE_LIFE = timedelta(minutes=5)  # how long an endpoint keeps a prompt in its cache (H34)
 
 
 async def fit(
@@ -98,7 +99,7 @@ async def fit(
 
 
 async def _point_back(session: Session) -> None:
-    """Replace repeated content in the newest results by pointers before they are sent."""
+    """Replace repeated content in the newest tool results by pointers, before sending."""
     now = session.conversation
     step = await asyncio.to_thread(repeats, now.messages)
     if step is not None:
@@ -116,7 +117,7 @@ def too_large_for(error: ContextOverflow) -> ConversationTooLarge:
 async def _run(
     session: Session, turn: TurnState, incoming: int, emit: Listener, *, force: bool
 ) -> Counter[str]:
-    """Run the ladder, and note layers that gained too little; return the tokens of each layer."""
+    """Run all due compaction steps; return the tokens that each layer gained."""
     begun, preset = _tokens(session, incoming), session.parts.compaction.preset
     is_urgent = force or begun > session.conversation.config.budget
     idle = frozenset() if is_urgent else failed(session.shortening.restraint, begun)
@@ -139,10 +140,10 @@ async def _climb(
     *,
     force: bool,
 ) -> Counter[str]:
-    """Apply steps until none is left; return the tokens that each layer gained.
+    """Apply compaction steps until no step is left; return the tokens that each layer gained.
 
-    No text is cut that cannot be read again. If the texts that a layer cuts cannot be
-    written to disk, the layer changes nothing and is skipped from then on.
+    Every cut text stays readable in a file. If the disk does not take the texts that a layer cuts,
+    the layer changes nothing and is skipped from then on.
     """
     climb = Climb(_tokens(session, incoming), force=force, out=idle)
     gains: Counter[str] = Counter()
@@ -167,7 +168,7 @@ async def _climb(
 def _decided(
     climb: Climb, conversation: talk.Conversation, preset: Preset, facts: CompactionFacts
 ) -> Action | None:
-    """The next step; the end of the ladder also cuts the results that were read last."""
+    """The next compaction step; the last layer also cuts the newest tool results."""
     action = next_step(climb, conversation, preset, facts)
     if action is None:
         forget()
@@ -194,10 +195,10 @@ async def _taken(
 
 
 async def _keep(session: Session, step: CompactionStep) -> None:
-    """Write the cut texts of a step to disk; a repeated name means the same text.
+    """Write the texts that a step cuts to disk; two texts of the same name are the same text.
 
     Raises:
-        SessionError: The disk does not take a text.
+        SessionError: A text could not be written.
     """
     spills = tuple({one.name: one for one in step.spills}.values())
     for at in range(0, len(spills), AT_ONCE):
@@ -264,8 +265,8 @@ def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:
 
 COMPACT = "/compact"
 _COMMAND = lazy_pattern(r"\s*(/[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)(?!\S)(\s+\S)?")
-_NAME_LIMIT = 40  # characters of an unknown name in a message
-_NEAR = 0.8  # similarity by difflib, from 0 to 1: one or two letters differ
+_NAME_LIMIT = 40  # characters of an unknown command's name in a message
+_NEAR = 0.8  # similarity by difflib, from 0 to 1; at 0.8, one or two letters differ
 _MOST_LOOKED_AT = 64  # characters of a name that are compared; no skill has a longer one
 
 
@@ -304,14 +305,14 @@ def no_command(words: str, skills: Collection[str] = ()) -> str:
 
 
 def unshortened(preset: Preset) -> str:
-    """A hint for an error message if the settings keep compaction from shortening more."""
+    """A hint for an error message if the user's settings switch layers of compaction off."""
     if preset.rungs:
         return ""
     return f'; the setting `compaction = "{preset.name}"` is why nothing was shortened'
 
 
 async def compact_now(session: Session, turn: TurnState, emit: Listener) -> tuple[Ending, str]:
-    """Compact the conversation from the ladder's lowest rung on; return ending and message."""
+    """Compact the conversation because the user asked; return the turn's ending and message."""
     turn.draft = ""
     before = prompt_tokens(session.conversation)
     preset = session.parts.compaction.preset
@@ -333,7 +334,7 @@ NAME = "compact"
 
 
 class CompactArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The model's arguments."""
+    """The arguments of the tool ``compact``."""
 
     reason: Annotated[str, Meta(description="why now, briefly")] = ""
 

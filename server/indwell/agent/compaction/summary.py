@@ -1,4 +1,4 @@
-"""Writes a summary: by the cheapest model that can, within a time limit, or by extraction (H28).
+"""Summarises messages: by the cheapest model that can, or by extraction without a model (H28).
 
 No failure here fails the turn. If the turn is cancelled, the conversation stays unchanged.
 """
@@ -58,19 +58,20 @@ from indwell.providers import base as stream
 from indwell.providers.base import Provider
 from indwell.workspace.paths import display
 
-_QUOTED = 80  # characters of the quotes that mark the ends of the part
+_QUOTED = 80  # characters of each quote that marks an end of the summarised part
 
 
 def sizes_of(
     conversation: Conversation, span: SummarySpan, *, small_window: int, whole: bool
 ) -> SummarySizes:
-    """The tokens that a summary of ``span`` would read and write.
+    """The tokens that a model would read and write for a summary of ``span``.
 
     Args:
         conversation: The main model's conversation.
         span: The part to summarise.
         small_window: The window of the small model in tokens; 0 without one.
-        whole: Whether ``span`` is the whole part. A piece of the part needs a separate request.
+        whole: Whether ``span`` is the whole part. Each piece of a divided part needs a separate
+        request.
     """
     output = output_limit(span.target)
     instructions = part_tokens(conversation, appended_words(span)) + BLOCK_OVERHEAD
@@ -102,20 +103,20 @@ def appended(
         tools=conversation.tools,
         messages=asking.messages,
         max_output=output_limit(span.target),
-        # Endpoints with cache marks look up a prefix only at a mark. The summary changes the text
-        # after itself, so the cache never serves this tail.
+        # Mark only the prefix that the cache already holds: no later request repeats the end of
+        # this one.
         anchors=place_anchors(asking, idle_s=idle_s, calls_to_come=0),
         tool_choice="none",
         cache_key=conversation.config.cache_key,
         tokens=estimated_tokens(asking),
-        effort=conversation.config.effort,  # another effort would empty the prompt cache
+        effort=conversation.config.effort,  # a different effort would empty the prompt cache
         verbosity=conversation.config.verbosity,
         cache_life=conversation.config.cache_life,
     )
 
 
 def alone(model: str, span: SummarySpan) -> Request:
-    """A request to any model: the instructions, and the part as data."""
+    """A summary request without the conversation: the instructions, and the messages as data."""
     words, turn = _words(span), span.source[-1].turn
     said = user_words(source_text(span), turn=turn)
     block = msgspec.structs.replace(said, meta=msgspec.structs.replace(said.meta, tier=3))
@@ -130,7 +131,7 @@ def alone(model: str, span: SummarySpan) -> Request:
 
 
 def appended_words(span: SummarySpan) -> str:
-    """The instructions, with quotes that mark the part, because a conversation shows no turns."""
+    """The summary instructions, with quotes of the first and last message to summarise."""
     first, last = _quoted(span.source[0]), _quoted(span.source[-1])
     return (
         f"{_words(span)}\n\nThat part begins with {first} and ends with {last}; what comes after "
@@ -157,9 +158,10 @@ def _quoted(message: Message) -> str:
     return "a picture"
 
 
-LEAST_CUT = 2  # a summary that hit its limit must have at least this part (1/2) of its length
-MOST_PIECES = 8  # model calls for one summary; longer parts are extracted instead
-LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # tokens, tokens, and 1/20 of the budget
+LEAST_CUT = 2  # a summary that was cut off must have at least 1/2 of the allowed length
+MOST_PIECES = 8  # model calls for one summary; a part that needs more calls is extracted instead
+# The task card has 1/20 of the budget, between 300 and 2,000 tokens.
+LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20
 
 
 async def summary_step(
@@ -167,7 +169,7 @@ async def summary_step(
 ) -> CompactionStep:
     """The compaction step that replaces the blocks of ``span`` by a summary.
 
-    All replaced texts go to files that the summary names, so they stay readable (H31).
+    The replaced texts go to files. The summary names the files, so the texts stay readable (H31).
     """
     text, trouble = await _summary(session, turn, span, facts, emit)
     make = partial(_step, session, span, facts, text, trouble, pending=pending_hunks(session))
@@ -175,7 +177,7 @@ async def summary_step(
 
 
 def pending_hunks(session: Session) -> tuple[tuple[str, int], ...]:
-    """Files with changes that await a verdict, with the number of changes in each."""
+    """Files with changes that await review, with the number of such changes in each file."""
     review = session.parts.changes.ledger
     if review is None:
         return ()
@@ -184,7 +186,7 @@ def pending_hunks(session: Session) -> tuple[tuple[str, int], ...]:
 
 
 def card_of(conversation: Conversation, pending: Sequence[tuple[str, int]] = ()) -> Text | None:
-    """The task card of a conversation, also for a new session that continues its task (H29)."""
+    """The task card of a conversation; a new session that continues the task gets it, too (H29)."""
     budget = min(max(conversation.config.budget // CARD_SHARE, LEAST_CARD), MOST_CARD)
     messages = transcript(conversation.messages, conversation.history)
     return task_card(messages, budget_tokens=budget, pending=pending)
@@ -199,7 +201,7 @@ def _step(
     *,
     pending: Sequence[tuple[str, int]],
 ) -> CompactionStep:
-    """Audit a summary and build its step; takes some 0.1 s for 100,000 tokens."""
+    """Check a summary's text, and build the compaction step; takes 0.1 s for 100,000 tokens."""
     now = session.conversation
     card: Text | None = None
     least: Text | None = None
@@ -218,7 +220,7 @@ def _step(
 async def _summary(
     session: Session, turn: TurnState, span: SummarySpan, facts: CompactionFacts, emit: Listener
 ) -> tuple[str, str]:
-    """The summary text for ``span``, and the reason if no model wrote the text."""
+    """The summary of ``span``, and the reason why no model wrote it (empty if a model did)."""
     try:
         async with asyncio.timeout(session.parts.compaction.summary_timeout_s):
             text = await _by_model(session, turn, span, facts, emit)
@@ -238,10 +240,10 @@ async def _summary(
 async def _by_model(
     session: Session, turn: TurnState, span: SummarySpan, facts: CompactionFacts, emit: Listener
 ) -> str:
-    """Ask a model for the whole summary, or for pieces that fit its window.
+    """Ask a model for one summary of the span, or for summaries of pieces that fit the window.
 
     Raises:
-        UserError: No model can write it, or the model failed.
+        UserError: No model can write the summary, or the model failed.
     """
     reader, most = await asyncio.to_thread(_reader, session, span, facts, whole=True)
     parts = (span,) if reader else pieces(span, most)
@@ -275,10 +277,10 @@ def _reader(
 async def _ask(
     session: Session, turn: TurnState, span: SummarySpan, reader: Reader, emit: Listener
 ) -> str:
-    """Make one call within the budgets, and charge it.
+    """Make one model call within the budgets, and charge the call to the turn.
 
     Raises:
-        UserError: The budgets do not allow the call, or it gave no complete text.
+        UserError: The budgets do not allow the call, or the reply has no complete text.
     """
     parts, now, small = session.parts, session.conversation, session.parts.model.small
     model, provider, cost = now.config.model, parts.model.provider, parts.model.cost
@@ -311,7 +313,7 @@ async def _ask(
 
 
 def _whole(reply: Reply, span: SummarySpan) -> str:
-    """The text of a reply that is complete enough for a summary.
+    """The reply's text, if the reply is complete enough for a summary.
 
     Raises:
         BadReply: The reply is only the beginning of a summary.
@@ -335,7 +337,7 @@ async def _complete(  # noqa: PLR0917 - all of them are what it is about
     said: list[str],
     emit: Listener,
 ) -> Reply:
-    """Call the model; ``said`` collects the stream, in case the reply never ends."""
+    """Call the model; ``said`` collects the streamed text, in case the reply never ends."""
 
     def on_event(event: stream.StreamEvent) -> None:
         match event:

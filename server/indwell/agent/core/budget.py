@@ -1,8 +1,8 @@
 """The budgets: the cost of the next model call, the limits, and the day's ledger (H43). Pure.
 
-A call that could exceed a budget is not made. Its prompt is priced with the cache share of the last
-call: full prices would stop a long turn at a tenth of its budget, and a failing cache costs at most
-one call too many. Its reply is priced at the whole output limit.
+A call that could exceed a budget is not made. The prompt is priced with the cache share of the last
+call. Without that share a long turn would stop at a tenth of its budget. If the cache fails, at
+most one call too many is made. The reply is priced at the whole output limit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Budgets(msgspec.Struct, frozen=True):
         turn: For one turn.
         session: For all turns of a session.
         day: For all sessions of this machine's user in a calendar day.
-        turn_tokens: Input and output tokens of one turn; needs no price.
+        turn_tokens: Input and output tokens of one turn; no price is needed for this limit.
         tokens_setting: The setting that ``turn_tokens`` comes from.
     """
 
@@ -36,16 +36,16 @@ class Budgets(msgspec.Struct, frozen=True):
 
     @property
     def needs_price(self) -> bool:
-        """Is any limit in money?"""
+        """Is one of the limits in US dollars?"""
         return (self.turn, self.session, self.day) != (None, None, None)
 
     def counts(self, cost: Callable[[Usage], float | None]) -> bool:
-        """Can the limits be checked with these prices?"""
+        """Can the limits be checked with the prices that ``cost`` knows?"""
         return not self.needs_price or cost(Usage(input=1, output=1)) is not None
 
 
 class Outlay(msgspec.Struct, frozen=True):
-    """The spending so far, by the same terms; calls of unknown price count as 0."""
+    """The spending so far, for each limit of ``Budgets``; calls of unknown price count as 0."""
 
     turn: float = 0.0
     session: float = 0.0
@@ -54,7 +54,7 @@ class Outlay(msgspec.Struct, frozen=True):
 
 
 def expected_usage(prompt_tokens: int, last: Usage, max_output: int) -> Usage:
-    """The most that the next call uses, if the cache serves as much as for the last call.
+    """The most tokens of the next call, if the cache serves the same share as for the last call.
 
     Args:
         prompt_tokens: Calibrated tokens of the request.
@@ -77,7 +77,7 @@ def expected_usage(prompt_tokens: int, last: Usage, max_output: int) -> Usage:
 
 
 def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) -> str:
-    """The budget that a call of ``usage`` and ``cost`` exceeds, in words; empty if none."""
+    """A sentence on the budget that a call would exceed; empty if the call fits all budgets."""
     tokens = usage.input + usage.output
     parts = f"{usage.input:,} prompt tokens and a reply of up to {usage.output:,}"
     if budgets.turn_tokens is not None and outlay.turn_tokens + tokens > budgets.turn_tokens:
@@ -105,7 +105,7 @@ def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) 
 
 
 def _advice(name: str, setting: str, *, is_begun: bool) -> str:
-    """Advice for the user; a new turn or session helps only if this one has spent something."""
+    """Advice for the user; a new turn or session helps only if the present one spent something."""
     again = "ask to go on, " if name == "turn" and is_begun else ""
     again = "begin a new session, " if name == "session" and is_begun else again
     return f"{again}raise `{setting}`, or lower `max_output`"
@@ -121,8 +121,9 @@ class Ledger(Protocol):
     async def hold(self, dollars: float, limit: float) -> Reservation | float:
         """Reserve money for a call, unless today's total would exceed ``limit``.
 
-        Checking and reserving are one atomic step, across processes too. A reservation counts as
-        spent until ``release``; if the process dies first, until the end of the day.
+        Checking and reserving are one atomic step, also for several processes. A reservation counts
+        as spent until ``release``. If the process dies earlier, the reservation counts until the
+        end of the day.
 
         Returns:
             The reservation, or today's total in US dollars if the call does not fit.
@@ -143,7 +144,7 @@ class Ledger(Protocol):
 
 
 class MemoryLedger:
-    """A ledger of one process and one day; implements ``Ledger``."""
+    """A ledger in memory, for one process and one day; implements ``Ledger``."""
 
     def __init__(self) -> None:
         self._dollars = 0.0

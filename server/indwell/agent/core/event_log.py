@@ -1,8 +1,8 @@
-"""Reports each event to its listeners, and keeps the newest ones for clients that missed some.
+"""Sends each event to listeners, and keeps the newest events for clients that missed some.
 
-Numbers go from 1 without gaps. Consecutive pieces of text, reasoning or output share one entry; a
-client can read it from any piece on. Bounded by size, oldest first out. This module knows no clock
-and no wire.
+Events are numbered from 1 without gaps. Consecutive pieces of text, reasoning or output share one
+entry. A client can read such an entry from any piece on. When the log is full, the oldest entries
+are dropped. This module has no clock and no network.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from indwell.agent.core.events import Event, TextAdded, ThinkingAdded, ToolOutpu
 
 _log = logging.getLogger(__name__)
 
-KEPT_CHARACTERS = 1 << 20  # of one session: some turns with their diffs
-KEPT_SESSIONS = 8  # of one process
-_ENTRY = 200  # characters that an entry counts for besides its texts
-_PIECE = 8  # and each piece of a run
+KEPT_CHARACTERS = 1 << 20  # characters kept for one session; enough for some turns with their diffs
+KEPT_SESSIONS = 8  # sessions of one process whose events are kept
+_ENTRY = 200  # characters that an entry counts for in addition to its texts
+_PIECE = 8  # characters that each piece of a joined entry counts for in addition
 
 
 class EventEntry(NamedTuple):
@@ -55,7 +55,7 @@ class _EventRun(msgspec.Struct):
         return self.first + max(0, len(self.ends) - 1)
 
     def after(self, seq: int) -> EventEntry:
-        """The event with the part of its text that came after ``seq``."""
+        """The event with only the text that came after number ``seq``."""
         if not self.ends:
             return EventEntry(self.first, self.event)
         text = self.text if self.pieces is None else "".join(self.pieces)
@@ -63,7 +63,7 @@ class _EventRun(msgspec.Struct):
         return EventEntry(self.last, msgspec.structs.replace(self.event, text=text[start:]))
 
     def close(self) -> None:
-        """Join the pieces into one text, which takes less memory; nothing is added later."""
+        """Join the pieces into one text to save memory; no piece can be added afterwards."""
         if self.pieces is not None:
             self.text, self.pieces = "".join(self.pieces), None
 
@@ -72,7 +72,7 @@ class SessionEvents:
     """The newest events of one session.
 
     Args:
-        kept: About how many characters are kept; the newest entry always is.
+        kept: The approximate number of kept characters; the newest entry is always kept.
     """
 
     def __init__(self, kept: int = KEPT_CHARACTERS) -> None:
@@ -132,8 +132,9 @@ class EventLog:
         kept: Characters kept for each session.
 
     Attributes:
-        listeners: Kinds of events, and a function called with each event, its session and number.
-            Listeners get an event in this order. If one fails, the others still get the event.
+        listeners: Pairs of event kinds and a function. The function gets each event of these kinds,
+            with session and number. Listeners are called in this order. If one listener fails, the
+            others still get the event.
     """
 
     def __init__(self, kept: int = KEPT_CHARACTERS) -> None:
@@ -186,7 +187,7 @@ def _is_piece(event: Event) -> bool:
 
 
 def _joins(before: Event, event: Event) -> bool:
-    """Whether both are pieces of one text: same kind, same turn, same call."""
+    """Are both events pieces of one text, with the same kind, turn and call?"""
     match before, event:
         case (TextAdded(restart=False), TextAdded(restart=False)) | (
             ThinkingAdded(),

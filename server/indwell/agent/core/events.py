@@ -23,7 +23,7 @@ def _tag(name: str) -> str:
 
 
 class _OfTurn(msgspec.Struct, frozen=True, tag_field="type", tag=_tag, rename="camel"):
-    """Base with the number of the turn in its session, from 1."""
+    """Base of events of one turn. ``turn`` is the turn's number in the session, from 1."""
 
     turn: int
 
@@ -31,8 +31,8 @@ class _OfTurn(msgspec.Struct, frozen=True, tag_field="type", tag=_tag, rename="c
 class OfAgent(_OfTurn, frozen=True, kw_only=True):
     """Base of all events.
 
-    ``agent`` is the id of the call that started the sub-agent; empty for the main agent. A
-    sub-agent emits only tools, edits, questions, usage and notices.
+    ``agent`` is the id of the tool call that started the sub-agent; empty for the main agent. A
+    sub-agent emits only events about tools, edits, questions, usage and notices.
     """
 
     agent: str = ""
@@ -47,17 +47,17 @@ class Queued(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class BackgroundCommand(msgspec.Struct, frozen=True, rename="camel"):
-    """A background command.
+    """The state of a background command.
 
     Attributes:
-        id: Such as ``b1``; unique in the session.
-        command: Its text.
-        state: Whether it runs, has ended by itself, or was stopped.
-        exit_code: The exit code once it has ended; negative for a signal.
-        seconds: How long it has run.
-        tail: The last lines of its output, for lists.
-        path: The file of its output; empty if the output was not kept.
-        by: Who stopped it, ``model`` or ``user``; empty if nobody did.
+        id: The command's id, such as ``b1``; unique in the session.
+        command: The command's text.
+        state: Whether the command runs, has ended by itself, or was stopped.
+        exit_code: The exit code once the command has ended; negative for a signal.
+        seconds: How long the command has run.
+        tail: The last lines of the output, for lists.
+        path: The file with the output; empty if the output was not kept.
+        by: Who stopped the command, ``model`` or ``user``; empty if nobody did.
     """
 
     id: str
@@ -79,7 +79,7 @@ class FileChanged(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class TurnStarted(OfAgent, frozen=True):
-    """The turn has received the user's words; ``attached`` names what goes with them.
+    """The turn has received the user's words; ``attached`` names the things sent with the words.
 
     ``mode`` is null only in events read back from an old log.
     """
@@ -92,10 +92,10 @@ class TurnStarted(OfAgent, frozen=True):
 
 
 class Attached(OfAgent, frozen=True):
-    """Context that went to the model with a message; sent only when a session is read back.
+    """Context that the model got with a message; emitted only when a session is read from disk.
 
     Attributes:
-        source: Where it comes from, such as ``environment``.
+        source: The source of the context, such as ``environment``.
         text: The whole text; the media type of a picture.
         label: The name of a picture; empty for text.
     """
@@ -106,28 +106,29 @@ class Attached(OfAgent, frozen=True):
 
 
 class TextAdded(OfAgent, frozen=True, tag="text"):
-    """More of the answer; with ``restart`` forget the shown text of this round."""
+    """More text of the answer; with ``restart``, clients remove this round's earlier text."""
 
     text: str
     restart: bool = False
 
 
 class ThinkingAdded(OfAgent, frozen=True, tag="thinking"):
-    """More of the model's reasoning."""
+    """More text of the model's reasoning."""
 
     text: str
 
 
 class PromptRead(OfAgent, frozen=True):
-    """The share of the prompt that the endpoint has read, from 0 to 1; some endpoints report it."""
+    """The share of the prompt that the endpoint has read, from 0 to 1; few endpoints report it."""
 
     share: float
 
 
 class ToolStarted(OfAgent, frozen=True):
-    """A call begins: ``name`` of the tool, ``target`` it works on.
+    """A tool call begins; ``name`` is the tool, ``target`` the file or text that the tool works on.
 
-    ``arguments`` is what the model wrote (JSON text); empty until a session is read back.
+    ``arguments`` is the JSON text that the model wrote. It is set only when a session is read from
+    disk.
     """
 
     id: str
@@ -144,12 +145,12 @@ class ToolOutput(OfAgent, frozen=True):
 
 
 class ToolFinished(OfAgent, frozen=True):
-    """A call ended: ``figure`` such as ``+3 −1``, ``message`` if it failed or was refused.
+    """A tool call ended; ``figure`` is such as ``+3 −1``, ``message`` tells a failure or refusal.
 
     Attributes:
-        seconds: How long it took; null only in events read back from an old log.
-        result: What the model got; null until a session is read back. The results of one reply
-            come together, so a call may have ended without a result in the log.
+        seconds: How long the call took; null only in events of an old log.
+        result: The result for the model; set only when a session is read from disk. The log gets
+            the results of one reply together, so the result of an ended call may be missing.
     """
 
     id: str
@@ -163,7 +164,7 @@ class ToolFinished(OfAgent, frozen=True):
 
 
 class EditApplied(OfAgent, frozen=True):
-    """A file reads differently now; ``diff`` is unified and whole."""
+    """The text of a file has changed; ``diff`` is the complete unified diff."""
 
     id: str
     path: str
@@ -175,7 +176,7 @@ class EditApplied(OfAgent, frozen=True):
 
 
 class Checking(OfAgent, frozen=True):
-    """A check of the project runs, such as ``mypy``, or a hook that takes long."""
+    """A check of the project, such as ``mypy``, or a slow hook has started."""
 
     what: str
 
@@ -203,10 +204,10 @@ class PermissionAsked(OfAgent, frozen=True):
 
 
 class PermissionAnswered(OfAgent, frozen=True):
-    """The user's answer; ``unanswered`` (nobody answered in time) has the effect of ``no``.
+    """The user's answer; ``unanswered`` (no answer in time) has the effect of ``no``.
 
-    ``beforehand`` and ``uncovered`` come from ``run --allow-commands``: a yes for once, and a no.
-    With ``hunks``, only the named hunks of an edit are applied.
+    The answers ``beforehand`` (yes, once) and ``uncovered`` (no) come from ``run
+    --allow-commands``. With ``hunks``, only the named hunks of an edit are applied.
     """
 
     id: str
@@ -216,12 +217,12 @@ class PermissionAnswered(OfAgent, frozen=True):
 
 
 class QuestionAsked(OfAgent, frozen=True):
-    """The model asks the user a question, which is never about a permission.
+    """The model asks the user a question. Questions about permissions have an event of their own.
 
     Attributes:
-        id: The id of the call that asks.
+        id: The id of the tool call that asks the question.
         question: The visible text of the question, at most 1,000 characters.
-        options: The answers to choose from, a line each.
+        options: The answers to choose from, one line each.
     """
 
     id: str
@@ -233,9 +234,9 @@ class QuestionAnswered(OfAgent, frozen=True):
     """The question was answered or withdrawn.
 
     Attributes:
-        id: The id of the call that asked.
-        answer: The chosen option, or the line that was asked for; empty if there is none. The
-            user's other words come as ``Steered``.
+        id: The id of the tool call that asked the question.
+        answer: The chosen option, or the typed line if the question asked for a line; otherwise
+            empty. Other words of the user come as ``Steered``.
     """
 
     id: str
@@ -243,7 +244,7 @@ class QuestionAnswered(OfAgent, frozen=True):
 
 
 class UsageReported(OfAgent, frozen=True):
-    """Tokens and cost of one model call; ``total`` and ``total_cost`` of the turn so far."""
+    """Tokens and cost of one model call; ``total`` and ``total_cost`` are the turn's so far."""
 
     round: int
     usage: Usage
@@ -257,8 +258,8 @@ class Steered(OfAgent, frozen=True):
 
     Attributes:
         text: The words as typed.
-        delivered: Whether they are in the request that goes out now. Otherwise they did not reach
-            the model, and are in the draft of ``TurnFinished``.
+        delivered: Whether the words are in the request that goes out now. Words that did not reach
+            the model are in the draft of ``TurnFinished``.
     """
 
     text: str
@@ -269,7 +270,7 @@ class Compacted(OfAgent, frozen=True):
     """Older parts of the conversation are shorter from the next request on.
 
     Attributes:
-        layer: What was done, such as ``digest``, ``regions`` or ``slide``.
+        layer: The method of compaction, such as ``digest``, ``regions`` or ``slide``.
         before: Tokens of the prompt before.
         after: Tokens of the prompt afterwards.
         note: More information for the user; often empty.
@@ -289,7 +290,7 @@ class Notice(OfAgent, frozen=True):
 
 
 class QueueChanged(OfAgent, frozen=True):
-    """The prompts that wait; ``held`` says why none of them begins, and is empty otherwise."""
+    """The waiting prompts have changed; ``held`` says why no prompt begins, or is empty."""
 
     seq: int
     held: str
@@ -297,7 +298,7 @@ class QueueChanged(OfAgent, frozen=True):
 
 
 class TodoChanged(OfAgent, frozen=True):
-    """The whole to-do list, after the model has changed it."""
+    """The model has changed the to-do list; the event has the whole list."""
 
     items: tuple[TodoItem, ...]
 
@@ -307,8 +308,8 @@ class PlanChanged(OfAgent, frozen=True):
 
     Attributes:
         state: The state of the plan.
-        text: Markdown, as the model wrote it or the user edited it; empty if missing.
-        path: The document in which the user may edit it; empty if missing.
+        text: Markdown, by the model or with the user's edits; empty without a plan.
+        path: The document in which the user may edit the plan; empty without a document.
     """
 
     state: PlanState
@@ -328,19 +329,21 @@ class TurnFinished(OfAgent, frozen=True):
     Attributes:
         ending: Done, cancelled, failed, limit of rounds, repeated calls, or a budget that the next
             call could exceed.
-        message: Plain words for the user. For a finished turn, only text that is not in the answer,
-            such as the result of the user's own ``/compact``.
+        message: Plain words for the user. A finished turn has a message only for text that is not
+            in the answer, such as the result of ``/compact``.
         answer: The model's last words.
-        draft: The user's words that never reached the model, with words to the running turn.
-        usage: Tokens of all its calls; ``reported`` is false if any of them is an estimate.
+        draft: The user's words that never reached the model, including words to the running turn.
+        usage: Tokens of all model calls of the turn; ``reported`` is false if one of the numbers is
+        an estimate.
         retryable: Whether the endpoint could not be reached, so that the same words may succeed
             later.
         outgrown: Whether no request can hold the conversation; a new session continues the task.
-        figures: Figures of the turn, named as in ``context.request.cache_health`` (OpenTelemetry).
-        verified: How the changes are verified, that they are not, or how many new errors remain;
-            empty if the turn changed no file.
+        figures: Numbers about the turn, under the names of ``context.request.cache_health``
+        (OpenTelemetry).
+        verified: How the changes are verified, that no check verified the changes, or how many new
+            errors remain; empty if the turn changed no file.
         to_review: Number of changes that await review now, of all turns and sessions.
-        seconds: How long it took; null only in events read back from an old log.
+        seconds: How long the turn took; null only in events of an old log.
     """
 
     ending: Ending
@@ -398,16 +401,16 @@ def usage_words(usage: Usage) -> str:
 
 
 def prompt_read_words(share: float) -> str:
-    """The progress of the endpoint in reading the prompt, in words."""
+    """A sentence on how much of the prompt the endpoint has read."""
     return f"reading the prompt, {share:.0%}".replace("%", " %")
 
 
 def compaction_words(before: int, after: int, note: str) -> str:
-    """The effect of a compaction, in words."""
+    """A sentence on the effect of a compaction."""
     more = f"; {note}" if note else ""
     return f"earlier parts were shortened: {before:,} → {after:,} tokens{more}"
 
 
 def to_review_words(number: int) -> str:
-    """The number of changes that await review, in words."""
+    """A sentence with the number of changes that await review."""
     return "1 change to review" if number == 1 else f"{number:,} changes to review"

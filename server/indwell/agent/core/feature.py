@@ -1,9 +1,9 @@
 """The seam between the loop of a turn and its features: the slots that a feature may fill.
 
-The loop knows no feature by name. It calls the slots below at fixed moments, and a slot that is
-unset is never called. A feature hides its state. The session's part of that state goes into the log
-as records and comes back through ``DurableState``.
-`session_features` describes the effect of a fault in a feature.
+The loop knows no feature by name. It calls the slots of ``Feature`` at fixed moments; a slot that
+is unset is never called. A feature hides its state. State that survives a restart goes into the log
+as records and comes back through ``DurableState``. `session_features` describes the effect of a
+fault in a feature.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from indwell.sessions.records import Ending, Record
 from indwell.tools.base import Call, Outcome, Tool
 from indwell.workspace.base import AppliedChange
 
-SessionT = TypeVar("SessionT")  # Session holds its features, so this module cannot name it
+SessionT = TypeVar("SessionT")  # a type variable, because ``session`` imports this module
 StateT = TypeVar("StateT")
 
 
@@ -31,7 +31,7 @@ class Moment(Generic[SessionT]):
 
     Attributes:
         session: The session of the feature.
-        turn: The number of the running turn, or of the last one.
+        turn: The number of the running turn, or of the last turn if none runs.
         emit: Takes the events of the turn.
     """
 
@@ -41,7 +41,7 @@ class Moment(Generic[SessionT]):
 
 
 class Reminder(NamedTuple):
-    """Blocks for the end of the next request, and a function to call once they are queued, if any.
+    """Blocks for the end of the next request; ``told``, if set, is called once they are queued.
 
     A preview of the request asks for the same blocks and never calls ``told``, so a preview changes
     no state.
@@ -56,11 +56,11 @@ class DurableState(Generic[StateT]):
     """Saves and restores a feature's state, across a restart or into a new session.
 
     Attributes:
-        read: The state that a log describes: from the records where the conversation continues, and
-            from all records. Pure; it runs in a thread.
-        now: The state as it is.
-        restore: Continue with a state that was read from the session's own log.
-        inherit: Take over the state of another session, whose task this session continues.
+        read: Returns the state that a log describes, given the records of the current branch and
+            all records. The function is pure and runs in a thread.
+        now: Returns the present state.
+        restore: Continues with a state that was read from the session's own log.
+        inherit: Takes over the state of another session whose task this session continues.
     """
 
     read: Callable[[Sequence[Record], Sequence[Record]], StateT]
@@ -70,7 +70,7 @@ class DurableState(Generic[StateT]):
 
 
 class Checked(NamedTuple):
-    """A feature's answer about a prompt before sending: a refusal, or attached blocks."""
+    """A feature's answer about a prompt that is not sent yet: a refusal, or blocks to attach."""
 
     reason: str = ""
     blocks: tuple[Text, ...] = ()
@@ -80,7 +80,7 @@ class Ended(NamedTuple):
     """How a turn ended.
 
     Attributes:
-        words: The user's words that it began with.
+        words: The user's words that began the turn.
         ending: How the turn ended.
         message: The message for the user.
     """
@@ -94,7 +94,7 @@ class SteeredSlot(Protocol):
     """See ``Feature.steered``."""
 
     def __call__(self, words: str, *, numbered: bool) -> bool:
-        """Receive the prompt; True if nobody else gets it."""
+        """Receive the user's words; True if neither the model nor another feature gets them."""
         ...
 
 
@@ -107,51 +107,58 @@ class Feature(Generic[SessionT]):
 
     Attributes:
         name: For messages about a fault in the feature, and the key of its state.
-        tools: The tools for the model, for as long as the session is open.
+        tools: The tools for the model; they stay the same while the session is open.
         late_tools: Tools that come and go while the session is open, such as those of an external
-            server. Returns the present tools in a stable order. Called often, so it only reads
-            memory. The feature does not decide how the model learns of a change.
-        door: The object that front doors use; they find it by its type.
-        commands: Words that the user may put behind a ``/``, without the ``/``.
-        labels: Names, for people, of blocks that a name in the user's words attaches.
-        refuse_words: Why the user's words are not sent; empty if they may be. No disk is touched.
-        check_words: May the words go to the model? Asked before anything is queued.
-        check_steering: May what the user said to the running turn go to the model? Raises
-            ``UserError`` if not, which ends the turn.
-        begin: A turn begins: look for changes since the last one.
-        prompt_blocks: Blocks that are sent with the user's words.
-        remind: Blocks for the next request, in requests and in previews of them.
+            server. Returns the present tools in a stable order. The loop calls this often, so the
+            function only reads memory. The loop decides how the model learns of a change.
+        door: The object that front ends such as ``lsp`` and ``cli`` use; they find the object by
+        its type.
+        commands: Names of commands that the user may type after a ``/``, without the ``/``.
+        labels: Returns names, for people, of the blocks that the user's words attach.
+        refuse_words: Returns why the user's words may not be sent; empty if they may be sent. The
+        function does not access the disk.
+        check_words: Returns whether the words may go to the model. Called before anything is
+        queued.
+        check_steering: Raises ``UserError`` if the user's words to the running turn may not go to
+            the model. The error ends the turn.
+        begin: Looks for changes since the last turn, when a turn begins.
+        prompt_blocks: Returns blocks that are sent with the user's words.
+        remind: Returns blocks for the next request, or for a preview of the request.
         before_tool: Runs before the permission question; raises ``ToolError`` to stop the call.
-        after_edit: A call has changed these files; called before ``after_tool``.
-        after_tool: A call that ran has ended; with the edits that it reported.
-        after_reply: All calls of a reply have ended, with their outcomes by the ids of the calls;
-            gives words to add to results, by id.
-        files_changed: Files may have changed: a call reported edits, or a command of a hook, a
-            check or the background has ended. Synchronous, because a turn may be cancelled there.
-        answered: The model has answered a request, so it knows what that request said.
-        on_stop: The model wants to end the turn; True lets the turn go on.
-        result: Replace the result of a call of one of its tools, given the conversation and the
-            other results of the same reply. Synchronous, so that two parallel calls see each
-            other's results.
-        tell: Write changed state to the log and tell the client; after a call of one of its tools
-            and when a turn begins.
-        around: An async context in which all rounds of a turn run.
-        steered: The user says something to the running turn; True if the feature takes the words,
-            so that they do not go to the model. ``numbered`` as in ``Session.steer``.
-        ends_turn: Whether the turn with this number ends after these results, because the user is
-            next. Returns the turn's answer in case the model gave none; None if the turn continues.
-        end: The rounds of a turn have ended, unless they were cancelled or failed by a fault.
-        changed: Files that the turn with this number has changed. A command that runs on these
-            files keeps marks of their earlier state.
-        verified: Whether the changes of the turn with this number are verified, in words for its
-            end; empty if there are no changes.
-        after_compaction: The conversation is shorter; with its tokens before and after.
-        unpinned: Kinds of blocks that compaction may cut, though they are pinned.
-        compacted: The conversation was compacted, so the model may no longer see what it saw.
-        state: How the state survives a restart.
-        for_child: The feature as a sub-agent has it, with a state of its own; None as a result
-            means that sub-agents do not have it. Unset, they share the session's.
-        close: The session ends.
+        after_edit: Called when a tool call has changed files, before ``after_tool``.
+        after_tool: Called when a tool call has ended, with the edits that the call reported.
+        after_reply: Called when all calls of a reply have ended, with the outcomes by call id.
+            Returns words to add to results, by call id.
+        files_changed: Called when files may have changed: a call reported edits, or a command of a
+            hook, a check or the background has ended. The slot is synchronous, because a turn may
+            be cancelled at that moment.
+        answered: Called when the model has answered a request and so knows the content of the
+        request.
+        on_stop: Called when the model wants to end the turn; True continues the turn.
+        result: Replaces the result of a call of one of the feature's tools, given the conversation
+            and the other results of the same reply. The slot is synchronous, so that two parallel
+            calls see each other's results.
+        tell: Writes changed state to the log and tells the client. Called after a call of one of
+            the feature's tools, and when a turn begins.
+        around: Returns an async context in which all rounds of a turn run.
+        steered: Called when the user says something to the running turn. True if the feature takes
+            the words, so that the words do not go to the model. ``numbered`` is explained in
+            ``Session.steer``.
+        ends_turn: Decides whether a turn ends after the present results, because the user is next.
+            Returns an answer for a turn in which the model gave none; None if the turn continues.
+        end: Called when the rounds of a turn have ended; not after a cancellation or a fault.
+        changed: Returns the files that a turn has changed. Before a command runs, the loop marks
+            the state of these files.
+        verified: Returns a sentence on whether the changes of a turn are verified; empty without
+            changes.
+        after_compaction: Called when the conversation has become shorter, with the tokens before
+        and after.
+        unpinned: Returns the kinds of pinned blocks that compaction may cut all the same.
+        compacted: Called after a compaction, when the model may no longer see earlier content.
+        state: Saves and restores the feature's state across a restart.
+        for_child: Returns the feature for a sub-agent, with separate state; None if sub-agents do
+            not have the feature. If the slot is unset, sub-agents share the session's feature.
+        close: Called when the session ends.
     """
 
     name: str

@@ -26,8 +26,8 @@ class Prompt(msgspec.Struct, frozen=True):
     Attributes:
         words: The user's words, or those of a code action.
         title: A few words for progress and lists.
-        selection: The selected text, if it should be sent.
-        opened: The file in the active editor, if it should be sent.
+        selection: The selected text, if the selection should be sent.
+        opened: The file in the active editor, if the file should be sent.
         problems: Diagnostics that the words are about, unless the selection carries them.
         mentioned: Lines of files that the user mentioned in the words.
         folders: Listings of folders that the user mentioned.
@@ -54,7 +54,7 @@ class Prompt(msgspec.Struct, frozen=True):
 
 
 def labels(prompt: Prompt) -> tuple[str, ...]:
-    """A label of a few words for each thing that goes with a prompt."""
+    """A label of a few words for each attachment of a prompt."""
     found = []
     if prompt.selection is not None:
         marked = prompt.selection
@@ -75,25 +75,27 @@ def _counted(reported: FileProblems) -> str:
 
 
 MOST_CHARACTERS = 1_000_000
-"""Most characters of one prompt: some 250,000 tokens, as many as the largest common windows take.
+"""The most characters of one prompt: 250,000 tokens, as many as the largest common windows.
 
-More would also block the event loop, because a prompt is logged, sent to the editor and counted:
-5,000,000 characters took 100 ms.
+A longer prompt would also block the event loop: logging, sending and counting 5,000,000 characters
+took 100 ms.
 """
 
-MOST_WAITING = 50  # queued prompts, or steering words; more than anybody reads again
+# Queued prompts, or messages to the running turn; nobody reads more of them again.
+MOST_WAITING = 50
 MOST_WAITING_CHARACTERS = (
-    2_000_000  # in total, because one event holds them all; the protocol's limit is 32 MB
+    # Characters of all waiting prompts; one event holds them all, and a message may have 32 MB.
+    2_000_000
 )
 
 
 def is_blank(words: str) -> bool:
-    """Is ``words`` empty or white space? Unlike ``strip``, this does not read a long text whole."""
+    """Is ``words`` empty or white space? ``strip`` would read all of a long text."""
     return not words or words.isspace()
 
 
 def taken_words(words: str) -> str:
-    """``words`` fit to be logged and sent: a lone surrogate becomes U+FFFD.
+    """Return ``words`` in a form that can be logged and sent: a lone surrogate becomes U+FFFD.
 
     Raises:
         UserError: The words are too long.
@@ -112,11 +114,11 @@ _ASKS_FOR_CHANGES = lazy_pattern(
     r"|remove|rename|repair|replace|rewrite|set|simplify|split|update|write)\b",
     re.IGNORECASE,
 )
-_OWN_WORDS = 2_000  # characters; longer text is usually pasted
+_OWN_WORDS = 2_000  # characters; a longer text was usually pasted, not typed
 
 
 def asks_for_changes(words: str) -> bool:
-    """Does a sentence of the words begin as a request to change files? Only English is read."""
+    """Does a sentence of the words ask to change files? Only English is recognised."""
     return _ASKS_FOR_CHANGES.search(words.strip()[:_OWN_WORDS]) is not None
 
 
@@ -134,5 +136,5 @@ def is_continue(words: str) -> bool:
 
 
 def told_words(words: str) -> str:
-    """The words that the model reads in place of the user's."""
+    """The words that the model reads in place of the user's words."""
     return _WORDS if is_continue(words) else words

@@ -1,6 +1,6 @@
-"""A session: the agent's only mutable object. It holds the conversation and appends to its log.
+"""A session holds a conversation and its state, and appends each change to its log.
 
-It runs one turn at a time. A turn appends its records or leaves the session unchanged.
+A session runs one turn at a time.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ from indwell.sessions.records import (
 from indwell.tools.known_texts import KnownTexts
 from indwell.workspace.base import AppliedChange
 
-HIDDEN_AT_ONCE = 10_000  # characters searched for secrets on the event loop, in half a millisecond
+# Characters searched for secrets on the event loop; this takes half a millisecond.
+HIDDEN_AT_ONCE = 10_000
 
 
 class TurnState(msgspec.Struct):
@@ -54,20 +55,22 @@ class TurnState(msgspec.Struct):
 
     Attributes:
         number: The turn's number in its session, from 1.
-        words: The words for the model: the user's, or where to read them if they are too long.
-        draft: The user's words until the model has received them, then empty.
+        words: The words for the model: the user's words, or a note that names the file with too
+        long words.
+        draft: The user's words until the model has received the words, then empty.
         steered: Steering words in the current request, as typed.
-        steered_sent: The same words as the model reads them.
-        n_told: How many of them were reported as delivered; a request may be sent again.
-        gathered: Context from the editor, the project and hooks. It joins the conversation once
-            every check has let the words pass.
-        along: The user's attachments; like the words, they are dropped if no model receives them.
+        steered_sent: The words of ``steered`` as the model reads them.
+        n_told: The number of steering words that were reported as delivered; needed because a
+        request may be sent again.
+        gathered: Context from the editor, the project and hooks. The context joins the conversation
+            once every feature has allowed the words.
+        along: The user's attachments; dropped with the words if no model receives the words.
         prompt: The prompt that began the turn; None for a sub-agent.
-        streamed: Pieces of the current reply.
-        thought: Pieces of the current reasoning.
-        spent: US dollars of the calls whose price was known; budgets count these.
+        streamed: Pieces of text of the current reply.
+        thought: Pieces of the reasoning of the current reply.
+        spent: US dollars of the calls whose price was known, for the budgets.
         n_agents: Number of sub-agents started.
-        agents: Number of sub-agents started, by name; it numbers those of one name.
+        agents: Number of sub-agents started, by name; used to number sub-agents of the same name.
         held: Tokens and US dollars reserved for calls under way, including sub-agents' calls.
         shown_format: Whether the model was just shown the right format of a tool call.
     """
@@ -96,7 +99,7 @@ class TurnState(msgspec.Struct):
 
 
 class Helping(msgspec.Struct, frozen=True):
-    """The turn that a sub-agent works for: its budget pays, and its user answers questions.
+    """The turn that a sub-agent works for. The turn's budgets pay, and the turn's user is asked.
 
     Attributes:
         session: The session of that turn.
@@ -117,7 +120,7 @@ class Spending(msgspec.Struct):
     Attributes:
         usage: Tokens of all turns.
         cost: US dollars of all turns; None if a price was unknown.
-        spent: US dollars of the calls whose price was known; budgets count these.
+        spent: US dollars of the calls whose price was known, for the budgets.
         last_usage: Tokens of the last model call.
         requests: Number of model calls recorded.
         answered_at: Time of the model's last reply; None before the first.
@@ -136,7 +139,7 @@ class Shortening(msgspec.Struct):
 
     Attributes:
         restraint: Layers that recently gained too little.
-        refusal: The last step that was not worth doing.
+        refusal: The last compaction step that would have gained too little.
         told_overhead: Whether the user was told that system, tools and pinned words are too large.
         told_unkept: Whether the user was told that cut texts cannot be written to disk.
     """
@@ -160,11 +163,11 @@ class Titles(msgspec.Struct):
 
 
 class Endings(msgspec.Struct):
-    """How the last turn of a session ended, beyond its event.
+    """Facts about the end of a session's last turn that the turn's last event lacks.
 
     Attributes:
-        is_outgrown: Whether it ended because no request can hold the conversation.
-        is_interrupted: Whether Indwell ended during it, so that it can be continued.
+        is_outgrown: Whether the turn ended because no request can hold the conversation.
+        is_interrupted: Whether Indwell ended during the turn, so that the turn can be continued.
         is_ending: Whether Indwell is ending, so that a cancelled turn counts as interrupted.
     """
 
@@ -177,9 +180,9 @@ class AskedUser(msgspec.Struct):
     """The questions to the user in a session, and the answers.
 
     Attributes:
-        lock: Held while the user is asked, so only one question is open at a time, sub-agents'
-            questions included.
-        refused: Number of questions in a row, in this turn, that were not answered with yes.
+        lock: Held while the user is asked, so that only one question is open at a time. Sub-agents
+            share the lock.
+        refused: Number of consecutive questions of this turn that were not answered with yes.
         shown_secrets: Values from secret files that the user let the model see.
     """
 
@@ -192,24 +195,27 @@ class Session(msgspec.Struct):
     """One conversation with its state; only ``turn.run_turn`` changes it.
 
     Attributes:
-        id: The name of its log.
-        parts: The interfaces and values it works with.
+        id: The name of the session's log.
+        parts: The interfaces and values that the session uses.
         conversation: The value that the next turn starts from.
         turns: Number of turns begun.
         seen: The texts of files that the model has read.
-        spending: The usage of its model calls.
+        spending: The usage of the session's model calls.
         steering: Words the user sent to the running turn since the last model call, in order.
-        turn_runs: Whether a turn is running, so that it can be steered.
-        notice: A message for the user with the first turn, such as an assumed window.
+        turn_runs: Whether a turn is running, so that the user can steer.
+        notice: A message that the user gets with the first turn, such as that the window is
+        assumed.
         shortening: The state of compaction between two requests.
         endings: How the last turn ended.
         asked: The questions to the user, and the answers.
         health: Statistics of the prompt cache, model calls and compactions.
-        is_editing: Whether an edit is under way; pending changes are reported after it.
-        titles: Its title, for lists of sessions.
-        under_way: The running turn, or the last one.
-        helping: The turn that a sub-agent's session works for; None for other sessions.
-        writers: The models that write their calls as text, of which the user was told.
+        is_editing: Whether an edit is under way; changes that await review are reported after the
+        edit.
+        titles: The session's title, for lists of sessions.
+        under_way: The running turn, or the last turn if none runs.
+        helping: The turn that a sub-agent's session works for; None if the session is not a
+        sub-agent's.
+        writers: The models that write tool calls as text, if the user was told so.
     """
 
     id: str
@@ -232,7 +238,7 @@ class Session(msgspec.Struct):
     writers: set[str] = msgspec.field(default_factory=set)
 
     async def hidden(self, text: str) -> str:
-        """The text with secrets removed; the same object if it has none."""
+        """The text with secrets removed; the same object if the text has no secret."""
         hide = self.parts.secrets.hide
         is_short = len(text) <= HIDDEN_AT_ONCE
         return hide(text) if is_short else await asyncio.to_thread(hide, text)
@@ -240,15 +246,16 @@ class Session(msgspec.Struct):
     def steer(self, words: str, *, numbered: bool = False) -> bool:
         """Send the user's ``words`` to the running turn, with its next model call.
 
-        A turn that would end continues with the words. A turn that fails or is stopped returns them
-        in its draft. Call this on the event loop.
+        A turn that would end continues with the words. A turn that fails or is stopped returns the
+        words in its draft. Call this method on the event loop.
 
         Args:
             words: The user's own words.
-            numbered: Whether the options of a question have numbers where the words were typed.
+            numbered: Whether the user saw numbers before the options of a question.
 
         Returns:
-            Whether the words chose an option of a question, so that they do not go to the model.
+            Whether the words chose an option of a question, so that the words do not go to the
+            model.
 
         Raises:
             UserError: No turn is running, there are no words, or too many are waiting.
@@ -271,14 +278,14 @@ class Session(msgspec.Struct):
         return is_choice
 
     def advance(self, conversation: Conversation) -> None:
-        """Replace the conversation by its next value, and log the added messages."""
+        """Replace the conversation by ``conversation``, and log the added messages."""
         at = self.timestamp()
         for message in added_messages(self.conversation.messages, conversation.messages):
             self.parts.log.append(MessageRecord(message=message, at=at))
         self.conversation = conversation
 
     def repair(self, messages: tuple[Message, ...], notes: tuple[str, ...]) -> None:
-        """Continue with repaired messages; the append-only log lists the repairs (H24)."""
+        """Continue with repaired messages, and log the repairs (H24)."""
         now = self.conversation
         splices = rewritten(now.messages, messages)
         for record in repairs(notes, splices, len(now.messages), at=self.timestamp()):
@@ -291,7 +298,7 @@ class Session(msgspec.Struct):
     def compact(self, step: CompactionStep, shorter: Conversation) -> None:
         """Continue with the conversation after ``step``; the log keeps the replaced messages.
 
-        The spilled texts of the step are already on disk.
+        The texts that the step cuts are already on disk.
         """
         before = self.conversation
         record = CompactionRecord(
@@ -313,7 +320,7 @@ class Session(msgspec.Struct):
         self.parts.features.compacted()
 
     def retool(self, specs: tuple[ToolSpec, ...]) -> None:
-        """Send other tools from the next request on; the log keeps them for a resumed session."""
+        """Send these tools from the next request on; log the tools for a resumed session."""
         self.conversation = msgspec.structs.replace(self.conversation, tools=specs)
         self.parts.log.append(self.prefix)
 
@@ -326,7 +333,7 @@ class Session(msgspec.Struct):
     def remember(
         self, health: Health, calibration: Calibration, answered_at: datetime | None
     ) -> None:
-        """Use an earlier process's knowledge of the endpoint (see ``restore.recalled``)."""
+        """Use the facts about the endpoint from the log (see ``restore.recalled``)."""
         self.health, self.spending.answered_at = health, answered_at
         self.conversation = msgspec.structs.replace(self.conversation, calibration=calibration)
 
@@ -347,13 +354,13 @@ class Session(msgspec.Struct):
     async def close(self) -> None:
         """Write queued records, and close features, coverage, review, ledger, log and provider.
 
-        Each is closed even if another one fails.
+        Each part is closed even if another part fails to close.
 
         Raises:
             SessionError: The disk did not take the queued records.
         """
         parts = self.parts
-        async with AsyncExitStack() as closing:  # in reverse order
+        async with AsyncExitStack() as closing:  # closed in reverse order
             closing.push_async_callback(parts.model.hang_up)
             closing.push_async_callback(parts.log.close)
             closing.push_async_callback(parts.limits.ledger.close)
@@ -369,8 +376,8 @@ class Resumed(NamedTuple):
 
     Attributes:
         session: The session.
-        draft: Words of the user that never reached the model.
-        notices: Messages for the user, a sentence each.
+        draft: The user's words that never reached the model.
+        notices: Messages for the user, one sentence each.
     """
 
     session: Session
@@ -379,9 +386,9 @@ class Resumed(NamedTuple):
 
 
 def added_messages(before: Sequence[Message], after: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages that ``after`` adds to ``before``, as ``rebuilding.fold`` needs them.
+    """The messages that ``after`` adds to ``before``, in the form that ``rebuilding.fold`` reads.
 
-    Only the last message of ``before`` may have grown; earlier ones never change once sent.
+    Only the last message of ``before`` may have grown; earlier messages never change once sent.
     """
     if not before:
         return tuple(after)
@@ -404,10 +411,10 @@ def save_state(moment: Moment[Session], feature: str, state: object) -> None:
 
 
 def saved_state(branch: Sequence[Record], feature: str, empty: T) -> T:
-    """The state that ``save_state`` wrote last, in the type of ``empty``. Pure.
+    """The state that ``save_state`` wrote last, in the type of ``empty``. This function is pure.
 
-    ``empty`` is the result where nothing was saved, or where the log holds a state of another
-    shape, such as one of an older version of the feature.
+    The result is ``empty`` if nothing was saved, or if an older version of the feature saved a
+    state of another shape.
     """
     for record in reversed(branch):
         if isinstance(record, FeatureState) and record.feature == feature:

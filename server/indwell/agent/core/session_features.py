@@ -1,9 +1,9 @@
-"""The features of one session: calls each slot in order, and mutes a feature that fails.
+"""Calls the slots of a session's features in order, and mutes a feature that fails.
 
-A fault in a feature costs the session that feature, not the turn: the fault is logged, the user
-reads one notice, and the feature is muted. The slots that guard (``refuse_words``, ``check_words``,
-``check_steering``, ``before_tool``) fail closed: a fault there is a no with its reason, and a muted
-feature keeps guarding.
+A fault in a feature does not end the turn: the fault is logged, the user reads one notice, and the
+feature is muted. Four slots can refuse: ``refuse_words``, ``check_words``, ``check_steering`` and
+``before_tool``. A fault in one of these four counts as a refusal. They are called for muted
+features, too.
 """
 
 from __future__ import annotations
@@ -50,17 +50,18 @@ class Features(Generic[SessionT]):
 
     Slots are called in the order of the features. ``remind``, ``after_edit``, ``after_tool``,
     ``on_stop``, ``end`` and ``close`` run backward: the first feature at a turn's beginning is the
-    last at its end.
+    last feature at the turn's end.
 
     Attributes:
-        muted: Names of features that failed, so that only their guards are called.
+        muted: Names of features that failed; only the slots that can refuse are called for these
+        features.
     """
 
     def __init__(self, features: Iterable[Feature[SessionT]] = ()) -> None:
         self.muted: set[str] = set()
         self._features = tuple(features)
         self._untold: list[str] = []
-        # The feature of each tool, by the tool's name; late tools join as they come.
+        # The feature of each tool, by the tool's name; late tools are added when they appear.
         self._owners = {tool.spec.name: one.name for one in self._features for tool in one.tools}
 
     def __iter__(self) -> Iterator[Feature[SessionT]]:
@@ -76,7 +77,7 @@ class Features(Generic[SessionT]):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> dict[str, R]:
-        """Call one slot of each feature; the results by the features' names."""
+        """Call one slot of each feature; return the results by feature name."""
         found: dict[str, R] = {}
         for one in self._heard:
             if (call := slot(one)) is not None:
@@ -91,7 +92,7 @@ class Features(Generic[SessionT]):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> list[R]:
-        """Await one slot of each of these features, one after the other."""
+        """Await one slot of each of ``features``, one after the other."""
         found: list[R] = []
         for one in features:
             if (call := slot(one)) is not None:
@@ -103,8 +104,8 @@ class Features(Generic[SessionT]):
     def _muting(self, one: Feature[SessionT]) -> Iterator[None]:
         """Mute the feature if a fault of the feature raises an error in this context.
 
-        Expected errors propagate, and so do errors of the machine or the installation: the turn
-        reports these in its own words.
+        Expected errors propagate, and so do errors of the machine or the installation, because the
+        turn reports these errors itself.
         """
         try:
             yield
@@ -129,17 +130,17 @@ class Features(Generic[SessionT]):
             moment.emit(Notice(moment.turn, "error", self._untold.pop(0)))
 
     def door(self, kind: type[DoorT]) -> DoorT:
-        """The objects of features that front doors use.
+        """The object that a feature offers to front ends, found by its type.
 
         Raises:
-            LookupError: The session has no such feature.
+            LookupError: No feature of the session offers such an object.
         """
         if (found := self.find(kind)) is None:
             raise LookupError(f"this session has no {kind.__name__}")
         return found
 
     def find(self, kind: type[DoorT]) -> DoorT | None:
-        """Like ``door``, but None if the session has no such feature."""
+        """Like ``door``, but None if no feature of the session offers such an object."""
         doors = (one.door for one in self._features)
         return next((door for door in doors if isinstance(door, kind)), None)
 
@@ -150,7 +151,7 @@ class Features(Generic[SessionT]):
 
     @property
     def late_tools(self) -> Callable[[], tuple[Tool[Any], ...]]:
-        """Returns the late tools of the moment; a muted feature has none."""
+        """A function that returns the present late tools; a muted feature has no late tools."""
         has_any = any(one.late_tools is not None for one in self._features)
         return self._late_now if has_any else tuple
 
@@ -163,15 +164,15 @@ class Features(Generic[SessionT]):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """Words that the user may put behind a ``/``."""
+        """Names of commands that the user may type after a ``/``."""
         return _joined(self._each(lambda one: one.commands))
 
     def labels(self, words: str) -> tuple[str, ...]:
-        """Names, for people, of blocks that names in the user's words attach."""
+        """Names, for people, of the blocks that the user's words attach."""
         return _joined(self._each(lambda one: one.labels, words))
 
     def refuse_words(self, words: str) -> str:
-        """Why the user's words are not sent, by the first feature that refuses; else empty."""
+        """The reason of the first feature that refuses the user's words; empty without one."""
         for one in self._features:
             if one.refuse_words is not None:
                 try:
@@ -207,7 +208,7 @@ class Features(Generic[SessionT]):
         messages: Sequence[Message],
         results: Collection[ToolResult],
     ) -> Outcome:
-        """The result of a call of this tool as the model gets it."""
+        """The result of a tool call, after the tool's feature has had the chance to replace it."""
         for one in self._owner(tool):
             if one.result is not None:
                 with self._muting(one):
@@ -215,19 +216,19 @@ class Features(Generic[SessionT]):
         return outcome
 
     async def tell(self, moment: Moment[SessionT], tool: str = "") -> None:
-        """Let the feature of this tool, or each feature, record and report its changes."""
+        """Let the feature of ``tool``, or each feature if empty, record and report changes."""
         tellers = self._owner(tool) if tool else self._heard
         await self._await_each(tellers, lambda one: one.tell, moment)
         self._tell_faults(moment)
 
     def _owner(self, tool: str) -> tuple[Feature[SessionT], ...]:
-        """The feature whose tool this is; nothing if no feature has the tool."""
+        """The feature that has this tool, as a tuple; empty if no feature has the tool."""
         owner = self._owners.get(tool)
         return tuple(one for one in self._heard if one.name == owner)
 
     @asynccontextmanager
     async def around(self, moment: Moment[SessionT]) -> AsyncIterator[None]:
-        """All rounds of a turn run in here."""
+        """Hold the contexts of all features open; all rounds of a turn run inside."""
         async with AsyncExitStack() as contexts:
             for one in self._heard:
                 if one.around is not None:
@@ -255,7 +256,7 @@ class Features(Generic[SessionT]):
             return None  # the error that ended the rounds is raised again
 
     def steered(self, words: str, *, numbered: bool) -> bool:
-        """Offer the user's words for the running turn to each feature; True if one takes them."""
+        """Offer words to the running turn to each feature; True if a feature takes the words."""
         return any(self._each(lambda one: one.steered, words, numbered=numbered).values())
 
     def ends_turn(self, turn: int) -> str | None:
@@ -264,7 +265,7 @@ class Features(Generic[SessionT]):
         return next((one for one in answers if one is not None), None)
 
     async def check_words(self, moment: Moment[SessionT], prompt: Prompt) -> Checked:
-        """May the words go to the model? The first feature that refuses decides."""
+        """Ask each feature whether the words may go to the model; the first refusal decides."""
         blocks: list[Text] = []
         for one in self._features:
             if one.check_words is not None:
@@ -278,10 +279,10 @@ class Features(Generic[SessionT]):
         return Checked(blocks=tuple(blocks))
 
     async def check_steering(self, moment: Moment[SessionT]) -> None:
-        """Return if the user's words to the running turn may go to the model.
+        """Ask each feature whether the user's words to the running turn may go to the model.
 
         Raises:
-            UserError: The words may not, which ends the turn.
+            UserError: A feature refuses the words, which ends the turn.
         """
         for one in self._features:
             if one.check_steering is not None:
@@ -291,7 +292,7 @@ class Features(Generic[SessionT]):
                     raise UserError(_refusal(one, fault, "the words are not sent")) from fault
 
     async def before_tool(self, moment: Moment[SessionT], use: ToolUse, call: Call) -> None:
-        """Return if no feature stops the call.
+        """Ask each feature whether a tool call may run.
 
         Raises:
             ToolError: A feature stops the call; the model reads why.
@@ -311,7 +312,7 @@ class Features(Generic[SessionT]):
         outcome: Outcome,
         applied: Sequence[EditApplied],
     ) -> None:
-        """A call that ran has ended."""
+        """Tell each feature that a tool call has ended."""
         backward = tuple(reversed(self._heard))
         if outcome.changes:
             await self._await_each(backward, lambda one: one.after_edit, moment, outcome.changes)
@@ -322,7 +323,7 @@ class Features(Generic[SessionT]):
     async def after_reply(
         self, moment: Moment[SessionT], uses: Sequence[ToolUse], outcomes: Mapping[str, Outcome]
     ) -> Mapping[str, str]:
-        """All calls of a reply have ended; gives words to add to results, by ids of calls."""
+        """Tell each feature that a reply's calls have ended; return words to add, by call id."""
         words: dict[str, str] = {}
         for more in await self._await_each(
             self._heard, lambda one: one.after_reply, moment, uses, outcomes
@@ -332,23 +333,23 @@ class Features(Generic[SessionT]):
         return words
 
     def files_changed(self, moment: Moment[SessionT]) -> None:
-        """Files may have changed by a call, or by a command beside the calls."""
+        """Tell each feature that a tool call or another command may have changed files."""
         self._each(lambda one: one.files_changed, moment)
 
     async def answered(self, moment: Moment[SessionT]) -> None:
-        """The model has answered a request."""
+        """Tell each feature that the model has answered a request."""
         await self._await_each(self._heard, lambda one: one.answered, moment)
 
     def changed(self, turn: int) -> frozenset[Path]:
-        """Files that a turn has changed, as far as features keep count of them."""
+        """The files that a turn has changed, as far as features know."""
         return frozenset(_joined(self._each(lambda one: one.changed, turn)))
 
     def verified(self, turn: int) -> str:
-        """The verification of a turn's changes, from the first feature that has one."""
+        """A sentence on how a turn's changes are verified, from the first feature that knows."""
         return next(filter(None, self._each(lambda one: one.verified, turn).values()), "")
 
     async def on_stop(self, moment: Moment[SessionT]) -> bool:
-        """Does a feature continue a turn that the model wants to end? The first one decides."""
+        """Does a feature continue a turn that the model wants to end? The first True decides."""
         goes_on = False
         for one in reversed(self._heard):
             if one.on_stop is not None and not goes_on:
@@ -357,17 +358,17 @@ class Features(Generic[SessionT]):
         return goes_on
 
     async def end(self, moment: Moment[SessionT], how: Ended) -> None:
-        """The rounds of a turn have ended."""
+        """Tell each feature that the rounds of a turn have ended."""
         await self._await_each(reversed(self._heard), lambda one: one.end, moment, how)
         self._tell_faults(moment)
 
     async def after_compaction(self, moment: Moment[SessionT], before: int, after: int) -> None:
-        """The conversation is shorter; ``before`` and ``after`` are its tokens."""
+        """Tell each feature that the conversation is shorter, with the tokens before and after."""
         await self._await_each(self._heard, lambda one: one.after_compaction, moment, before, after)
 
     @property
     def unpinned(self) -> frozenset[Source]:
-        """Kinds of blocks that compaction may cut, though they are pinned."""
+        """The kinds of pinned blocks that compaction may cut all the same."""
         return frozenset(_joined(self._each(lambda one: one.unpinned)))
 
     def compacted(self) -> None:
@@ -375,7 +376,7 @@ class Features(Generic[SessionT]):
         self._each(lambda one: one.compacted)
 
     def read(self, branch: Sequence[Record], records: Sequence[Record]) -> Mapping[str, Any]:
-        """The state of each feature as a log describes it, by the feature's name. Pure."""
+        """The state of each feature that a log describes, by the feature's name. Pure."""
         return self._each(lambda one: one.state.read if one.state else None, branch, records)
 
     def now(self) -> Mapping[str, Any]:
@@ -390,7 +391,7 @@ class Features(Generic[SessionT]):
                     one.state.restore(states[one.name])
 
     def inherit(self, states: Mapping[str, Any]) -> None:
-        """Take over the state of another session, whose task this session continues."""
+        """Take over the state of another session whose task this session continues."""
         for one in self._heard:
             if one.state is not None and one.name in states:
                 with self._muting(one):
@@ -413,8 +414,8 @@ class Features(Generic[SessionT]):
         return Features(made)
 
     async def close(self) -> None:
-        """The session ends; each feature is closed, even if another feature fails to close."""
-        async with AsyncExitStack() as closing:  # in reverse order
+        """Close each feature, even if another feature fails to close."""
+        async with AsyncExitStack() as closing:  # closed in reverse order
             for one in self._features:
                 closing.push_async_callback(self._await_each, (one,), lambda one: one.close)
 
@@ -424,12 +425,12 @@ def _joined(found: Mapping[str, Iterable[R]]) -> tuple[R, ...]:
 
 
 def _travels(fault: Exception) -> bool:
-    """Is the error expected, or caused by the machine or the installation, not by a feature?"""
+    """Is the error an expected one, or caused by the machine or the installation?"""
     return isinstance(fault, IndwellError | ImportError) or is_no_room(fault)
 
 
 def _refusal(one: Feature[Any], fault: Exception, what: str) -> str:
-    """The words for a guard that failed; raises a fault that is not the feature's own."""
+    """The words for a refusing slot that failed; raises a fault that no feature has caused."""
     if _travels(fault):
         raise fault
     _log.error("the feature %r failed, so %s", one.name, what, exc_info=fault)

@@ -1,6 +1,6 @@
 """The interfaces and values that a session uses; ``wiring.compose`` assembles them.
 
-Defaults do nothing: no content, no questions, no results.
+The defaults do nothing.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Log(Protocol):
         """Write all queued records to disk.
 
         Raises:
-            SessionError: The disk does not take them; they stay queued.
+            SessionError: The disk does not take the records; they stay queued.
             RecordsLost: The disk failed for good.
         """
         ...
 
     def commit_soon(self) -> None:
-        """Write all queued records to disk without waiting for it."""
+        """Start to write all queued records to disk, and return at once."""
         ...
 
     async def close(self) -> None:
@@ -60,16 +60,16 @@ class Log(Protocol):
 
 
 class OtherModel(NamedTuple):
-    """A model that is ready for calls; the caller does not close its connections.
+    """A model that is ready for calls; callers do not close its connections.
 
     Attributes:
         provider: The model.
         name: The endpoint's name for the model.
         window: Most input and output tokens of one call.
-        max_output: Tokens of the window reserved for the reply; a summary has a limit of its own.
+        max_output: Tokens of the window reserved for the reply; summaries have a separate limit.
         cost: US dollars of a usage, None if the price is unknown.
-        rates: Its prices, or their usual ratios.
-        pictures: Whether it takes pictures.
+        rates: The model's prices, or the usual ratios between prices.
+        pictures: Whether the model accepts pictures.
     """
 
     provider: Provider
@@ -89,44 +89,44 @@ class FellBack(NamedTuple):
 
 
 async def has_no_fallback(_session: Any, _why: str) -> FellBack:  # noqa: ANN401 - a Session
-    """Find no model that could continue the turn in place of the session's model."""
+    """Offer no other model to continue a turn."""
     return FellBack()
 
 
 def stands_in_for_none() -> None:
-    """Keep the model, because the session chose it."""
+    """Do nothing, because the session's own model is in use."""
 
 
 def no_other_model(name: str) -> None:
-    """Find no other model, so that the session's own does all work."""
+    """Find no other model, so the session's own model does all work."""
     del name
 
 
 async def holds_nothing() -> None:
-    """Close nothing; for a provider without connections."""
+    """Do nothing, for a provider without connections."""
 
 
 class SecretHider(Protocol):
-    """Takes secrets out of texts."""
+    """Removes secrets from texts."""
 
     def hide(self, text: str) -> str:
-        """Return the text without secrets; the same object if there are none."""
+        """Return the text without secrets; the same object if the text has no secret."""
         ...
 
     def also_hide(self, key: str) -> None:
-        """Remove this key of an endpoint from texts, too."""
+        """From now on, also remove this key of an endpoint from texts."""
         ...
 
 
 class NoSecrets:
-    """Implements ``SecretHider`` where tools can meet no secret."""
+    """Implements ``SecretHider`` for sessions whose tools cannot read secrets."""
 
     def hide(self, text: str) -> str:
-        """Return the text."""
+        """Return the text unchanged."""
         return text
 
     def also_hide(self, key: str) -> None:
-        """Ignore a key."""
+        """Ignore the key."""
         del key
 
 
@@ -149,13 +149,13 @@ class SessionModel:
     Attributes:
         provider: Calls the model.
         cost: US dollars of a usage, None if the price is unknown.
-        rates: Prices of the model, or their usual ratios.
-        small: A cheaper model for summaries, if there is one.
-        other: Finds another model of the endpoint by name; None if missing.
+        rates: The model's prices, or the usual ratios between prices.
+        small: A cheaper model for summaries, or None.
+        other: Finds another model of the endpoint by name; None if the endpoint has no such model.
         hang_up: Closes the provider's connections at the session's end.
-        fall_back: Lets another model continue the turn of a session, because this one cannot be
-            reached, and says so, or why it cannot.
-        step_back: Returns from such a model to the session's own at the end of the turn.
+        fall_back: Lets another model continue a turn when this model cannot be reached. Returns a
+            sentence for the user.
+        step_back: Returns from the other model to the session's own model at the end of the turn.
     """
 
     provider: Provider
@@ -164,12 +164,13 @@ class SessionModel:
     small: OtherModel | None = None
     other: Callable[[str], OtherModel | None] = no_other_model
     hang_up: Callable[[], Awaitable[None]] = holds_nothing
-    fall_back: Callable[[Any, str], Awaitable[FellBack]] = has_no_fallback  # a Session: a cycle
+    # Any is a Session, which this module cannot import without a cycle.
+    fall_back: Callable[[Any, str], Awaitable[FellBack]] = has_no_fallback
     step_back: Callable[[], None] = stands_in_for_none
 
     @property
     def is_stand_in(self) -> bool:
-        """Whether this model continues a turn in place of the session's model."""
+        """Does this model continue a turn in place of the session's own model?"""
         return self.step_back is not stands_in_for_none
 
 
@@ -179,7 +180,7 @@ class SessionClock:
 
     Attributes:
         now: Returns the time, for records.
-        monotonic: Returns seconds of a monotonic clock, for durations.
+        monotonic: Returns the seconds of a monotonic clock, for durations.
     """
 
     now: Callable[[], datetime] = partial(datetime.now, UTC)  # noqa: RUF009 - no state
@@ -202,7 +203,7 @@ class TurnLimits:
 
 
 class CompactionWish:
-    """A request to compact the conversation before the next model call; ``fit`` takes it."""
+    """A request to compact the conversation before the next model call; ``fit`` carries it out."""
 
     def __init__(self) -> None:
         self._is_open = False
@@ -219,7 +220,7 @@ class CompactionWish:
 
 @dataclass(frozen=True, slots=True)
 class CompactionChoice:
-    """The means to keep the conversation inside the model's window.
+    """The settings and requests for compaction.
 
     Attributes:
         preset: The layers of compaction, and when each is used.
@@ -237,9 +238,9 @@ class ChangeTracking:
     """Knows the changes of files that the agent makes.
 
     Attributes:
-        ledger: The ledger of the agent's changes in this workspace; None where none is kept.
-        coverage: Brings what commands change into the ledger.
-        git: Watches for protected files that commands bring into git; None without a watch.
+        ledger: The ledger of the agent's changes in this workspace; None where no ledger is kept.
+        coverage: Records the changes that commands make in the ledger.
+        git: Watches for protected files that commands add to git; None without a watch.
     """
 
     ledger: ReviewLedger | None = None
@@ -252,7 +253,7 @@ class Parts:
     """The interfaces and values of a session; ``wiring.compose`` assembles them.
 
     Attributes:
-        model: The session's model, and models beside it.
+        model: The session's model, and other models that the session may use.
         tools: The table of tools.
         workspace: The user's files.
         approver: Asks the user for permissions.
@@ -264,9 +265,9 @@ class Parts:
         surroundings: Returns the current facts for the environment reminder.
         clock: The time of day and of durations.
         limits: The limits of turns.
-        compaction: How the conversation is kept inside the window.
+        compaction: The settings and requests for compaction.
         features: The session's features.
-        secrets: Takes secrets out of texts.
+        secrets: Removes secrets from texts.
         changes: Knows the changes of files that the agent makes.
     """
 

@@ -25,7 +25,7 @@ from indwell.workspace.text import split_lines
 def attachments_feature(mentions: StateMentions | None = None) -> Feature[Session]:
     """Return the feature that sends the open file, selection, mentions and problems of a prompt.
 
-    ``mentions`` reads what the words name as ``@changes`` and ``@problems``.
+    ``mentions`` reads git's changes and the editor's problems for ``@changes`` and ``@problems``.
     """
     state = mentions or StateMentions()
 
@@ -61,7 +61,7 @@ async def _blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
 
 
 async def _count_as_read(session: Session, marked: Selection) -> None:
-    """Let ``edit_file`` change lines that come with the prompt, without a call of ``read_file``.
+    """Let ``edit_file`` change the selected lines without an earlier call of ``read_file``.
 
     Only lines that the prompt quotes in full and unchanged count.
     """
@@ -71,14 +71,14 @@ async def _count_as_read(session: Session, marked: Selection) -> None:
         path = session.parts.workspace.resolve(marked.path)
         snapshot = await session.parts.workspace.read(path)
     except ToolError:
-        return  # a binary or too large file; the model has to read the file itself
+        return  # the file is binary or too large, so the model has to read it with a tool
     page = whole_lines(marked, snapshot.text)
     if page:
         session.seen.record_page(path, snapshot.stamp.digest, snapshot.text, page)
 
 
 def whole_lines(marked: Selection, text: str) -> range:
-    """Return the lines that a selection contains in full; none if the file's text has changed."""
+    """Return the lines that a selection contains in full; empty if the file's text has changed."""
     given = split_lines(marked.text)
     lines = split_lines(text)[marked.first_line - 1 : marked.last_line]
     if not given or len(lines) != len(given):

@@ -17,19 +17,19 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Text
 from indwell.workspace.paths import display
 
-SHARE = 4  # the changes take at most a quarter of the window
+SHARE = 4  # git's changes take at most a quarter of the window
 CHARS = 3  # characters per token of code, at least
 
 _MENTION = lazy_pattern(r"(?<![\w@/.`])@(changes|problems)(?![\w/#-]|\.\w)")
 
 
 def state_mentions(words: str) -> tuple[str, ...]:
-    """Return which of ``@changes`` and ``@problems`` the words name, without the ``@``."""
+    """Return the mentions ``@changes`` and ``@problems`` in the words, without the ``@``."""
     return tuple(dict.fromkeys(_MENTION.findall(words)))
 
 
 class StateMentions:
-    """The sources of these mentions, for one session.
+    """Reads the problems and changes that the user mentions in one session.
 
     Attributes:
         problems: Returns the known problems that the model may see; a front door sets it.
@@ -39,7 +39,7 @@ class StateMentions:
         self.problems: Callable[[], tuple[FileProblems, ...]] | None = None
 
     async def blocks(self, moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
-        """Return a block for each mention; tell the user what could not be attached."""
+        """Return a block for each mention; tell the user if a mention cannot be attached."""
         found: list[Text] = []
         for name in state_mentions(prompt.words):
             try:
@@ -64,7 +64,7 @@ class StateMentions:
         """Return the block of all known problems.
 
         Raises:
-            UserError: Nobody reports problems, or there are none.
+            UserError: No client reports problems, or no problem is known.
         """
         if self.problems is None:
             raise UserError("no editor reports problems here")
@@ -76,7 +76,7 @@ class StateMentions:
 
 
 async def changes_for(session: Session) -> RepositoryChanges:
-    """Read git's changes in the first trusted folder, without what the session's rules hide.
+    """Read git's changes in the first trusted folder, without files that the rules hide.
 
     Raises:
         UserError: The folder is not trusted, has no repository, or nothing has changed.

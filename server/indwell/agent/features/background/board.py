@@ -1,4 +1,4 @@
-"""The background commands of a session: started, watched, stopped, and ended with it (H55)."""
+"""Starts, watches and stops the background commands of a session (H55)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def started_words(name: str, text: str, *, is_held: bool) -> str:
     """Return the result of the call that started the command.
 
     Args:
-        name: Such as ``b1``.
-        text: Its output so far.
-        is_held: Whether it runs in the sandbox.
+        name: The command's id, such as ``b1``.
+        text: The command's output so far.
+        is_held: Whether the command runs in the sandbox.
     """
     held = "\n[nobody outside the sandbox can reach a port that it opens]" if is_held else ""
     return (
@@ -49,20 +49,20 @@ def list_words(rows: Sequence[tuple[str, str, str]]) -> str:
 
 
 def ended_words(rows: Sequence[tuple[str, str]]) -> str:
-    """Return a reminder of commands that ended by themselves; it never quotes their output."""
+    """Return a reminder of commands that ended by themselves, without the commands' output."""
     said = "; ".join(f"{name}: {state}" for name, state in rows)
     one = "A background command has" if len(rows) == 1 else "Background commands have"
     return f"{one} ended ({said}). `commands` with its id shows what it wrote."
 
 
 def untold_words(names: Sequence[str]) -> str:
-    """Return a reminder of commands whose call was stopped before it was answered."""
+    """Return a reminder of commands whose tool call was stopped before the model got a result."""
     one = "A background command runs" if len(names) == 1 else "Background commands run"
     return f"{one} on, begun by a call that was interrupted: {', '.join(names)}."
 
 
 def lost_words(names: Sequence[str]) -> str:
-    """Return a reminder of commands that an earlier process or another branch had started."""
+    """Return a reminder of commands that ended earlier or belong to another branch."""
     listed = ", ".join(names)
     return (
         f"No background command runs any more: {listed} ended with the session that began "
@@ -78,7 +78,7 @@ def seconds_words(seconds: float) -> str:
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"  # noqa: PLR2004
 
 
-SHOWN_COMMAND = 2_000  # characters of its text in events
+SHOWN_COMMAND = 2_000  # characters of a command's text in events
 
 Who = Literal["", "model", "user"]
 
@@ -87,23 +87,23 @@ class RunningCommand(msgspec.Struct):
     """A command that runs or has run in the background.
 
     Attributes:
-        id: Such as ``b1``.
+        id: The command's id, such as ``b1``.
         text: The shell text.
-        call_id: The id of the call that started it.
-        began: When it started, in seconds of the board's clock.
-        output: Its output.
-        path: The file of its output.
-        is_covered: Whether it can change files.
-        stop: Set to stop it.
-        task: The task that runs it.
-        finished: How it ended.
-        problem: Why it could not be run, or not be watched to its end.
-        seconds: How long it ran, once it has ended.
-        by: The one who stopped it.
-        is_told: Whether the model knows that it started.
-        is_known: Whether the model knows how it ended.
-        notes: Its actions without permission, one sentence each.
-        n_noted: How many of these the model knows.
+        call_id: The id of the tool call that started the command.
+        began: When the command started, in seconds of the board's clock.
+        output: The command's output.
+        path: The file with the output.
+        is_covered: Whether the command can change files.
+        stop: Setting this event stops the command.
+        task: The asyncio task that runs the command.
+        finished: How the command ended; None while it runs.
+        problem: Why the command could not be started, or its end could not be observed.
+        seconds: How long the command ran, once the command has ended.
+        by: Who stopped the command.
+        is_told: Whether the model knows that the command started.
+        is_known: Whether the model knows how the command ended.
+        notes: The command's actions without permission, one sentence each.
+        n_noted: The number of ``notes`` that the model knows.
     """
 
     id: str
@@ -126,18 +126,18 @@ class RunningCommand(msgspec.Struct):
 
     @property
     def runs(self) -> bool:
-        """Is the command unfinished? After its end, its changes may still have to be recorded."""
+        """Is the command unfinished? Recording the command's changes may take longer."""
         if self.finished is not None or self.problem:
             return False
         return self.task is not None and not self.task.done()
 
     def where(self) -> str:
-        """The path of the whole output, for a text that was cut."""
+        """A clause that names the file with the whole output, for a text that was cut."""
         how = "it is whole in" if self.output.is_whole else "its beginning is in"
         return f"; {how} {self.path!r}, for read_file or grep"
 
     def state_words(self, now: float) -> str:
-        """Its state, in a few words."""
+        """The command's state, in a few words."""
         if self.runs:
             return f"runs, {seconds_words(now - self.began)}"
         if self.problem:
@@ -148,7 +148,7 @@ class RunningCommand(msgspec.Struct):
         return f"{ending or 'ended'}, after {seconds_words(self.seconds)}"
 
     def ending(self) -> list[str]:
-        """More about its end, one line each."""
+        """Details about the end of the command, one line each."""
         return [] if self.finished is None else ending_words(self.finished)[1:]
 
     def take_notes(self) -> list[str]:
@@ -177,19 +177,19 @@ class RunningCommand(msgspec.Struct):
 
 MOST = 8  # commands that run at once
 MOST_ENDED = 20  # ended commands that are still listed
-BEGIN_S = 1.0  # seconds within which a command that fails at once has failed
+BEGIN_S = 1.0  # seconds; a command that fails at once has failed within this time
 
 
 async def _nothing() -> None:
-    """Do nothing where no changes are recorded."""
+    """Do nothing, for sessions that record no changes."""
 
 
 async def _covers_nothing(_call: str) -> None:
-    """Do nothing where no changes are recorded."""
+    """Do nothing, for sessions that record no changes."""
 
 
 class BackgroundBoard:
-    """Keeps commands that outlive their calls. Implements ``Background``.
+    """Runs commands that outlive their tool calls. Implements ``Background``.
 
     Args:
         begin_s: Seconds after which a command counts as running.
@@ -197,13 +197,14 @@ class BackgroundBoard:
 
     Attributes:
         begin_s: Seconds after which a command counts as running.
-        turn: The newest turn.
+        turn: The number of the newest turn.
         hear: Receives events during a turn.
         outside: Receives events between two turns.
-        cover: Starts recording the changes of commands, from a call on.
-        uncover: Stops that recording.
-        note: Records that the model knows the state of a command: id, its text, whether it runs.
-        lost: Ids that the conversation names and that ended with an earlier process.
+        cover: Starts to record changes by background commands, as changes of a given tool call.
+        uncover: Stops to record changes by background commands.
+        note: Records that the model knows the state of a command. Arguments: the id, the text,
+        whether the command runs.
+        lost: Ids of commands that the conversation names and that ended with an earlier process.
         is_told: Whether the user was told that changes between turns are not reviewed.
     """
 
@@ -224,7 +225,7 @@ class BackgroundBoard:
         self._n_begun = 0
         self._n_beginning = 0
         self._said = asyncio.Event()
-        self._covered: set[str] = set()  # ids of commands that can change files
+        self._covered: set[str] = set()  # ids of running commands that can change files
 
     @property
     def commands(self) -> tuple[RunningCommand, ...]:
@@ -258,15 +259,15 @@ class BackgroundBoard:
         return found
 
     def take_over(self, n_begun: int, lost: tuple[str, ...]) -> None:
-        """Continue after an earlier process, whose end also ended the commands ``lost``."""
+        """Continue after a restart; the commands ``lost`` ended with the earlier process."""
         self._n_begun, self.lost = n_begun, lost
 
     async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
-        """Start a command, and return once the command keeps running or has ended.
+        """Start a command; return after ``begin_s`` seconds, or earlier if the command has ended.
 
         Raises:
             ToolError: The command cannot start, or too many commands run.
-            SessionError: Its output cannot be stored.
+            SessionError: The command's output cannot be stored.
         """
         if len(self.running) + self._n_beginning >= MOST:
             raise ToolError(
@@ -315,7 +316,7 @@ class BackgroundBoard:
         self._said.set()
 
     def settle_down(self) -> None:
-        """Allow waits again, because the next request carries the user's words."""
+        """Allow waits again, because the next request contains the user's words."""
         self._said.clear()
 
     async def close(self) -> None:
@@ -329,7 +330,7 @@ class BackgroundBoard:
     async def _begun(
         self, name: str, command: str, run: Run, context: ToolContext
     ) -> RunningCommand:
-        """Start a command, and check whether the command keeps running."""
+        """Start a command, and wait until the command counts as running."""
         path = await context.spill(f"background-{name}.txt", "")
         output = Output(lambda text: _keep(path, text), context.hide)
         is_covered = not context.unasked
@@ -345,12 +346,13 @@ class BackgroundBoard:
             if not one.runs:
                 await asyncio.wait({one.task})
                 one.task.result()  # raises a fault of our own
-        except BaseException:  # the model does not know of it yet
+        except BaseException:  # the model does not know about the command yet
             await self._given_up(one)
             raise
         if one.problem:
             raise ToolError(one.problem)
-        if one.runs:  # told at once: if the turn is stopped from here on, the command runs on
+        # Told at once, because the command keeps running if the turn is stopped after this line.
+        if one.runs:
             self._commands[name] = one
             self._tell()
             self.note(name, command, True)  # noqa: FBT003 - it runs
@@ -360,7 +362,7 @@ class BackgroundBoard:
         return one
 
     async def _given_up(self, one: RunningCommand) -> None:
-        """Stop a command that was not reported yet; if it has ended, record its changes."""
+        """Stop a command that the model does not know yet; record an ended command's changes."""
         if one.task is not None:
             if one.runs:
                 one.task.cancel()
@@ -368,7 +370,7 @@ class BackgroundBoard:
         self._covered.discard(one.id)
 
     async def _run(self, one: RunningCommand, run: Run) -> None:
-        """Run a command to its end, and report the end in any case."""
+        """Run a command, and report its end even after an error."""
         try:
             await self._ran(one, run)
         finally:
@@ -376,7 +378,7 @@ class BackgroundBoard:
                 asyncio.get_running_loop().call_soon(self._ended, one)
 
     async def _ran(self, one: RunningCommand, run: Run) -> None:
-        """Run a command, and record its changes."""
+        """Run a command, and record the changes that the command makes."""
         try:
             one.finished = await self._heard(one, run)
         except ToolError as error:
@@ -393,7 +395,7 @@ class BackgroundBoard:
         return finished
 
     def _ended(self, one: RunningCommand) -> None:
-        """Report the end of a command, and its actions without permission."""
+        """Report the end of a command, and the command's actions without permission."""
         self._tell()
         for note in one.finished.notes if one.finished is not None else ():
             if note not in one.notes:

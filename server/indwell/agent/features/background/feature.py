@@ -1,4 +1,4 @@
-"""Background commands: reports to the model, recorded changes, the tool ``commands``."""
+"""Background commands as a feature: reminders, recorded changes, the tool ``commands``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MOST_WAIT_S = 300
 
 
 def background_feature(board: BackgroundBoard) -> Feature[Session]:
-    """Return the background commands of one session as a feature; sub-agents have none."""
+    """Return the background commands of one session as a feature; sub-agents do not have it."""
 
     def steered(words: str, *, numbered: bool) -> bool:
         del words, numbered
@@ -72,7 +72,7 @@ def background_feature(board: BackgroundBoard) -> Feature[Session]:
 
 @asynccontextmanager
 async def _around(board: BackgroundBoard, moment: Moment[Session]) -> AsyncIterator[None]:
-    """Hold the rounds of a turn, in which background commands may run or start."""
+    """Prepare the board for the rounds of a turn; clean up after the rounds."""
     session, turn, emit = moment.session, moment.turn, moment.emit
     parts = session.parts
 
@@ -92,7 +92,8 @@ async def _around(board: BackgroundBoard, moment: Moment[Session]) -> AsyncItera
         for words in take_untold(parts.workspace.roots):
             emit(Notice(turn, "warning", words))
         yield
-        await check_running_commands()  # not if the turn was stopped, which is answered at once
+        # Skipped if the turn was stopped, because a stop must not take long.
+        await check_running_commands()
         if standing := await remaining_plants(parts.workspace.roots):
             emit(Notice(turn, "warning", blocked_message(standing)))
     finally:
@@ -135,14 +136,14 @@ def _run_on(names: list[str]) -> str:
 
 
 async def _look_at_all(session: Session) -> None:
-    """Record changes when no background command that can change files runs any more."""
+    """Record changes once no background command that can change files is running."""
     await uncover_beside(session)
     if session.parts.changes.git is not None:
         await session.parts.changes.git.settle()
 
 
 class BackgroundArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of the tool."""
+    """The arguments of the tool ``commands``."""
 
     id: str = ""
     stop: bool = False
@@ -183,7 +184,7 @@ def _subject(given: BackgroundArguments) -> str:
 
 async def _looked_at(board: BackgroundBoard, one: RunningCommand, context: ToolContext) -> Outcome:
     await check_running_commands()
-    # Take the state before reading the output, or some output would be missed.
+    # Read the state before the output. Otherwise output between the two reads would be missed.
     has_ended, state = not one.runs, one.state_words(board.now)
     text = await one.output.take_news(one.where)
     lines = [f"{one.id} {state}", text.rstrip("\n") or "(no new output)"]

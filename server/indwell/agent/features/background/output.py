@@ -1,9 +1,9 @@
-"""The output of a background command: stored up to a limit; the model gets new output.
+"""Stores the output of a background command up to a limit, and keeps new output for the model.
 
-Output is decoded line by line, and a private key as a whole, so that no secret is split before the
-search for secrets. An unfinished line is shown up to its last blank, and stored at its end. The
-event loop only queues bytes. Threads decode them, in small pieces with pauses between them, because
-a busy thread delays the event loop. A command that writes faster waits.
+Output is decoded line by line, and a private key as a whole, so that the search for secrets never
+meets half a secret. Of an unfinished line, the model sees the words up to the last blank. The event
+loop only queues bytes. Threads decode them, in small pieces with pauses between them, because a
+busy thread delays the event loop. A command that writes faster than threads decode has to wait.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from indwell.secrets import open_key
 from indwell.tools.truncate import OUTPUT_LIMIT, OUTPUT_TAIL, plain
 
 KEPT_CHARACTERS = 8_000_000  # characters of one command's output on disk
-SHOWN_CHARACTERS = 2_000  # characters of its end in a list, and of an unfinished line for the model
-MOST_WAITING_B = 1_000_000  # bytes that are not decoded yet, even from a writer that does not wait
-HELD_B = 1 << 18  # bytes from which on the command has to wait
+# Characters of the output's end in a list, and of an unfinished line for the model.
+SHOWN_CHARACTERS = 2_000
+# Bytes that may wait for decoding, even if the writer ignores ``HELD_B``.
+MOST_WAITING_B = 1_000_000
+HELD_B = 1 << 18  # bytes that wait for decoding; above this number the command has to wait
 _PIECE_B = 1 << 15  # bytes decoded in one go, 1 ms
-_LONG_LINE_B = 65_536  # bytes of an unfinished line; a shorter one is taken whole
-_MOST_PAUSE_S = 0.01  # seconds between two pieces
+_LONG_LINE_B = 65_536  # bytes of an unfinished line; a longer line is decoded in parts
+_MOST_PAUSE_S = 0.01  # longest pause between two pieces, in seconds
 _MOST_WORD_B = 4_096  # bytes of a word that is not split; a secret is shorter
 _NO_WORD = lazy_pattern(rb"[^\w+/=.~:@-][\w+/=.~:@-]*\Z")
 _BLANKS = (b" ", b"\t", b"\r")
@@ -49,7 +51,7 @@ class News:
             self._tail = self._tail[-OUTPUT_TAIL:]
 
     def take(self, where: str) -> str:
-        """Return all output and forget it. ``where`` says where the whole output can be read."""
+        """Return and forget the new output. ``where`` names the file with the whole output."""
         head, tail, n = self._head, self._tail, self._n_left_out
         self._head, self._tail, self._n_left_out = "", "", 0
         if not n:
@@ -67,14 +69,14 @@ class Output:
 
     def __init__(self, keep: Keep, hide: Callable[[str], str]) -> None:
         self.tail = ""
-        self.n_kept = 0  # characters on disk
-        self.is_whole = True  # whether all of it is on disk
+        self.n_kept = 0  # characters that were written to disk
+        self.is_whole = True  # whether the whole output is on disk
         self._keep = keep
         self._hide = hide
         self._waiting = bytearray()
-        self._n_taken = 0  # bytes that no longer wait
+        self._n_taken = 0  # bytes that were decoded so far
         self._n_lost = 0
-        self._is_losing = False  # until the next line begins
+        self._is_losing = False  # whether bytes are dropped until the next line begins
         self._news = News()
         self._decoder = output_decoder()
         self._taking = asyncio.Lock()
@@ -108,11 +110,11 @@ class Output:
             del self._waiting[stop:]
 
     async def settle(self, *, is_end: bool = False) -> None:
-        """Decode the received bytes: whole lines, or all bytes at the command's end.
+        """Decode the whole lines among the received bytes; at the command's end, all bytes.
 
-        Later output is not waited for, because a command may write without end.
+        The method ignores output that arrives meanwhile, because a command may write without end.
         """
-        async with self._taking:  # a piece that is being decoded
+        async with self._taking:  # wait for a piece that is being decoded
             self._say_lost()
             goal = self._n_taken + len(self._waiting)
         while self._n_taken < goal and await self._took(is_end=is_end):
@@ -121,7 +123,8 @@ class Output:
     async def take_news(self, where: Callable[[], str]) -> str:
         """Return the output since the last call, cut for the model."""
         await self.settle()
-        async with self._taking:  # otherwise a line that is taken meanwhile would come twice
+        # Without the lock, a line that is decoded meanwhile would be returned twice.
+        async with self._taking:
             shown = bytes(self._waiting[: _peek_stop(self._waiting)])
             line = await asyncio.to_thread(self._begun_line, shown) if shown else ""
             return self._news.take(where()) + line
@@ -131,7 +134,7 @@ class Output:
         began = loop.time()
         try:
             while await self._took():
-                # This leaves half of the time to the event loop.
+                # The pause leaves half of the time to the event loop.
                 await asyncio.sleep(min(loop.time() - began, _MOST_PAUSE_S))
                 began = loop.time()
         finally:
@@ -157,7 +160,7 @@ class Output:
             return True
 
     def _say_lost(self) -> None:
-        """Note the place of lost output, after the waiting output."""
+        """Add a mark for lost output, after the output that waits."""
         if self._n_lost:
             words = f"\n[… {self._n_lost:,} bytes came too fast to be kept …]\n"
             self._waiting += words.encode()
@@ -167,7 +170,7 @@ class Output:
         return self._hide(plain(self._decoder.decode(data)))
 
     def _begun_line(self, data: bytes) -> str:
-        """Return the unfinished line; the finished line is returned again later."""
+        """Return the unfinished line; the whole line is returned again once it is finished."""
         text = self._hide(plain(data.decode("utf-8", "replace")))
         return text if len(text) <= SHOWN_CHARACTERS else f"[…]{text[-SHOWN_CHARACTERS:]}"
 
@@ -182,14 +185,14 @@ class Output:
         self.n_kept += len(kept)
         try:
             await self._keep(kept)
-        except OSError:  # a full disk stops no command, and the newest lines are in memory
+        except OSError:  # a full disk does not stop the command; the newest lines stay in memory
             self.is_whole, self.n_kept = False, KEPT_CHARACTERS
 
 
 def _stop(waiting: bytearray) -> int:
-    """Return where a piece may end: after whole lines, before a private key that has no end yet.
+    """Return where a piece may end: after whole lines, before an unfinished private key.
 
-    Such a place exists if more than a long line waits.
+    If more bytes wait than a long line has, such a place always exists.
     """
     stop = waiting.rfind(b"\n", 0, _PIECE_B) + 1
     if not stop:
@@ -203,19 +206,20 @@ def _stop(waiting: bytearray) -> int:
 
 
 def _peek_stop(waiting: bytearray) -> int:
-    """Return how many bytes of a line without an end can be shown; 0 if a line has ended."""
+    """Return how many bytes of an unfinished line can be shown; 0 if the line has ended."""
     if b"\n" in waiting:
         return 0
     return _before_key(waiting, max(map(waiting.rfind, _BLANKS)) + 1)
 
 
 def _before_key(waiting: bytearray, stop: int) -> int:
-    at = open_key(waiting[:stop].decode("latin-1"))  # one character per byte
+    # Latin-1 has one character per byte, so positions stay the same.
+    at = open_key(waiting[:stop].decode("latin-1"))
     return stop if at is None else waiting.rfind(b"\n", 0, at) + 1
 
 
 def _untorn(data: bytearray) -> int:
-    """Return a place that splits no word; the end, if the last word is longer than any secret."""
+    """Return a place between two words; the end if the last word is longer than any secret."""
     start = max(data.rfind(b"\n") + 1, len(data) - _MOST_WORD_B)
     if start == len(data):
         return start

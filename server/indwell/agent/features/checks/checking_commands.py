@@ -1,8 +1,8 @@
-"""Recognises checks among the agent's commands by their text, and the files that they cover. Pure.
+"""Recognises commands that check the project, such as tests, by their text. Pure.
 
 A check is a program that looks for faults and reports by its exit status whether it found some:
-    tests, type checkers, linters, builds. It counts only if the exit status of the whole text is
-    that of the check: not before a pipe that hides it, nor before ``|| true`` or ``; echo done``.
+    tests, type checkers, linters, builds. A check counts only if its exit status is that of the
+    whole text. A check before a pipe, ``|| true`` or ``; echo done`` does not count.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from indwell.policy.shell.words import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST = 10_000  # characters of a text that is parsed
+MOST = 10_000  # characters of the longest text that is parsed
 
 
 class _Checker(msgspec.Struct, frozen=True):
-    """A check: a program with certain first words, and the suffixes of the files it covers."""
+    """A check: the first words of its command, and the suffixes of the files that it covers."""
 
     words: frozenset[str]
     suffixes: tuple[str, ...]
@@ -65,7 +65,7 @@ _TEST_FILE = lazy_pattern(r"(?:test_[^/]*|[^/]*_test|tests?|runtests)\.py")
 _TASKS = frozenset({"make", "gmake", "just", "task", "rake"})
 _SCRIPTS = frozenset({"npm", "pnpm", "yarn", "bun"})
 
-# Words that stop a check from checking, or from reporting a failure.
+# Options that keep a program from checking, or from reporting a failure.
 _NOT_CHECKING = frozenset(
     {
         *("--help", "--version", "-h", "-V", "--collect-only", "--co", "--list", "--list-tests"),
@@ -75,21 +75,21 @@ _NOT_CHECKING = frozenset(
     }
 )
 _ONLY_OF_TASKS = frozenset({"-n", "--just-print", "--recon", "--question", "-i", "-k"})
-"""Words that only task runners understand so."""
+"""Options with this effect only for task runners such as ``make``."""
 
 _UPSETTING = frozenset(
     {"trap", "alias", "eval", "source", ".", "enable", "hash", "return", "exit", "unset", "shopt"}
 )
-"""Builtins after which a name or an exit status may mean something else."""
+"""Builtins that may change what a later name or exit status means."""
 
 
 class CheckPart(msgspec.Struct, frozen=True):
     """A part of a command that runs a check, such as a type checker.
 
     Attributes:
-        name: Its text as the agent wrote it.
-        folder: The folder in which it runs.
-        suffixes: Suffixes of the files that it checks; empty for all.
+        name: The command's text as the agent wrote it.
+        folder: The folder in which the command runs.
+        suffixes: Suffixes of the files that the check covers; empty for all files.
     """
 
     name: str
@@ -112,9 +112,9 @@ def checks_in(
 
     Args:
         command: The shell text.
-        cwd: The folder in which it runs.
+        cwd: The folder in which the command runs.
         declared: Texts of commands that the project or its user declares as checks.
-        language: The language of the text.
+        language: The shell language of the text.
     """
     if len(command) > MOST:
         return ()
@@ -133,7 +133,7 @@ def checks_in(
 
 
 class _CheckReader:
-    """Interprets a text from its beginning to its end, as bash does.
+    """Walks through the statements of a bash command in the order in which bash runs them.
 
     Attributes:
         is_upset: Whether something in the text may change the meaning of a name or an exit status.
@@ -147,13 +147,14 @@ class _CheckReader:
         self._variables = Variables(Effort())
 
     def all_of(self, nodes: Sequence[Node]) -> list[CheckPart]:
-        """Return the checks of consecutive statements, whose status is that of the last one."""
+        """Return the checks of consecutive statements; the last statement sets the exit status."""
         found: list[CheckPart] = []
         for node in nodes:
             if node.type not in {"comment", "heredoc_body"}:
                 found = self._of(node)
                 behind = node.next_sibling
-                if behind is not None and behind.type == "&":  # the shell does not wait for its end
+                # The shell does not wait for a statement that ends with ``&``.
+                if behind is not None and behind.type == "&":
                     found = []
         return found
 
@@ -220,7 +221,7 @@ class _CheckReader:
         self._folder = Path(joined(folder.as_posix(), target)) if folder and is_known else None
 
     def _look_for_upsets(self, node: Node) -> None:
-        """Note the variables that a loop or condition may have set."""
+        """Note whether a loop or condition may have changed the meaning of later names."""
         for child in node.named_children:
             if child.type in {"command", "function_definition"}:
                 self._of(child)
@@ -235,14 +236,14 @@ _BESIDE = frozenset(
 
 _BETWEEN = lazy_pattern(r"(?:[\s;|]|&&|#[^\n]*)*")
 _LOOK_UP = frozenset(["path", "pathext", "psmodulepath"])
-"""Variables that change which program a name means."""
+"""Variables of PowerShell that decide which program a name starts."""
 
 
 def _checks_in_powershell(command: str, cwd: Path, declared: frozenset[str]) -> Iterator[CheckPart]:
-    """Yield the checks of a text of PowerShell, which ends with the status of its last statement.
+    """Yield the checks of a PowerShell text, whose status is that of the last statement.
 
-    There are none unless the text is a plain row of programs and of cmdlets that only read: with a
-    block, a variable or another cmdlet, a name or the status may mean something else.
+    The text may have only programs and cmdlets that read. A block, a variable or another cmdlet
+    could change the meaning of a name or of the status.
     """
     from indwell.policy.shell.powershell import PowerShellReading  # noqa: PLC0415 - for Windows
 
@@ -267,7 +268,7 @@ def _checks_in_powershell(command: str, cwd: Path, declared: frozenset[str]) -> 
 
 
 def _keeps_names(one: Simple) -> bool:
-    """After this command of PowerShell, do all names mean what they meant before?"""
+    """Does this PowerShell command leave the meaning of all names as it is?"""
     from indwell.policy.commands.powershell.arguments import CMDLET_NAME, tables  # noqa: PLC0415
 
     if any(each.name.lower() in _LOOK_UP for each in one.assignments) or one.is_nested:
@@ -287,13 +288,13 @@ def _powershell_name(one: Simple) -> str:
 
 
 def _program(one: Simple) -> list[str]:
-    """Return a program of PowerShell and its words: ``pytest`` for a path of ``pytest.exe``."""
+    """Return a PowerShell command's words; a path to ``pytest.exe`` becomes ``pytest``."""
     name = re.sub(r"(?i)\.(?:exe|com|cmd|bat|ps1)$", "", posixpath.basename(_powershell_name(one)))
     return program_of([name.lower(), *(word.text for word in one.words[1:])])
 
 
 def _common_folder(cwd: Path, folders: Sequence[str]) -> Path | None:
-    """Return the folder below all of these in which the command may run; None if there is none."""
+    """Return the folder that lies inside all given folders; None if no such folder exists."""
     paths = [Path(joined(cwd.as_posix(), one, "win32")) for one in folders]
     deepest = max(paths, key=lambda one: len(one.parts), default=None)
     is_common = deepest is not None and all(deepest.is_relative_to(one) for one in paths)
@@ -301,7 +302,7 @@ def _common_folder(cwd: Path, folders: Sequence[str]) -> Path | None:
 
 
 def _suffixes(words: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the suffixes of the files that a program checks; None if it checks nothing."""
+    """Return the suffixes of the files that a program checks; None if it is not a check."""
     if not words:
         return None
     name, rest = words[0], list(words[1:])
@@ -318,7 +319,7 @@ def _suffixes(words: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _of_program(name: str, rest: list[str], plain: list[str]) -> tuple[str, ...] | None:
-    """Return these suffixes for a program and its words; ``plain`` has no options."""
+    """As ``_suffixes``, given the program's name; ``plain`` has the words that are not options."""
     if re.fullmatch(r"python[\d.]*|py|pypy[\d.]*", name):
         return _of_python(rest)
     if name in _ALWAYS:
@@ -342,7 +343,7 @@ def _of_program(name: str, rest: list[str], plain: list[str]) -> tuple[str, ...]
 
 
 def _of_python(words: list[str]) -> tuple[str, ...] | None:
-    """Return the suffixes of the files that ``python`` with a module or a script checks."""
+    """As ``_suffixes``, for ``python`` with a module or script."""
     for at, word in enumerate(words):
         if word == "-m" and at + 1 < len(words):
             module = words[at + 1]
@@ -359,6 +360,6 @@ def _of_python(words: list[str]) -> tuple[str, ...] | None:
 
 
 def _behind_options(words: list[str]) -> list[str]:
-    """Return the words of the command that a runner starts: those after the options."""
+    """Return the command that a runner such as ``uv run`` starts: the words after the options."""
     at = next((at for at, one in enumerate(words) if not one.startswith("-")), len(words))
     return words[at:]

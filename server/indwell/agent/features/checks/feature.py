@@ -1,6 +1,6 @@
 """Checks as a feature: before an edit, after the calls of a reply, and when a turn wants to end.
 
-Checks cost nothing where no source knows problems, and wait no longer than the limits below.
+Checks cost nothing if no source knows problems. They wait no longer than the limits below.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from indwell.workspace.paths import visible
 _NOTHING_RAN = lazy_pattern(
     r"^Ran 0 tests|No tests? (?:found|ran|files found)|no test files", re.MULTILINE
 )
-EDIT_SETTLE_S = 2.0  # seconds after the edits of a reply in which checkers may report
+EDIT_SETTLE_S = 2.0  # seconds that checkers have to report problems after the edits of a reply
 BASELINE_S = 10.0  # seconds that a check may delay the first edit of a turn
 
 
@@ -106,7 +106,7 @@ async def _before_edit(
 async def _note_command(
     checks: SessionChecks, moment: Moment[Session], call: Call, outcome: Outcome
 ) -> None:
-    """Remember a command that is a check and passed on the turn's changes."""
+    """Remember a command of the model that is a check and passed."""
     succeeded, turn = outcome.succeeded, moment.turn
     state = checks.of(turn)
     if succeeded is None or not state.files or not checks.settings().check_edits:
@@ -129,9 +129,9 @@ async def _new_problems(
     uses: Sequence[ToolUse],
     outcomes: Mapping[str, Outcome],
 ) -> Mapping[str, str]:
-    """Add to the last edit of a reply how all edits changed the problems of their files.
+    """Add the effect of all edits of a reply on problems to the result of the last edit.
 
-    So a reply waits once, however many files it edits.
+    A reply therefore waits only once, however many files the reply edits.
     """
     session = moment.session
     edited = [use for use in uses if use.id in outcomes and outcomes[use.id].changes]
@@ -151,7 +151,7 @@ async def _new_problems(
 
 
 async def _goes_on(checks: SessionChecks, moment: Moment[Session]) -> bool:
-    """Look for new problems before a turn ends; True if the model should repair problems.
+    """Look for new problems before a turn ends; True if the model should repair some first.
 
     The model is asked once a turn, and only if a round is left.
     """
@@ -185,7 +185,7 @@ async def _goes_on(checks: SessionChecks, moment: Moment[Session]) -> bool:
 async def _begin(
     checks: SessionChecks, session: Session, turn: int, paths: Sequence[Path], emit: Listener
 ) -> None:
-    """Run the checks before the first edit, unless their last results are known."""
+    """Run the checks before the first edit of a turn, unless the last results still apply."""
     state = checks.of(turn)
     commands = await asyncio.to_thread(checks.finder.commands, paths)
     if not commands:
@@ -212,7 +212,7 @@ def _named(session: Session, path: Path) -> str:
 
 
 def _paths(session: Session, call: Call) -> tuple[Path, ...]:
-    """Return the files that a call edits, as far as they are known."""
+    """Return the files that a tool call edits, as far as its arguments name them."""
     found = []
     for written in call.facts.paths:
         try:

@@ -33,7 +33,7 @@ from indwell.workspace.paths import visible
 from indwell.workspace.problems.difference import ProblemDifference
 
 MOST_LINES = 10  # problems in one message
-MOST_REASONS = 3  # reasons why a checker did not count
+MOST_REASONS = 3  # reasons why checkers' reports were not used, in one message
 _SHORT = 300  # characters of one reason
 _PLAIN = lazy_pattern(r"[\w./@+=~:\\-]{1,300}")
 
@@ -46,7 +46,7 @@ ASKED = (
 def told_words(found: Mapping[Path, ProblemDifference], shown: Callable[[Path], str]) -> str:
     """Describe the effect of edits on problems, for the end of a tool's result.
 
-    Empty without an effect.
+    The text is empty if the edits had no effect on problems.
     """
     new = [Located(path, one) for path, diff in found.items() for one in diff.new]
     n_gone = sum(len(diff.gone) for diff in found.values())
@@ -61,7 +61,7 @@ def told_words(found: Mapping[Path, ProblemDifference], shown: Callable[[Path], 
 
 
 def listed(new: Sequence[Located], shown: Callable[[Path], str], output: str = "") -> list[str]:
-    """Return a line per problem, errors first, bounded; ``output`` says where all output is."""
+    """Return one line per problem, errors first, up to a limit; ``output`` names the output."""
     ranked = sorted(new, key=lambda one: one.problem.severity != "error")
     severities = {one.problem.severity for one in ranked}
     lines = [
@@ -75,27 +75,28 @@ def listed(new: Sequence[Located], shown: Callable[[Path], str], output: str = "
 
 
 def stay_words(n_errors: int) -> str:
-    """Describe a turn that leaves errors."""
+    """Return a sentence about a turn that leaves errors."""
     return f"{new_errors(n_errors)} {'stays' if n_errors == 1 else 'stay'}"
 
 
 def new_errors(n_errors: int) -> str:
-    """Return the number of new errors, in words."""
+    """Return the number of new errors as a phrase."""
     return "1 new error" if n_errors == 1 else f"{n_errors:,} new errors"
 
 
 class VerifiedState(msgspec.Struct, frozen=True):
-    """The verification of a turn that leaves no new error.
+    """How the changes of a turn without new errors are verified.
 
     Attributes:
-        verified: Who reported on each file as it reads now.
-        checked: Checks that ran, were understood, and named no new error.
-        passed: Checks of which only the exit status is known.
-        proven: The agent's commands that are checks and passed after the last edit.
+        verified: The checkers that reported on the present text of every changed file.
+        checked: Checks whose output was understood and names no new error.
+        passed: Checks that passed, but whose output was not understood.
+        proven: Commands of the agent that check the project and passed after the last edit.
         n_left: Number of changed files that no check covers.
-        n_others: Number of files with errors that somebody else changed during the turn.
-        is_sure: Whether the problems before are known.
-        why: Clauses that say why some checkers did not count.
+        n_others: Number of files with errors that someone other than the agent changed during the
+        turn.
+        is_sure: Whether the problems before the turn are known.
+        why: Clauses that say why some checkers' reports were not used.
     """
 
     verified: tuple[str, ...] = ()
@@ -111,8 +112,8 @@ class VerifiedState(msgspec.Struct, frozen=True):
 def standing_words(standing: VerifiedState) -> str:
     """Describe a turn that leaves no new error.
 
-    Only a report of the editor on a file verifies it, because a check may skip a file by its own
-    settings.
+    Only a report of the editor's checkers verifies a file, because a check's settings may skip
+    files.
     """
     parts = []
     if standing.verified:
@@ -136,7 +137,7 @@ def standing_words(standing: VerifiedState) -> str:
 
 
 def both(names: Sequence[str]) -> str:
-    """Join names as one subject."""
+    """Join names into the subject of a sentence."""
     return " and ".join(names)
 
 
@@ -228,7 +229,7 @@ async def look_back(
 
 
 def _unseen(session: Session, left: Sequence[Path], known: KnownProblems) -> tuple[str, ...]:
-    """Return clauses about files without a verdict: checkers without errors, silent checkers."""
+    """Return clauses about changed files that no checker has examined in their present text."""
     looked = tuple(dict.fromkeys(by for path in left for by in known.reports.get(path, ())))
     silent = [path for path in left if known.silent.get(path)]
     names = tuple(dict.fromkeys(by for path in silent for by in known.silent[path]))
@@ -256,8 +257,8 @@ async def _of_others(
 ) -> frozenset[Path]:
     """Return files that somebody else has changed since the turn began.
 
-    Their problems cannot be blamed on the agent. Files that a command of the turn has changed are
-    the agent's, by the review ledger.
+    The agent is not responsible for problems in these files. A file that a command of the turn has
+    changed counts as the agent's.
     """
     paths = {one.path for one in new if one.path is not None and one.path not in state.files}
     review = session.parts.changes.ledger
@@ -302,7 +303,7 @@ async def _check(
 
 
 async def marks_of(checks: SessionChecks, commands: Sequence[CheckCommand]) -> Mapping[Path, str]:
-    """Return a mark of the contents of each folder of the checks."""
+    """Return a mark of the contents of each folder in which a check runs."""
     folders = dict.fromkeys(command.folder for command in commands)
     return {folder: await asyncio.to_thread(checks.finder.mark, folder) for folder in folders}
 
@@ -315,7 +316,7 @@ def _remember(  # noqa: PLR0917 - what each knew, side by side
     known: KnownProblems,
     runs: Mapping[CheckCommand, CheckRun],
 ) -> None:
-    """Remember which checks fail since turns of this session, for the task card (H27)."""
+    """Remember which checks fail because of this session's turns, for the task card (H27)."""
     now = {
         quoted(command.name): ran.problems for command, ran in runs.items() if ran.state == "ran"
     }
@@ -338,13 +339,13 @@ def _remember(  # noqa: PLR0917 - what each knew, side by side
 
 def _stands(one: Located, problems: Mapping[Path, Sequence[object]]) -> bool:
     if one.path is None:
-        return False  # the check's output can be understood again
+        return False  # the check failed as a whole, and now names problems in files
     messages = {getattr(problem, "message", "") for problem in problems.get(one.path, ())}
     return one.problem.message in messages
 
 
 def errors_of(found: Sequence[Located]) -> tuple[Located, ...]:
-    """Return the problems that keep a turn from ending."""
+    """Return the problems that are errors; only errors keep a turn from ending."""
     return tuple(one for one in found if one.problem.severity == "error")
 
 

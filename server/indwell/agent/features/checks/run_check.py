@@ -1,7 +1,7 @@
 """Runs a check command: permission, recorded changes, and the problems in its output.
 
-A check runs like a command of the agent, so that its changes can be undone. Only a run that can
-be explained counts: a program that crashed early has not looked at the rest.
+A check runs like a command of the agent, so that its changes can be undone. A run counts only if
+its exit status and output fit together, because a program that crashed has not checked all files.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ from indwell.tools.truncate import OUTPUT_LIMIT
 from indwell.workspace.base import Workspace
 from indwell.workspace.problems.difference import read_output
 
-CHECK = "check"  # its name in the log
+CHECK = "check"  # the tool name of checks in the log
 NOT_STARTED, NOT_FOUND = 126, 127  # exit codes of a shell
-BY_SIGNAL = 128  # from this exit code on, a signal ended the shell's child
-OF_ERRORS = frozenset({1, 2, 101})  # exit codes of checkers and `make` that found errors
-_WRONG_USE = 2  # exit code of checkers that were called wrongly
+BY_SIGNAL = 128  # from this exit code on, a signal ended the program
+OF_ERRORS = frozenset({1, 2, 101})  # exit codes of checkers and of `make` after errors were found
+_WRONG_USE = 2  # exit code of checkers that got wrong arguments
 _TWO_IS_TROUBLE = frozenset({"ruff", "mypy", "eslint"})
 _BROKE_OFF = lazy_pattern(
     r"^\s*Traceback|\bpanicked at\b|\binternal (?:compiler )?error\b|^Segmentation fault"
@@ -76,7 +76,7 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
     """Run the check if it may run without a question.
 
     Raises:
-        SessionError: Its start cannot be recorded.
+        SessionError: The start of the check cannot be recorded.
     """
     permit = await check_permit(session, turn, command)
     if isinstance(permit, RefusedCheck):
@@ -140,7 +140,7 @@ def _ending(finished: Finished) -> str:
 def _refused(
     checks: SessionChecks, turn: int, command: CheckCommand, refused: RefusedCheck, emit: Listener
 ) -> CheckRun:
-    """Return the result of a check that may not run; tell the user once how to allow it."""
+    """Return the result of a check that may not run; tell the user once how to allow the check."""
     if not refused.is_askable:
         return CheckRun("refused", why=f"was not run: {refused.why}")
     result = CheckRun("refused", why="was not run: it would have to be asked for")
@@ -160,8 +160,8 @@ class RefusedCheck(msgspec.Struct, frozen=True):
 
     Attributes:
         why: The reason, as a clause.
-        is_askable: Whether a person could allow it; nobody is asked in the middle of a turn.
-        advice: How to allow it then.
+        is_askable: Whether a person could allow the check; the user is not asked during a turn.
+        advice: How the user can allow the check.
     """
 
     why: str
@@ -216,7 +216,7 @@ class CheckRequest:
                 return decision
 
     def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
-        """Record a decision for ``indwell audit``; in mode ``plan`` checks get no decision."""
+        """Record a decision for ``indwell audit``; in mode ``plan`` no decision is recorded."""
         decision, of_policy = evaluated.decision, evaluated.by_policy
         if decision == _PLANNED:
             return
@@ -275,7 +275,7 @@ def note_ending(session: Session, turn: int, command: CheckCommand, words: str) 
 
 
 def check_id(turn: int) -> str:
-    """Return the id of the newest check; checks run one after the other."""
+    """Return the id that the checks of a turn share; checks run one after the other."""
     return f"check-{turn}"
 
 
@@ -283,14 +283,14 @@ class CheckReading(msgspec.Struct, frozen=True):
     """The content of a check's output.
 
     Attributes:
-        problems: Problems by absolute path, of workspace files that the model may know.
-        has_any: Whether it names a problem anywhere.
-        has_errors: Whether it names an error in a file of the workspace.
-        is_cut: Whether it is longer than what is read.
-        has_strays: Whether it names errors in files that do not exist.
-        is_broken_off: Whether it reports that its program crashed.
-        stale: Files of which the check read an older text.
-        program: The first word of its command.
+        problems: Problems of workspace files that the model may know, by absolute path.
+        has_any: Whether the output names a problem in any file.
+        has_errors: Whether the output names an error in a file of the workspace.
+        is_cut: Whether the output is too long to be parsed whole.
+        has_strays: Whether the output names errors in files that do not exist.
+        is_broken_off: Whether the output reports that the check's program crashed.
+        stale: Files of which the check read an older text than the editor's.
+        program: The first word of the check's command.
     """
 
     problems: Mapping[Path, tuple[Problem, ...]]
@@ -310,7 +310,7 @@ def read_check(
     stale: frozenset[Path],
     changed: Collection[Path],
 ) -> CheckReading:
-    """Parse an output, for a turn that has changed these files; blocks."""
+    """Parse the output of a check; blocks. ``stale``: files with unsaved text."""
     report = read_output(text, command.name)
     known, hidden = {*changed, *session.seen.paths()}, session.parts.rules().hidden
     found: dict[Path, tuple[Problem, ...]] = defaultdict(tuple)
@@ -339,7 +339,7 @@ def read_check(
 def judged(
     finished: Finished, reading: CheckReading, text: str, where: str, timeout_s: float
 ) -> CheckRun:
-    """Return the result of a run."""
+    """Return the result of a check, by its exit status and output."""
     code = finished.exit_code
     if finished.timed_out:
         shown = f"{timeout_s:.0f}" if timeout_s >= 1 else f"{timeout_s:.1g}"
@@ -362,7 +362,7 @@ def judged(
 
 
 def _doubt(finished: Finished, reading: CheckReading) -> str:
-    """Say why the run may not have finished its work; empty if it has."""
+    """Say why a check may not have finished its work; empty if it has."""
     code = finished.exit_code
     if finished.overrun or code < 0 or code >= BY_SIGNAL:
         return f"was ended before it was done ({finished.overrun or f'exit code {code}'})"
@@ -383,14 +383,14 @@ def _doubt(finished: Finished, reading: CheckReading) -> str:
 def _resolved(
     workspace: Workspace, folder: Path, written: str, known: Collection[Path]
 ) -> tuple[Path | None, bool]:
-    """Return the named file, and whether the name is one of this folder's but stays ambiguous.
+    """Return the file that a check's output names, and whether the name is ambiguous.
 
-    A check of one of several packages may name files relative to that package. Then the name counts
-    as the only known file with that ending, or as none.
+    A check may name files relative to a package below its folder. Such a name means the only known
+    file whose path ends with the name. If several paths do, the name is ambiguous.
     """
     try:
         path = workspace.resolve(str(folder / written))
-    except ToolError:  # a library's file, perhaps
+    except ToolError:  # the file may belong to a library
         return None, False
     if is_file(path):
         return path, False

@@ -1,6 +1,6 @@
-"""The state of a session's checks: sources of problems, check commands, changes of the turn.
+"""The state of checks: sources of problems, check commands, and the changes of the turn.
 
-This module knows no session; ``feature`` and ``run_check`` do the work that needs a session.
+``feature`` and ``run_check`` do the work that needs a session.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ Reports: TypeAlias = Mapping[str, tuple[Problem, ...]]
 
 
 class KnownProblems(msgspec.Struct, frozen=True):
-    """The known problems of files; each checker is judged by itself.
+    """The known problems of files, as reported by checkers.
 
     Attributes:
-        reports: By absolute, resolved path: the reports of checkers that have looked at the very
-            text that the file has now. A checker without findings has an empty list.
-        late: By path: why other checkers of the file do not count, a clause each.
-        silent: By path: the checkers of files that none of these checkers has looked at yet.
-        shown: By path: problems that are shown there and may refer to an older text. They describe
-            the text before the edit, not the present text.
+        reports: The reports on the present text of each file, by absolute, resolved path. A checker
+            without findings has an empty tuple.
+        late: Clauses that say why reports of other checkers on a file are not used, by path.
+        silent: The checkers of each file that no checker has examined yet, by path.
+        shown: Problems that the editor shows for a file, by path. The problems may refer to the
+            text before the edit.
     """
 
     reports: Mapping[Path, Reports] = {}
@@ -48,7 +48,7 @@ class KnownProblems(msgspec.Struct, frozen=True):
     silent: Mapping[Path, tuple[str, ...]] = {}
 
     def is_seen(self, path: Path) -> bool:
-        """Has every checker of this file, and at least one, looked at its present text?"""
+        """Has every checker of this file (at least one) examined the file's present text?"""
         return bool(self.reports.get(path)) and not self.late.get(path)
 
     def problems(self, source: str) -> Mapping[Path, tuple[Problem, ...]]:
@@ -57,33 +57,33 @@ class KnownProblems(msgspec.Struct, frozen=True):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Return the checkers that have looked at the present text of a file."""
+        """Return the checkers that have examined the present text of at least one file."""
         return tuple(dict.fromkeys(name for of in self.reports.values() for name in of))
 
 
 class ProblemSource(Protocol):
-    """Knows the problems of files."""
+    """Reports the problems of files."""
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
-        """Return the problems of these files as they read now; None if nothing is known.
+        """Return the problems in the present texts of files; None if nothing is known.
 
         Args:
             paths: Absolute, resolved paths.
-            settle_s: Seconds to wait until each checker has looked at the present text; with 0, the
-                present knowledge is returned.
+            settle_s: Seconds to wait until each checker has examined the present text; 0 returns
+                known reports at once.
         """
         ...
 
     def edited(self, path: Path) -> None:
-        """Note that this file has a new text, so that known problems refer to the old one."""
+        """Note that a file has a new text, so that known problems refer to the old text."""
         ...
 
 
 class NoSource:
-    """A source that knows nothing."""
+    """A source that reports no problems."""
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
-        """Return nothing, at once."""
+        """Return None at once."""
 
     def edited(self, path: Path) -> None:
         """Ignore the edit."""
@@ -98,9 +98,9 @@ class CheckCommand(msgspec.Struct, frozen=True):
     Attributes:
         name: The name that people use.
         command: The shell text.
-        folder: The folder in which it runs.
-        suffixes: Suffixes of the files that it checks; empty for all.
-        is_own: Whether the user's own settings name it, so that nobody has to be asked.
+        folder: The folder in which the command runs.
+        suffixes: Suffixes of the files that the check covers; empty for all files.
+        is_own: Whether the user's own settings name the command, so that it needs no permission.
     """
 
     name: str
@@ -116,22 +116,23 @@ class CheckCommand(msgspec.Struct, frozen=True):
 
 
 def quoted(name: str) -> str:
-    """Quote a command for people."""
+    """Return a command in quotes, for people."""
     return f"`{' '.join(name.split())[:80]}`"
 
 
 class CheckRun(msgspec.Struct, frozen=True):
-    """The end of a check.
+    """The result of a check.
 
     Attributes:
-        state: One of: it ran and its output was understood; its output was understood but is
-            incomplete, so it proves errors but not their absence; it found faults in an unknown
-            format; it did not finish; it was not allowed to run.
-        problems: Problems of files of the workspace, by absolute path.
+        state: How the check went. The output was understood; or is incomplete, and so proves errors
+            but not their absence; or has faults in an unknown format. Otherwise the check did not
+            finish, or was not allowed to run.
+        problems: Problems in files of the workspace, by absolute path.
         why: Why the state is not "ran"; shown behind the name of the check.
-        line: Its line of output about the failure.
-        output: The path of its whole output, if that was long.
-        stale: Files of which it read an older text, because the user has not saved them.
+        line: The line of the output about the failure.
+        output: The file with the whole output, if the output was long.
+        stale: Files of which the check read an older text, because the user has not saved the
+        files.
     """
 
     state: Literal["ran", "part", "failed", "broken", "refused"]
@@ -146,11 +147,11 @@ class CheckFinder(Protocol):
     """Finds the commands that check a project; both methods block."""
 
     def commands(self, paths: Sequence[Path]) -> tuple[CheckCommand, ...]:
-        """Return the commands that cover these files, in the order in which they run."""
+        """Return the commands that cover these files, in the order in which the commands run."""
         ...
 
     def mark(self, folder: Path) -> str:
-        """Return a mark of the folder's contents; empty if the folder is too large to examine."""
+        """Return a mark that changes with the folder's contents; empty for a large folder."""
         ...
 
 
@@ -163,13 +164,13 @@ class NoFinder:
         return ()
 
     def mark(self, folder: Path) -> str:
-        """Return no mark."""
+        """Return an empty mark."""
         del folder
         return ""
 
 
 class Located(msgspec.Struct, frozen=True):
-    """A problem with its file; no file if a check as a whole fails."""
+    """A problem with its file; the file is None if a check as a whole fails."""
 
     path: Path | None
     problem: Problem
@@ -178,7 +179,7 @@ class Located(msgspec.Struct, frozen=True):
 class Edited(msgspec.Struct):
     """A file that the turn has changed: its text before the first edit and after the last.
 
-    ``is_part``: whether only the places of the edits are known.
+    ``is_part`` says that only the edited places are known, not the whole texts.
     """
 
     before: str | None
@@ -187,7 +188,7 @@ class Edited(msgspec.Struct):
 
     @property
     def edits(self) -> LineMap:
-        """Return the edits that turn the old lines into the current lines."""
+        """Return the map from the old lines to the current lines."""
         return UNKNOWN if self.is_part else line_map(self.before, self.after)
 
 
@@ -195,21 +196,21 @@ class TurnChecks(msgspec.Struct):
     """The changes of one turn to files, and the known problems of these files.
 
     Attributes:
-        turn: Its number; 0 if none has begun.
-        since_ns: When the turn first examined files, by the clock of the file system.
-        files: The files that it changed, in order.
-        before: Their problems before the first edit, by checker.
-        partial: Some of their problems before it, if no more is known.
+        turn: The turn's number; 0 if no turn has begun.
+        since_ns: The time at which the turn first examined files, by the clock of the file system.
+        files: The files that the turn changed, in order.
+        before: The problems of the files before the first edit, by checker.
+        partial: Some of the problems before the first edit, if not all are known.
         told: For each file and checker, the text and problems that the model was last told.
-        runs: How each check ended before the first edit, by its command.
-        is_begun: Whether the state before the first edit was looked for.
-        passed: Checks that the agent ran itself and that passed: the number of edits at that time,
-            and the marks of all files of the turn.
-        n_edits: Edits so far.
-        n_seen: Number of edits at the last look before the end.
+        runs: The result of each check before the first edit, by command.
+        is_begun: Whether the checks before the first edit were run.
+        passed: Checks that the agent ran and that passed, with the number of edits at that time and
+            the marks of all files of the turn.
+        n_edits: The number of edits so far.
+        n_seen: The number of edits when the turn last looked for new problems.
         was_asked: Whether the model was asked to repair problems.
-        found: The new problems of the last look before the end, by source.
-        verdict: The state of the changes, in words.
+        found: The new problems that the turn found when it last looked, by source.
+        verdict: A sentence on how the changes are verified.
     """
 
     turn: int = 0
@@ -230,7 +231,7 @@ class TurnChecks(msgspec.Struct):
     verdict: str = NOT_VERIFIED
 
     def take(self, known: KnownProblems | None) -> None:
-        """Record the known problems of files before an edit."""
+        """Record the problems of files before an edit."""
         if known is not None:
             self.partial.update(known.shown)
             for path, reports in known.reports.items():
@@ -247,7 +248,7 @@ class TurnChecks(msgspec.Struct):
                 known.after, known.is_part = change.after, known.is_part or change.is_part
 
     def note_passed(self, checks: Iterable[CheckPart], seen: Succeeded, after: Marks) -> None:
-        """Record that the agent's checks passed, with the state of the disk before and after."""
+        """Record that checks of the agent passed, with the state of the disk before and after."""
         known = {
             path: mark
             for path, mark in after.items()
@@ -256,13 +257,13 @@ class TurnChecks(msgspec.Struct):
         self.passed.update((check, (self.n_edits, known)) for check in checks)
 
     def proven(self, now: Marks) -> dict[CheckPart, frozenset[Path]]:
-        """Return the agent's checks that still apply to what is on disk, with the files they read.
+        """Return the agent's checks that still apply to the files on disk, with the covered files.
 
-        A check no longer applies after another edit, or any other change of a file that it covers.
+        A check no longer applies after another edit or after any change of a covered file.
         """
         found = {}
         for check, (n_edits, saw) in self.passed.items():
-            if n_edits != self.n_edits:  # the edit may not be on disk yet
+            if n_edits != self.n_edits:  # a later edit may not be on disk yet
                 continue
             about = [path for path in now if check.is_about(path)]
             if about and all(
@@ -272,9 +273,9 @@ class TurnChecks(msgspec.Struct):
         return found
 
     def untold(self, known: KnownProblems) -> dict[Path, ProblemDifference]:
-        """Return the problems that are news to the model, and mark them as told. May block.
+        """Return the problems that the model was not told, and mark them as told. May block.
 
-        If nobody knows the state of a file before, these are the problems in changed lines.
+        If the problems before the edit are unknown, only problems in changed lines count.
         """
         found = {}
         for path, reports in known.reports.items():
@@ -297,7 +298,7 @@ class TurnChecks(msgspec.Struct):
         return difference(before, problems, edits)
 
     def new_by(self, known: KnownProblems) -> dict[str, tuple[Located, ...]]:
-        """Return the problems that are new since the turn began, by checker. May block."""
+        """Return the problems that are new since the turn began, by checker. Blocks."""
         return {
             source: tuple(
                 Located(path, one)
@@ -308,13 +309,13 @@ class TurnChecks(msgspec.Struct):
         }
 
     def is_compared(self, path: Path, known: KnownProblems) -> bool:
-        """Is the earlier report of each checker of a file known?"""
+        """Is the report of each checker before the first edit of a file known?"""
         return all(self._base(path, source) is not None for source in known.reports[path])
 
     def new_by_run(
         self, command: CheckCommand, ran: CheckRun, known: KnownProblems | None
     ) -> tuple[Located, ...]:
-        """Return a check's new problems, except in files that the editor checks. May block."""
+        """Return the new problems that a check found in files that the editor does not check."""
         before = self.runs.get(command.command)
         if before is None or before.state != "ran":
             changed = {path: ran.problems.get(path, ()) for path in self.files}
@@ -335,11 +336,11 @@ class TurnChecks(msgspec.Struct):
         )
 
     def was_there(self, path: Path) -> bool:
-        """Did a file that the turn has changed exist before?"""
+        """Did a changed file exist before the turn?"""
         return self.files[path].before is not None
 
     def _base(self, path: Path, source: str) -> tuple[Problem, ...] | None:
-        """Return a checker's problems before; none for a file that did not exist."""
+        """Return a checker's problems before the first edit; empty if the file did not exist."""
         if source in (known := self.before.get(path, {})):
             return known[source]
         return () if self.files[path].before is None else None
@@ -353,7 +354,7 @@ class TurnChecks(msgspec.Struct):
         return difference(before, problems, edited.edits if edited else LineMap()).new
 
     def _in_changed_lines(self, path: Path, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
-        """Return problems in changed lines, without those that the editor showed there before."""
+        """Return the problems in changed lines, without problems that the editor showed before."""
         edited = self.files[path]
         if edited.is_part:
             return ()
@@ -370,12 +371,12 @@ class SessionChecks(msgspec.Struct):
         finder: Finds the check commands.
         settings: Returns the current settings.
         state: The state of the running turn.
-        kept: How each check last ended, and the mark of its folder at that time.
-        slow: Checks that took too long before an edit; no edit waits for them again.
-        readable: Checks that named a problem once, so that their format is known.
-        is_vague: Whether a checker of the editor did not count at the end of the last turn; then
-            the check commands are needed, and so are their results before the first edit.
-        told: Sentences that the user was told already.
+        kept: The last result of each check, and the mark of the check's folder at that time.
+        slow: Checks that took too long before an edit; no later edit waits for these checks.
+        readable: Checks that once named a problem, so that the format of their output is known.
+        is_vague: Whether the report of an editor's checker could not be used at the end of the last
+            turn. Then check commands run, also before the first edit.
+        told: Sentences that the user has already been told.
         failing: Errors that turns have left, by source.
     """
 
@@ -391,7 +392,7 @@ class SessionChecks(msgspec.Struct):
     failing: dict[str, tuple[Located, ...]] = msgspec.field(default_factory=dict)
 
     def of(self, turn: int) -> TurnChecks:
-        """Return the state of this turn; empty for a new turn."""
+        """Return the state of a turn; a new turn gets an empty state."""
         if self.state.turn != turn:
             self.state = TurnChecks(turn)
         return self.state

@@ -1,8 +1,7 @@
 """The moments of a turn at which hooks run, and the effect of a stop at each moment (H56).
 
-Without hooks the cost is one look into a list. A hook can only tighten: it runs before the
-permission
-question, and the policy decides in any case.
+A hook can only forbid more: it runs before the permission question, and the policy decides after it
+in any case.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ from indwell.settings.model import Mode
 from indwell.tools.base import Call, Outcome
 from indwell.workspace.base import AppliedChange
 
-MOST_FILES = 1_000  # files of a turn in the payload of its end
-_TOLD = 300  # characters of a reason in a notice
+MOST_FILES = 1_000  # changed files in the payload of the event ``turn_end``
+_TOLD = 300  # characters of a hook's reason in a notice
 GOES_ON = (
     "A hook asks you to go on before this turn ends; why is listed next. Do it, or say in a "
     "sentence why not. You are asked this once."
@@ -48,7 +47,7 @@ GOES_ON = (
 
 
 class _About(TypedDict):
-    """The facts in every payload."""
+    """The fields that every payload has."""
 
     session: str
     turn: int
@@ -73,7 +72,7 @@ def hooks_feature(book: HookBook) -> Feature[Session]:
 
 
 async def _check_words(book: HookBook, moment: Moment[Session], prompt: Prompt) -> Checked:
-    """Ask the hooks whether the prompt may go to the model; return their added text."""
+    """Ask the hooks whether the prompt may go to the model; return text that the hooks add."""
     session, number, emit = moment.session, moment.turn, moment.emit
     if not await book.has(session.id, number, "prompt_submitted"):
         return Checked()
@@ -87,7 +86,7 @@ async def _check_words(book: HookBook, moment: Moment[Session], prompt: Prompt) 
 
 
 async def _check_steering(book: HookBook, moment: Moment[Session]) -> None:
-    """Return if no hook objects to the words that wait for the next model call.
+    """Ask the hooks about the user's words that wait for the next model call.
 
     Raises:
         UserError: A hook objects, which ends the turn and returns the words to the user.
@@ -96,7 +95,7 @@ async def _check_steering(book: HookBook, moment: Moment[Session]) -> None:
     if not await book.has(session.id, turn, "prompt_submitted"):
         return
     n_checked, added = 0, list[Text]()
-    while n_checked < len(session.steering):  # more words may come meanwhile
+    while n_checked < len(session.steering):  # the user may send more words meanwhile
         words = session.steering[n_checked]
         n_checked += 1
         payload = PromptSubmitted(**_about(session, turn), words=words, attached=(), steering=True)
@@ -108,7 +107,7 @@ async def _check_steering(book: HookBook, moment: Moment[Session]) -> None:
 
 
 async def _before_tool(book: HookBook, moment: Moment[Session], use: ToolUse, call: Call) -> None:
-    """Return if no hook objects to a call.
+    """Ask the hooks whether a tool call may run.
 
     Raises:
         ToolError: A hook objects; the model reads why.
@@ -126,7 +125,8 @@ async def _before_tool(book: HookBook, moment: Moment[Session], use: ToolUse, ca
     verdict = await run_hooks(book, session, turn, payload, emit, tool=use.name, tool_use_id=use.id)
     if verdict.block:
         whose = "the user's" if verdict.is_own else "the project's"
-        # Compared without their text, because a command could be written to match.
+        # The message does not match against hook texts, because a command could imitate such a
+        # text.
         raise ToolError(f"not run: a hook of {whose} stopped it: {verdict.block}")
 
 
@@ -181,7 +181,7 @@ async def _after_edit(  # noqa: PLR0917 - as in the slot
 
 
 async def _on_stop(book: HookBook, moment: Moment[Session]) -> bool:
-    """Tell hooks that the model is done; True if a hook asks it to continue, once a turn."""
+    """Tell hooks that the model is done; True if a hook asks the model to continue, once a turn."""
     session, turn = moment.session, moment.session.under_way
     if session.helping is not None or turn is None:  # a sub-agent's end is not the end of a turn
         return False
@@ -206,7 +206,7 @@ async def _on_stop(book: HookBook, moment: Moment[Session]) -> bool:
 
 
 async def _end(book: HookBook, moment: Moment[Session], how: Ended) -> None:
-    """Tell hooks the end of a turn, unless they know it; no hook can continue the turn."""
+    """Tell hooks that a turn has ended, unless ``_on_stop`` did; no hook can continue the turn."""
     turn = moment.session.under_way
     if turn is not None and (how.ending != "done" or book.told_in != moment.turn):
         await _at_end(book, moment, turn, how.ending, how.message)
@@ -234,7 +234,7 @@ async def _at_end(
 async def _after_compaction(
     book: HookBook, moment: Moment[Session], before: int, after: int
 ) -> None:
-    """Tell hooks of a compaction, so that they can repeat what matters."""
+    """Tell hooks about a compaction, so that hooks can add important text again."""
     session, turn, emit = moment.session, moment.turn, moment.emit
     if not await book.has(session.id, turn, "compaction"):
         return

@@ -1,6 +1,6 @@
 """The input of a hook on standard input for each event, and the meaning of its output. Pure.
 
-The input is one JSON object. Secrets are removed from its texts, as from texts for the model.
+The input is one JSON object. Secrets are removed from the input, as from texts for the model.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_CHARACTERS = 100_000  # characters of a result, a diff or an answer; argume
 
 
 class _Payload(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
-    """The fields of all events.
+    """The fields of the payloads of all events.
 
     Attributes:
         session: The id of the session.
@@ -42,8 +42,8 @@ class PromptSubmitted(_Payload, frozen=True, kw_only=True, tag="prompt_submitted
 
     Attributes:
         words: The words as typed.
-        attached: What goes with them, a few words each.
-        steering: Whether they were sent to the running turn.
+        attached: Labels of the attachments, a few words each.
+        steering: Whether the words were sent to the running turn.
     """
 
     words: str
@@ -57,7 +57,7 @@ class BeforeTool(_Payload, frozen=True, kw_only=True, tag="before_tool"):
     Attributes:
         call: The id of the call.
         tool: The name of the tool.
-        effect: Whether it reads, edits or runs.
+        effect: Whether the tool reads, edits or runs commands.
         arguments: The whole arguments as the model wrote them.
     """
 
@@ -68,14 +68,14 @@ class BeforeTool(_Payload, frozen=True, kw_only=True, tag="before_tool"):
 
 
 class AfterTool(_Payload, frozen=True, kw_only=True, tag="after_tool"):
-    """A call has run.
+    """A tool call has run.
 
     Attributes:
         call: The id of the call.
         tool: The name of the tool.
         arguments: The whole arguments as the model wrote them.
-        result: The text for the model; cut if it is long.
-        is_error: Whether it failed.
+        result: The text for the model; cut if the text is long.
+        is_error: Whether the call failed.
     """
 
     call: str
