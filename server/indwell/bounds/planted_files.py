@@ -123,7 +123,7 @@ def settle(
     Sentences about what could not be repaired come first.
 
     It repeats until nothing new is found. If something cannot be removed, it closes the gate: no
-        command runs until that is gone.
+    command runs until that is gone.
 
     Args:
         root: The folder.

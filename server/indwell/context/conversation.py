@@ -1,9 +1,9 @@
 """The conversation: one frozen value, and functions that return the next value (H4-H7).
 
 The course of a turn: ``with_input`` (the waiting injections and the user's words join the last user
-    message) → send → ``with_reply`` → ``with_results`` → send …. The waiting injections leave the
-    queue only in the value that was really sent: if sending fails, the caller keeps the value from
-    before (H5).
+message) → send → ``with_reply`` → ``with_results`` → send …. The waiting injections leave the queue
+only in the value that was really sent: if sending fails, the caller keeps the value from before
+(H5).
 
 A message never changes after another message follows it. So each message is counted and checked
 once (``Tally``, H17, H24). The work of each call depends on new messages, not on the length of the
@@ -431,8 +431,8 @@ def _was_sent(block: Text, newest: Mapping[str, str], once: frozenset[str]) -> b
     """Does the conversation show this text already, without a newer text of the same source?
 
     Only the newest block of a source is its state, so the return to an earlier branch is news,
-        except for a selection, whose text is never sent twice. Reminders and the words of hooks are
-        not states: they are sent each time.
+    except for a selection, whose text is never sent twice. Reminders and the words of hooks are not
+    states: they are sent each time.
     """
     if block.meta.source in {"reminder", "hook", "changed_file"}:
         return False

@@ -80,7 +80,7 @@ def estimate_tokens(text: str) -> int:
 
     It takes about 12 ns a character (30 for non-ASCII). It samples a quarter of a long text, evenly
     spread: 1 MB takes 3 ms, and the estimate moves by at most 4 % (366 real texts of 60,000
-        characters).
+    characters).
     """
     if not text:
         return 0

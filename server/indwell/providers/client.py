@@ -1,9 +1,9 @@
 """The client of one endpoint, over any wire, through the official SDK (H38, H39, H41, H42).
 
 The only module that imports ``openai``, which takes most of a second: import it when it is needed,
-    not at the top of another module. Building an ``EndpointClient`` loads the certificates (20-100
-    ms), so build it in a thread. ``docs/decisions/0007-bytes-through-the-sdk.md`` says why bytes
-    are sent and read without the SDK's own models, and why Anthropic's messages go the same way.
+not at the top of another module. Building an ``EndpointClient`` loads the certificates (20-100 ms),
+so build it in a thread. ``docs/decisions/0007-bytes-through-the-sdk.md`` says why bytes are sent
+and read without the SDK's own models, and why Anthropic's messages go the same way.
 """
 
 from __future__ import annotations

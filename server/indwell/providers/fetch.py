@@ -1,7 +1,7 @@
 """Small requests to an endpoint besides the chat: model lists, facts, connection tests.
 
 They are guarded like the chat: no redirect is followed, the key is sent only to the endpoint's own
-    origin, answers are limited in bytes and time, and no proxy is used for this machine.
+origin, answers are limited in bytes and time, and no proxy is used for this machine.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def cost(usage: Usage, prices: Prices | None) -> float | None:
     """Return the US dollars of one call; None if the price is unknown (never a guess).
 
     ``usage`` must be that of a single call: tiers depend on the length of its prompt, so costs are
-        added, not usages. Negative tokens count as 0, cached tokens as part of the prompt.
+    added, not usages. Negative tokens count as 0, cached tokens as part of the prompt.
     """
     if prices is None:
         return None

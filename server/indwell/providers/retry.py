@@ -38,7 +38,7 @@ class Retrying:
     """A ``Provider`` that tries ``provider`` up to five times.
 
     The 60 seconds count from the first failure, not from the first attempt: a stall or a long
-        stream that broke is retried, too.
+    stream that broke is retried, too.
 
     Args:
         provider: The wrapped provider.

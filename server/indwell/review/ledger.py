@@ -73,10 +73,10 @@ class CommandOrder:
         """Wait until no other session runs a command.
 
         The order is first come, first served: a session that runs one command may begin another one
-            only while no other session waits. A session with a background command always may,
-            because other sessions cannot begin before that command has ended. A command that the
-            session has just begun may become a background command at once, because the session
-            already has the right.
+        only while no other session waits. A session with a background command always may, because
+        other sessions cannot begin before that command has ended. A command that the session has
+        just begun may become a background command at once, because the session already has the
+        right.
 
         Args:
             session: The session's id.

@@ -2,10 +2,9 @@
 
 A program that starts from the Dock, or from the menu of a Linux desktop, gets only the system's
 folders: not Homebrew's, and none with tools that the user installed. So the user's own shell is
-    asked once, in a thread, for two seconds at most. It runs in the home folder, with the variables
-    of a
-command. It is not asked if the workspace contains the shell, the home folder or one of the shell's
-files: then the author of a repository, or a command, could decide what runs. Folders of the
+asked once, in a thread, for two seconds at most. It runs in the home folder, with the variables of
+a command. It is not asked if the workspace contains the shell, the home folder or one of the
+shell's files: then the author of a repository, or a command, could decide what runs. Folders of the
 workspace in the answer are left out. Without an answer, a few folders that exist are added.
 """
 

@@ -1,7 +1,8 @@
-"""Memory: the tool that proposes a fact, the facts that go with a prompt, and their pages.
+"""Memory: the tool that proposes a fact, the facts sent with a prompt, and where facts are stored.
 
-The user sees exactly the words to be kept. A proposed fact is checked before the user is asked. The
-policy itself asks (``Asked.keeps``): each time, in every mode, and no standing answer covers it.
+A proposed fact is checked before the user is asked. The user sees exactly the words to be stored.
+The policy asks the user each time and in every mode (``Asked.keeps``); remembered permissions do
+not apply.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ FOR: dict[Scope, str] = {
 
 
 class MemoryToolArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of the tool."""
+    """The arguments of the tool ``remember``."""
 
     fact: str
     scope: Annotated[Scope, Meta(description="user: for all workspaces")] = "workspace"
@@ -43,7 +44,7 @@ def memory_feature(pages: Pages, tools: Sequence[Tool[Any]]) -> Feature[Session]
 
     Args:
         pages: The pages with the facts.
-        tools: The tools that write them; empty where nothing may be kept.
+        tools: The tools that write facts; empty if no fact may be stored.
     """
 
     async def prompt_blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
@@ -53,8 +54,8 @@ def memory_feature(pages: Pages, tools: Sequence[Tool[Any]]) -> Feature[Session]
 
 
 async def facts_for(pages: Pages, session: Session, prompt: Prompt, turn: int) -> tuple[Text, ...]:
-    """Return one block with the facts that fit the user's words, or nothing."""
-    if not prompt.words:  # a preview
+    """Return one block with the facts that fit the user's words, or no block."""
+    if not prompt.words:  # a preview of a request has no words
         return ()
     hide, conversation = session.parts.secrets.hide, session.conversation
 
@@ -67,7 +68,7 @@ async def facts_for(pages: Pages, session: Session, prompt: Prompt, turn: int) -
 
 
 def query_of(prompt: Prompt) -> MemoryQuery:
-    """Return the subject of a prompt: its words, its files, its selection."""
+    """Return the words, files and selection of a prompt, as a query for facts."""
     paths = [one.path for one in (prompt.opened, prompt.selection) if one is not None]
     paths += [one.path for one in prompt.mentioned] + [one.path for one in prompt.folders]
     marked = prompt.selection.text if prompt.selection is not None else ""
@@ -77,11 +78,11 @@ def query_of(prompt: Prompt) -> MemoryQuery:
 def make_remember(
     pages: Pages, session: str, now: Callable[[], datetime]
 ) -> Tool[MemoryToolArguments]:
-    """Make the tool of one session.
+    """Make the tool ``remember`` of one session.
 
     Args:
         pages: The pages with the facts.
-        session: The session's id, which is noted with each fact.
+        session: The session's id, which is stored with each fact.
         now: Returns the time.
     """
 
@@ -126,10 +127,10 @@ def make_remember(
 
 
 def fact_of(arguments: MemoryToolArguments, hide: Callable[[str], str]) -> str:
-    """Return the fact as it would be kept: one line with all characters visible.
+    """Return the fact as it would be stored: one line with all characters visible.
 
     Raises:
-        ToolError: The fact may not be kept.
+        ToolError: The fact may not be stored.
     """
     text = " ".join(arguments.fact.split())
     if not text:
@@ -147,7 +148,7 @@ def fact_of(arguments: MemoryToolArguments, hide: Callable[[str], str]) -> str:
 
 
 def replaced(pages: Pages, text: str, scope: Scope) -> str:
-    """Return the fact that the new fact replaces; empty if it replaces none. Blocks.
+    """Return the fact that the new fact replaces; empty if no fact is replaced. Blocks.
 
     Raises:
         ToolError: The fact is known already, or the page cannot be read.
@@ -162,19 +163,19 @@ def replaced(pages: Pages, text: str, scope: Scope) -> str:
 
 
 class Pages(Protocol):
-    """Stores remembered facts, a page for each scope; all methods block: call them in a thread."""
+    """Stores facts, on one page for each scope; all methods block, so call them in a thread."""
 
     def facts(self, scope: Scope) -> Sequence[Fact]:
-        """Return the facts of one page; none if it cannot be read."""
+        """Return the facts of one page; empty if the page cannot be read."""
         ...
 
     @property
     def problem(self) -> str:
-        """Why a page could not be read; empty if all could."""
+        """Why a page could not be read; empty if all pages could be read."""
         ...
 
     def keep(self, fact: Fact, instead_of: str = "") -> None:
-        """Add a fact; it replaces the fact with the text ``instead_of``.
+        """Add a fact; remove the fact with the text ``instead_of``.
 
         Raises:
             SettingsError: The page cannot be written.
@@ -183,7 +184,7 @@ class Pages(Protocol):
 
 
 class NoPages:
-    """Pages where nothing is remembered."""
+    """Implements ``Pages`` for sessions without memory."""
 
     problem = ""
 

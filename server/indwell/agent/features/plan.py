@@ -1,8 +1,8 @@
-"""The plan of a session: the tool that proposes one, its records, its document, its end (H54).
+"""The plan of a session: the tool ``plan``, log records, the plan's document (H54).
 
-The plan is state of the session: the log has the whole plan each time it changes, so a resumed,
-forked or rewound session has the right one. The plan is not part of the prompt prefix. Once
-approved, it goes to the model at the end of a request, word for word, and compaction keeps it.
+The log gets the whole plan each time the plan changes, so a resumed, forked or rewound session has
+the right plan. The plan is not part of the prompt prefix. An approved plan goes to the model at the
+end of a request, word for word, and compaction keeps the plan.
 """
 
 from __future__ import annotations
@@ -43,30 +43,30 @@ from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "plan"
 APPROVED = "The plan is approved: carry it out."
-"""The user's words of the turn that carries a plan out."""
+"""The prompt of the turn that carries out the approved plan."""
 
 SHOWN = "the plan is shown to the user, who approves it or says what should be different"
 NOT_NEEDED = "the mode is `{mode}`, in which no plan needs approval: go on with the work itself"
 
 
 class Steps(NamedTuple):
-    """The to-do list as a plan needs it: its steps, and the turn in which they were written."""
+    """The steps of the to-do list, and the turn in which the model wrote the steps."""
 
     items: tuple[TodoItem, ...] = ()
     written_in: int = 0
 
 
 class PlanBoard:
-    """The plan of one session, and its changes that the model does not know yet.
+    """The plan of one session, and whether the model knows its present state.
 
     Args:
         steps: Returns the to-do list of the session.
 
     Attributes:
         plan: The present plan.
-        proposed_in: The turn in which the model proposed it; 0 if not in this process.
+        proposed_in: The turn in which the model proposed the plan; 0 if not in this process.
         told_turn: The last turn in which the model was told that the mode is ``plan``; 0 if the
-            model believes that the mode is another.
+            model believes that the mode is different.
         older_steps: The to-do list at the time of approval; its open steps do not belong to the
             plan.
     """
@@ -82,11 +82,11 @@ class PlanBoard:
 
     @property
     def is_news(self) -> bool:
-        """Is the plan or its state not told yet?"""
+        """Does the client or the log lack the present plan?"""
         return self._is_news
 
     def approve(self, text: str | None) -> None:
-        """Let the user approve the plan, with this text.
+        """Approve the plan for the user, with this text.
 
         Raises:
             UserError: As ``take``.
@@ -95,12 +95,12 @@ class PlanBoard:
         self.older_steps = self.steps().items
 
     def has_open_steps(self) -> bool:
-        """Are steps open that were written since the plan was approved?"""
+        """Are there open steps in the to-do list that were written after the approval?"""
         items = self.steps().items
         return is_open(items) and items != self.older_steps
 
     def take(self, happens: PlanInput, text: str | None = None) -> None:
-        """Move to the next state; a ``text`` replaces the plan's, which then has no document.
+        """Move to the next state; a ``text`` replaces the text and document of the plan.
 
         Raises:
             UserError: The plan cannot move to this state, or the text cannot be a plan; nothing has
@@ -114,7 +114,7 @@ class PlanBoard:
         self.adopt(plan)
 
     def rewrite(self, text: str) -> None:
-        """Take over the text that the user has written into the plan's document.
+        """Replace the plan's text by the text that the user wrote into the plan's document.
 
         Raises:
             UserError: The plan cannot be changed now, or the text cannot be a plan.
@@ -128,11 +128,11 @@ class PlanBoard:
         self.plan = plan
 
     def tell_again(self) -> None:
-        """Mark the plan as not told, so that a plan without a document gets one."""
+        """Mark the plan as changed, so that a missing document is written."""
         self._is_news = True
 
     def propose(self, text: str, turn: int) -> None:
-        """Propose a plan; the turn ends, and the user sees all of its characters.
+        """Propose a plan; the turn ends, and the user sees all characters of the plan.
 
         Raises:
             UserError: The text cannot be a plan.
@@ -147,13 +147,13 @@ class PlanBoard:
         return was_news
 
     def take_end(self, turn: int) -> bool:
-        """Return whether this turn proposed a plan since the last call, so the user is next."""
+        """Return whether this turn has proposed a plan since the last call of this method."""
         ends, self._ends_turn = self._ends_turn and self.proposed_in == turn, False
         return ends
 
 
 class PlanToolArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of the tool."""
+    """The arguments of the tool ``plan``."""
 
     text: Annotated[str, Meta(description="Markdown: steps, files, checks")]
 
@@ -182,13 +182,13 @@ def make_plan(board: PlanBoard, mode: Callable[[], Mode]) -> Tool[PlanToolArgume
     )
 
 
-DOCUMENT = "plan.md"  # its file name, behind a number
+DOCUMENT = "plan.md"  # the file name of the plan's document, after a number
 
 _log = logging.getLogger(__name__)
 
 
 class PlanState(NamedTuple):
-    """The state that survives a restart; ``told_turn`` as in ``PlanBoard``."""
+    """The state that survives a restart; ``told_turn`` is explained in ``PlanBoard``."""
 
     plan: Plan
     told_turn: int
@@ -241,10 +241,10 @@ def plan_feature(board: PlanBoard, mode: Callable[[], Mode]) -> Feature[Session]
 
 
 def board_of(session: Session) -> PlanBoard:
-    """Return the plan of a session, for front doors.
+    """Return the plan of a session, for front ends.
 
     Raises:
-        LookupError: The session has no plan, like a sub-agent's.
+        LookupError: The session has no plan, such as a sub-agent's session.
     """
     return session.parts.features.door(PlanBoard)
 
@@ -256,16 +256,16 @@ def _read(branch: Sequence[Record], _records: Sequence[Record]) -> PlanState:
 
 
 async def tell_plan(board: PlanBoard, moment: Moment[Session]) -> None:
-    """Log a changed plan, write its document if it has none, and emit its event.
+    """Log a changed plan, write a missing document, and emit the event.
 
-    If this is cancelled while the document is written, nothing is emitted, and the next call does
-    it.
+    After a cancellation during the writing of the document, the next call emits the event.
     """
     session = moment.session
     while board.is_news:
         before = board.plan
         plan = await _with_document(session, before)
-        if board.plan is not before:  # changed, or told by another call
+        # The plan has changed meanwhile, or another call has emitted the event.
+        if board.plan is not before:
             continue
         board.take_news()
         board.plan = plan
@@ -275,19 +275,19 @@ async def tell_plan(board: PlanBoard, moment: Moment[Session]) -> None:
 
 
 async def _with_document(session: Session, plan: Plan) -> Plan:
-    """Return the plan with a new document, so that the user's text is never overwritten."""
+    """Return the plan with a new document file; existing documents are never overwritten."""
     if plan.path or not plan.text:
         return plan
     try:
         path = await session.parts.spill.keep(DOCUMENT, f"{plan.text}\n")
-    except SessionError as error:  # the log and the client have the text anyway
+    except SessionError as error:  # the log and the client still have the plan's text
         _log.warning("a plan has no document: %s", error)
         return plan
     return msgspec.structs.replace(plan, path=str(path))
 
 
 async def _finish(board: PlanBoard, moment: Moment[Session], words: str) -> None:
-    """Finish the plan that the ended turn carried out, unless steps are left.
+    """Mark the plan as done if the ended turn carried it out and no step is open.
 
     A turn carried out the plan if it began with the approval or changed a file; ``words`` are the
     user's.
@@ -304,7 +304,7 @@ async def _finish(board: PlanBoard, moment: Moment[Session], words: str) -> None
 
 
 def _blocks(board: PlanBoard, session: Session, turn: int) -> tuple[Text, ...]:
-    """Return the mode if it is new to the model, and the approved plan; repeat no sent block."""
+    """Return blocks for a new mode and for the approved plan, without blocks already sent."""
     parts = session.parts
     mode = parts.rules().mode
     if mode == "plan":
@@ -321,7 +321,7 @@ def _blocks(board: PlanBoard, session: Session, turn: int) -> tuple[Text, ...]:
 
 
 def written_plan(plan: Plan) -> str:
-    """Return the present text of the plan's document; the session's plan if the document is gone.
+    """Return the text of the plan's document; without the document, the text in the session.
 
     Raises:
         UserError: The document cannot be read, so the user's changes are unknown.
@@ -329,7 +329,7 @@ def written_plan(plan: Plan) -> str:
     if not plan.path:
         return plan.text
     path = Path(plan.path)
-    if not path.is_absolute():  # the log comes from another system
+    if not path.is_absolute():  # the log was written on another operating system
         return plan.text
     try:
         return read_bytes(path, [path.parent], MOST_BYTES).decode("utf-8", "replace")

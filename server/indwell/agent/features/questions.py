@@ -1,7 +1,7 @@
-"""Questions of the model: the tool ``ask_user``, who may answer, and the pending question.
+"""Questions of the model to the user: the tool ``ask_user``, and the pending question.
 
-Only the user can answer. A chosen option is a text of the model, so the result names that option.
-Typed words are the user's own: they go to the model like words to the running turn.
+Only the user can answer. If the user chooses an option, the tool's result names the option. Words
+that the user types go to the model as words to the running turn.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 
 class UserQuestion(msgspec.Struct, frozen=True):
-    """A question of the model as people may see it; it never counts as a permission.
+    """A question of the model to the user; the answer never counts as a permission.
 
     Attributes:
-        id: The id of the call that asks.
-        text: Its visible text; may have several lines.
-        options: Different answers to choose from, a line each.
+        id: The id of the tool call that asks.
+        text: The text of the question, with all characters visible; may have several lines.
+        options: Different answers to choose from, one line each.
         session: The session whose turn asks.
-        is_line: Whether words to the turn are only the answer, and no words to the model.
+        is_line: Whether words to the turn are only the answer, and do not go to the model as user's
+        words.
     """
 
     id: str
@@ -41,11 +42,11 @@ class UserQuestion(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The answer: an option, words, or neither.
+    """The answer: an option, words, or nothing.
 
     Attributes:
-        chosen: The 0-based index of the option.
-        words: The user's own words, which count as such.
+        chosen: The 0-based index of the chosen option.
+        words: The words that the user typed.
         is_nobody: Whether there is no user to ask.
     """
 
@@ -59,10 +60,10 @@ NOBODY = Answer(is_nobody=True)
 
 
 def answer_of(options: Sequence[str], typed: str, *, numbered: bool = True) -> Answer:
-    """Interpret typed text: an option by its text, else by its number, else words.
+    """Interpret typed text: as the text of an option, else as an option's number, else as words.
 
-    So ``2`` below the options 2, 4 and 8 means the first of them. If the options are not
-    ``numbered``, as on buttons, a number that is no option's text is words.
+    With the options 2, 4 and 8, the typed ``2`` therefore means the first option. If the user saw
+    no numbers (``numbered`` is false), a number counts as words.
     """
     said = typed.strip()
     if not said:
@@ -81,7 +82,7 @@ class Asker(Protocol):
     """Answers questions of the model that do not ask for a permission."""
 
     async def ready(self, question: UserQuestion) -> None:
-        """Return when the question may be shown; the time to answer begins only then."""
+        """Return when the question may be shown; the time to answer begins at that moment."""
         ...
 
     async def answer(self, question: UserQuestion) -> Answer:
@@ -90,7 +91,7 @@ class Asker(Protocol):
 
 
 class Nobody:
-    """Answers where there is no user."""
+    """Implements ``Asker`` where there is no user."""
 
     async def ready(self, question: UserQuestion) -> None:
         """Return at once, because there is no user to wait for."""
@@ -102,14 +103,14 @@ class Nobody:
         return NOBODY
 
 
-MOST_ASKED = 8  # questions of one turn
+MOST_ASKED = 8  # most questions of one turn
 
 Silence: TypeAlias = Literal["late", "said"]
-"""No answer in time; or the user sent words to the turn, which are the answer."""
+"""``late``: no answer in time; ``said``: the user answered with words to the running turn."""
 
 
 class QuestionBoard:
-    """Holds the session's pending question, of which there is at most one."""
+    """Holds the session's pending question; at most one question is pending."""
 
     def __init__(self) -> None:
         self._heard: asyncio.Future[tuple[str, bool]] | None = None
@@ -125,10 +126,10 @@ class QuestionBoard:
         return self._heard is not None and not self._heard.done()
 
     def hear(self, words: str, *, numbered: bool = False) -> bool:
-        """Take words to the running turn; ``numbered``: options had numbers where they were typed.
+        """Take words to the running turn; ``numbered``: the user saw numbers before the options.
 
-        Return whether the words chose an option, or are the line that was asked for; then the words
-        are only that answer.
+        Return True if the words choose an option, or are the line that the question asks for. Such
+        words do not go to the model as words of the user.
         """
         if self._heard is None or self._heard.done():
             return False
@@ -136,10 +137,10 @@ class QuestionBoard:
         return self._is_line or (numbered and answer_of(self._options, words).chosen is not None)
 
     def check(self, turn: int) -> None:
-        """Return if one more question may be asked in this turn, and count it.
+        """Count a question, if one more question may be asked in this turn.
 
         Raises:
-            ToolError: Nobody answered before, or there were too many.
+            ToolError: Nobody answered the last question, or there were too many questions.
         """
         if turn != self._turn:
             self._turn, self._n_asked, self._is_silent = turn, 0, False
@@ -154,7 +155,7 @@ class QuestionBoard:
     ) -> Answer | Silence:
         """Return whichever comes first: an answer, words to the turn, or the end of the time.
 
-        The time begins when the question may be shown.
+        The time to answer begins when the question may be shown.
         """
         self._heard = heard = asyncio.get_running_loop().create_future()
         self._options, self._is_line = question.options, question.is_line
@@ -172,13 +173,13 @@ class QuestionBoard:
             return "late" if answer is None else answer
         finally:
             self._heard = None
-            if not asking.done():  # the front door that shows the question removes it
+            if not asking.done():  # the front end that shows the question removes it
                 asking.cancel()
                 await asyncio.wait({asking})
 
 
 async def _answer_in_time(asker: Asker, question: UserQuestion, timeout_s: float) -> Answer | None:
-    """Return the answer; None if there is none in time."""
+    """Return the answer; None if nobody answers in time."""
     await asker.ready(question)
     try:
         async with asyncio.timeout(timeout_s) as limit:
@@ -200,24 +201,24 @@ def questions_feature(board: QuestionBoard, tool: Tool[Any]) -> Feature[Session]
 
 
 def question_of(session: Session) -> QuestionBoard:
-    """Return the pending question of a session, for front doors.
+    """Return the pending question of a session, for front ends.
 
     Raises:
-        LookupError: The session asks none, like a sub-agent's.
+        LookupError: The session cannot ask questions, such as a sub-agent's session.
     """
     return session.parts.features.door(QuestionBoard)
 
 
 NAME = "ask_user"
-QUESTION_CHARACTERS = 1_000  # characters that people see; a longer question is an essay
-OPTION_CHARACTERS = 100  # characters of a button that editors still show whole
+QUESTION_CHARACTERS = 1_000  # visible characters of a question
+OPTION_CHARACTERS = 100  # characters of an option; editors show a button of this length whole
 MOST_OPTIONS = 6  # buttons that a message has room for
 _FIGURE = 60  # characters of an answer in a list of calls
 _OWN_WORDS = "The user answers in words of their own, which follow."
 
 
 class QuestionArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of the tool."""
+    """The arguments of the tool ``ask_user``."""
 
     question: str
     options: Annotated[tuple[str, ...], Meta(description="answers to choose from")] = ()
@@ -226,13 +227,13 @@ class QuestionArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 def make_ask_user(
     board: QuestionBoard, asker: Asker, session: str, timeout_s: Callable[[], float]
 ) -> Tool[QuestionArguments]:
-    """Make the tool of one session.
+    """Make the tool ``ask_user`` of one session.
 
     Args:
         board: Holds the session's pending question.
         asker: Reaches the user.
         session: The session's id.
-        timeout_s: Returns the seconds that the user has, by the current settings.
+        timeout_s: Returns the user's time to answer in seconds, by the current settings.
     """
 
     async def run(arguments: QuestionArguments, context: ToolContext) -> Outcome:
@@ -267,10 +268,10 @@ async def put(
     tell: Callable[[Any], None],
     timeout_s: float,
 ) -> Answer | Silence:
-    """Ask a question during a turn, and tell front doors of it.
+    """Ask a question during a turn, with events for front ends.
 
     Raises:
-        ToolError: Nothing more may be asked in this turn.
+        ToolError: No more questions may be asked in this turn.
     """
     board.check(turn)
     tell(QuestionAsked(turn, question.id, question.text, question.options))
@@ -278,13 +279,13 @@ async def put(
     try:
         answer = await board.wait(asker, question, timeout_s)
         chosen = _chosen(question, answer)
-    finally:  # if the turn is stopped, the question disappears, too
+    finally:  # a question disappears with a stopped turn
         tell(QuestionAnswered(turn, question.id, chosen))
     return answer
 
 
 def checked_question(arguments: QuestionArguments, call_id: str, session: str) -> UserQuestion:
-    """Return the question as people may see it.
+    """Check the model's arguments; return the question to show.
 
     Raises:
         ToolError: The question is empty or too long, or its options are invalid.
@@ -315,7 +316,7 @@ def checked_question(arguments: QuestionArguments, call_id: str, session: str) -
 
 
 def _chosen(question: UserQuestion, answer: Answer | Silence) -> str:
-    """Return the chosen option, or the line; other words go out like all words to the turn."""
+    """Return the chosen option, or the typed line; otherwise an empty text."""
     if question.is_line and isinstance(answer, Answer):
         return short_line(answer.words, QUESTION_CHARACTERS)
     if not isinstance(answer, Answer) or answer.chosen is None:

@@ -232,7 +232,7 @@ class LoginParams(Value, frozen=True):
     """A key for an endpoint; ``url`` if the provider has no address, ``model`` if it has several.
 
     ``keep`` says who stores the key: the system's keyring, or the client, which then gets the
-        origin of the key.
+    origin of the key.
     """
 
     HIDDEN = frozenset({"key"})

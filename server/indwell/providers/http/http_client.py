@@ -1,8 +1,8 @@
 """The HTTP client below the SDK: redirects, compression, limits, and reuse of connections.
 
 Redirects are never followed: the prompt and the key stay with their address. Compression is not
-    requested, and compressed data is counted after unpacking, at most a megabyte at a time
-    (httpx2), so that no small answer fills the memory.
+requested, and compressed data is counted after unpacking, at most a megabyte at a time (httpx2), so
+that no small answer fills the memory.
 
 Bytes that a server sends after the end of an answer would be read as the answer to the next
 request. The HTTP library notices bytes that wait in the system. Bytes that were already read wait

@@ -1,9 +1,8 @@
 """Assembles tool calls from the pieces of a stream (H40). Pure.
 
 Endpoints differ: an index may be missing or reused for the next call, the name may come in every
-    piece or in parts, ids may be missing or equal, arguments may be an object in place of a text.
-    Nothing is guessed: two objects in one call stay one text that is not JSON, which the tool
-    reports.
+piece or in parts, ids may be missing or equal, arguments may be an object in place of a text.
+Nothing is guessed: two objects in one call stay one text that is not JSON, which the tool reports.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """``edit_file`` on a file too large to be read as one text: exact bytes, all edits or none.
 
 The rules are those of ``replace``, which puts the new text in each place: unique unless ``all``,
-    with other line endings accepted. Similar text is not looked for. The result shows each changed
-    place as a diff.
+with other line endings accepted. Similar text is not looked for. The result shows each changed
+place as a diff.
 """
 
 from __future__ import annotations

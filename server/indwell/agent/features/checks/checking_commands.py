@@ -1,8 +1,8 @@
 """Recognises commands that check the project, such as tests, by their text. Pure.
 
 A check is a program that looks for faults and reports by its exit status whether it found some:
-    tests, type checkers, linters, builds. A check counts only if its exit status is that of the
-    whole text. A check before a pipe, ``|| true`` or ``; echo done`` does not count.
+tests, type checkers, linters, builds. A check counts only if its exit status is that of the whole
+text. A check before a pipe, ``|| true`` or ``; echo done`` does not count.
 """
 
 from __future__ import annotations

@@ -125,8 +125,6 @@ async def _before_tool(book: HookBook, moment: Moment[Session], use: ToolUse, ca
     verdict = await run_hooks(book, session, turn, payload, emit, tool=use.name, tool_use_id=use.id)
     if verdict.block:
         whose = "the user's" if verdict.is_own else "the project's"
-        # The message does not match against hook texts, because a command could imitate such a
-        # text.
         raise ToolError(f"not run: a hook of {whose} stopped it: {verdict.block}")
 
 

@@ -86,15 +86,15 @@ class AfterTool(_Payload, frozen=True, kw_only=True, tag="after_tool"):
 
 
 class EditAppliedPayload(_Payload, frozen=True, kw_only=True, tag="edit_applied"):
-    """A file has changed, in the editor and on disk.
+    """A tool call has changed a file, in the editor and on disk.
 
     Attributes:
-        call: The id of the call that changed it.
+        call: The id of the call that changed the file.
         tool: The name of the tool.
-        path: The path as shown to people: relative to its folder of the workspace.
+        path: The path as shown to people, relative to the workspace folder.
         file: The absolute path.
-        diff: The unified diff; cut if it is long.
-        created: Whether there was no such file before.
+        diff: The unified diff; cut if the diff is long.
+        created: Whether the call created the file.
     """
 
     call: str
@@ -106,14 +106,15 @@ class EditAppliedPayload(_Payload, frozen=True, kw_only=True, tag="edit_applied"
 
 
 class TurnEnd(_Payload, frozen=True, kw_only=True, tag="turn_end"):
-    """The model wants to end the turn, or a limit is reached.
+    """The model wants to end the turn, or the turn has reached a limit.
 
     Attributes:
-        ending: As in ``TurnFinished``.
+        ending: The kind of ending, as in ``TurnFinished``.
         message: The reason, if the turn is not done.
-        answer: The model's last words; cut if they are long.
-        files: Paths that the turn has changed.
-        again: Whether a hook has already asked to go on in this turn; none can ask again.
+        answer: The model's last words; cut if the text is long.
+        files: Paths of files that the turn has changed.
+        again: Whether a hook has already asked the model to continue in this turn; hooks cannot ask
+        twice.
     """
 
     ending: Ending
@@ -155,7 +156,7 @@ def encoded(payload: Payload) -> bytes:
 
 
 def parsed(arguments: str) -> object:
-    """Return a call's arguments as JSON, or as text if invalid; the tool then refuses them."""
+    """Return a call's arguments as decoded JSON, or as text if the JSON is invalid."""
     try:
         return msgspec.json.decode(arguments or "{}")
     except (msgspec.DecodeError, RecursionError):
@@ -170,9 +171,9 @@ def cut(text: str) -> str:
     return f"{text[:MOST_CHARACTERS]}\n[… {left:,} characters left out …]"
 
 
-BLOCKS = 2  # the exit code that means stop
+BLOCKS = 2  # the exit code by which a hook stops an action
 MOST_ADDED = 10_000  # characters of one hook's text that the model reads
-_TAIL = 2_000  # characters of these from the end
+_TAIL = 2_000  # characters that are kept from the end of such a text
 NO_REASON = "it gives no reason"
 _KEYS = frozenset({"add", "block"})
 _BEGINS = lazy_pattern(r'\{\s*"(?:add|block)"\s*:')
@@ -193,7 +194,7 @@ class HookOutcome(msgspec.Struct, frozen=True):
     Attributes:
         add: Text for the model.
         block: The reason to stop.
-        problem: Why it counts as broken, a clause.
+        problem: A clause that says why the hook counts as broken.
     """
 
     add: str = ""
@@ -204,8 +205,9 @@ class HookOutcome(msgspec.Struct, frozen=True):
 def outcome_of(exit_code: int, output: str, errors: str) -> HookOutcome:
     """Interpret how a hook ended.
 
-    Exit code 0: its output is text to add, or a JSON object with ``add`` or ``block``. Exit code 2:
-        stop; the reason is its standard error, or else its output. Anything else is broken.
+    With exit code 0, the output is text to add, or a JSON object with ``add`` or ``block``. Exit
+    code 2 stops the action; standard error, or else the output, is the reason. After any other exit
+    code the hook counts as broken.
     """
     output, errors = output.strip(), errors.strip()
     if exit_code == BLOCKS:
@@ -222,12 +224,13 @@ def _said(output: str) -> HookOutcome:
         return HookOutcome(add=output)
     try:
         said = msgspec.json.decode(output)
-    except (msgspec.DecodeError, RecursionError):  # a RecursionError for thousands of brackets
+    except (msgspec.DecodeError, RecursionError):  # RecursionError: thousands of nested brackets
         if _BEGINS.match(output):
             return HookOutcome(problem="it begins as JSON with 'add' or 'block', and is none")
         return HookOutcome(add=output)
     if not _KEYS & said.keys():
-        return HookOutcome(add=output)  # JSON that is meant as text
+        # The output is JSON without our fields, so it counts as text.
+        return HookOutcome(add=output)
     if not said.keys() <= _KEYS:
         other = next(key for key in said if key not in _KEYS)
         return HookOutcome(problem=f"its JSON has {other[:40]!r} besides 'add' and 'block'")
@@ -238,14 +241,14 @@ def _said(output: str) -> HookOutcome:
 
 
 def is_closed(hook: Hook) -> bool:
-    """Does a broken hook stop the action that it was asked about?"""
+    """If this hook is broken, does that stop the action?"""
     if hook.if_broken:
         return hook.if_broken == "block"
     return hook.event in _CLOSED
 
 
 def kind_of(event: EventName, *, is_own: bool) -> Kind:
-    """Return the tag of a hook's text; a project's text is never the user's word."""
+    """Return the kind of block for a hook's text; a project's hook never speaks for the user."""
     return _KINDS[event] if is_own else "project_hook"
 
 
@@ -255,7 +258,7 @@ def is_long(text: str, most: int = MOST_ADDED) -> bool:
 
 
 def shortened(text: str, path: str, most: int = MOST_ADDED) -> str:
-    """Return head and tail of a long text, and where the whole text is."""
+    """Return the head and tail of a long text, with a note that names the whole text's file."""
     tail = min(_TAIL, most // 4)
     left = len(text) - most
     note = f"[… {left:,} characters left out; all of it is in {path!r} …]"

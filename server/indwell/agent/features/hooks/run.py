@@ -1,7 +1,7 @@
 """Runs the hooks of an event in order; the first that stops the event ends the run.
 
-A broken hook is reported by name each time. It stops the action that it was asked about if its
-setting says so.
+The user is told about a broken hook each time. A setting of the hook decides whether a broken hook
+stops the action.
 """
 
 from __future__ import annotations
@@ -53,19 +53,20 @@ from indwell.sandbox import Finished, spawn
 from indwell.sandbox.capture import output_text
 from indwell.tools.truncate import without_escapes
 
-KEPT_B = 400_000  # bytes of each of a hook's streams
+KEPT_B = 400_000  # bytes that are kept of a hook's output, and of its standard error
 CHARS = 3  # characters per token, roughly
-SHARE = 16  # one hook may add at most this part (1/16) of the window
-SHARE_OF_ALL = 8  # all hooks of a request may add this part (1/8); beyond it, each may add only …
-LEAST_ADDED = 200  # characters
-SLOW_S = 1.0  # seconds until the user is told what the turn waits for
-_NAME = 80  # characters of its name
+SHARE = 16  # one hook may add text of at most 1/16 of the window
+# All hooks of a request may add 1/8 of the window; above that, each may add LEAST_ADDED.
+SHARE_OF_ALL = 8
+LEAST_ADDED = 200  # characters that a hook may always add
+SLOW_S = 1.0  # seconds after which the user is told that the turn waits for a hook
+_NAME = 80  # characters of a hook's name
 _MOST_REASON = 4_000  # characters of the reason for a stop
-_PROBLEM = 500  # characters of what is wrong with a hook
+_PROBLEM = 500  # characters of the description of a hook's fault
 _OF_HOOKS: Mapping[str, str] = {"PYTHONSAFEPATH": "1"}
 """``python3 -c`` imports modules from its folder, where the model may have written one."""
 _MADE: frozenset[EventName] = frozenset({"after_tool", "edit_applied", "turn_end"})
-"""Before these events, the agent's edits are saved, so that hooks find them on disk."""
+"""Before these events, the agent's edits are saved, so that hooks find the edits on disk."""
 
 
 class HooksVerdict(msgspec.Struct, frozen=True):
@@ -73,9 +74,10 @@ class HooksVerdict(msgspec.Struct, frozen=True):
 
     Attributes:
         block: The reason to stop; empty to go on.
-        by: The hook that stops, in words.
+        by: A description of the hook that stops.
         is_own: Whether that hook is the user's.
-        added: Text that the hooks of a prompt add; the caller queues it once the words are sent.
+        added: Text that the hooks of a prompt add; the caller queues this text once the prompt is
+        sent.
     """
 
     block: str = ""
@@ -94,10 +96,10 @@ async def run_hooks(
     tool: str = "",
     tool_use_id: str | None = None,
 ) -> HooksVerdict:
-    """Run the hooks of an event; their added text waits for the next request.
+    """Run the hooks of an event; text that the hooks add waits for the next request.
 
-    Text from a prompt's hooks is only returned: the text may quote the prompt, which another hook
-    may stop.
+    Text from hooks of a prompt is only returned. It may quote the prompt, and another hook may
+    still stop the prompt.
     """
     found = await book.found(session.id, turn)
     event = event_of(payload)
@@ -175,7 +177,7 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
     """Run one hook within its permitted bounds.
 
     Raises:
-        SessionError: Its start cannot be recorded.
+        SessionError: The start of the hook cannot be recorded.
     """
     run_id = book.next_id(turn)
     permit = await hook_permit(session, turn, run_id, found, folder, emit)
@@ -194,7 +196,8 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
 
 def _not_run(found: FoundHook, refused: RefusedHook) -> HookOutcome:
     if refused.by_user and not found.is_own:
-        return HookOutcome()  # a no to a project's hook does not stop the user's words
+        # If the user refuses a project's hook, the user's words are still sent.
+        return HookOutcome()
     return HookOutcome(problem=f"it was not run: {refused.why}")
 
 

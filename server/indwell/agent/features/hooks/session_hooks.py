@@ -1,8 +1,8 @@
-"""The hooks of a session, the user's answers about them, and whether a hook may run.
+"""Finds the hooks of a session, and decides whether a hook may run.
 
-The same rules decide as for a command of the agent. The user's own hook runs without a question
-where the agent's command would need one. For a project's hook the user is asked once a session. A
-hook never runs a command that the policy denies to the agent.
+A hook is subject to the same rules as a command of the agent. If the rules demand a question, the
+user's own hooks run without it, and for a project's hook the user is asked once a session. A hook
+never runs a command that the policy denies to the agent.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from indwell.sessions.records import Decided
 from indwell.settings.model import Hook
 from indwell.tools.base import ToolFacts
 
-_SHOWN = 60  # characters of a command that name its hook
+_SHOWN = 60  # characters of a command that serve as the hook's name
 
 
 class FoundHook(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ class FoundHook(msgspec.Struct, frozen=True):
 
     Attributes:
         hook: The hook as the settings define it.
-        is_own: Whether it is the user's own; otherwise it belongs to a trusted project.
+        is_own: Whether the hook is the user's own; otherwise the hook belongs to a trusted project.
     """
 
     hook: Hook
@@ -58,17 +58,17 @@ class FoundHook(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its name for people: its event, and the beginning of its command."""
+        """The hook's name for people: the event, and the beginning of the command."""
         whose = "the hook" if self.is_own else "the project's hook"
         return f"{whose} {self.hook.event} ({short_line(self.hook.command, _SHOWN)})"
 
 
 class MatchingHooks(msgspec.Struct, frozen=True):
-    """The hooks of one moment.
+    """The hooks for one event.
 
     Attributes:
-        hooks: The hooks in the order in which they run.
-        folder: The folder in which they run; None if missing.
+        hooks: The hooks, in the order in which the hooks run.
+        folder: The folder in which the hooks run; None if there are no hooks.
     """
 
     hooks: tuple[FoundHook, ...] = ()
@@ -85,13 +85,14 @@ class HookBook:
     """The hooks of a session.
 
     Attributes:
-        look: Finds them; blocks. Called once a turn, so that a turn keeps the same hooks to its
-            end.
-        answers: Standing answers: an exact rule that may run, or a command that may not.
-        running: Held while a hook runs, so that its changes have one author.
-        n_runs: Number of runs so far, for their ids.
-        asked_in: The turn in which a hook asked the model to go on; none can do so again in it.
-        told_in: The turn in which hooks were told that the model wants to end.
+        look: Finds the hooks; blocks. Called once a turn, so that the hooks stay the same during a
+            turn.
+        answers: The user's answers for this session: exact rules that may run, and commands that
+        may not run.
+        running: Held while a hook runs, so that each change of a file has one author.
+        n_runs: Number of runs so far; part of the id of each run.
+        asked_in: The turn in which a hook asked the model to continue; hooks can ask once a turn.
+        told_in: The last turn in which hooks were told that the model wants to end.
     """
 
     look: Callable[[], MatchingHooks] = none_found
@@ -113,18 +114,18 @@ class HookBook:
         return self._found
 
     async def has(self, session: str, turn: int, event: EventName, tool: str = "") -> bool:
-        """Is there a hook for this event? Usually there are no hooks, and nothing is prepared."""
+        """Is there a hook for this event? Callers ask before they prepare a payload."""
         found = await self.found(session, turn)
         return found.folder is not None and bool(wanted(found, event, tool))
 
     def next_id(self, turn: int) -> str:
-        """Return an id for one run; unique in the session's process."""
+        """Return an id for one run; the id is unique in the session's process."""
         self.n_runs += 1
         return f"hook-{turn}-{self.n_runs}"
 
 
 def wanted(found: MatchingHooks, event: EventName, tool: str = "") -> tuple[FoundHook, ...]:
-    """Return the hooks for this event, and for this tool if the event has one."""
+    """Return the hooks for an event; events of a tool also match by the tool's name."""
     return tuple(
         one
         for one in found.hooks
@@ -133,14 +134,14 @@ def wanted(found: MatchingHooks, event: EventName, tool: str = "") -> tuple[Foun
     )
 
 
-HOOK = "hook"  # the tool's name in the log
+HOOK = "hook"  # the tool name of hooks in the log
 RESTRICTED = "restricted folder"  # the rule that denies commands of a restricted folder
 _FOR_PEOPLE = {
     RESTRICTED: "its folder is not trusted, and nothing runs there until you trust it",
     "plan": "the mode is `plan`, and nothing here keeps it from changing something",
     FAULT: FAULT_OF_COMMAND,
 }
-"""For each rule, the reason of a denial for people; the policy words it for a model."""
+"""Reasons for people why a rule denies a hook; the policy's own reasons are for models."""
 _YES: frozenset[Said] = frozenset({"once", "session", "always", "beforehand"})
 _CHANGED = "what it would run, or its sandbox, changed while you were asked"
 
@@ -172,7 +173,7 @@ async def hook_permit(  # noqa: PLR0917 - what runs where, and who is told
 
 
 async def still_permitted_hook(session: Session, permit: Permit) -> Permit | RefusedHook:
-    """Return the permit of a hook that waited or is about to start, under the current rules."""
+    """Check the permit of a hook again, under the current rules, right before the hook starts."""
     return _worded(await still_allowed(session, permit))
 
 
@@ -193,7 +194,7 @@ def _worded(found: Permitted) -> Permit | RefusedHook:
 
 @dataclass(frozen=True, slots=True)
 class HookRequest:
-    """A run of a hook that asks for permission; see ``Requester``."""
+    """A hook that needs permission to run; see ``Requester``."""
 
     session: Session
     turn: int
@@ -204,7 +205,7 @@ class HookRequest:
     arguments: str
 
     def settled(self, evaluated: EvaluatedPolicy) -> Decision:
-        """Return the decision: the user's own hook needs no question, but may be read-only."""
+        """Return the decision; the user's own hook needs no question, but may be read-only."""
         decision = evaluated.by_policy
         match decision:
             case Deny(by=by) if self.found.is_own and _only_reads(evaluated, by):
@@ -236,7 +237,7 @@ class HookRequest:
         )
 
     async def ask(self, evaluated: EvaluatedPolicy, ask: Ask) -> Consent | RefusedPermission:
-        """Ask the user: a no covers the command, a yes also covers its present scripts."""
+        """Ask the user; a no is kept for the command, a yes for the command with its scripts."""
         answers = self.session.parts.features.door(HookBook).answers
         command, rule = self.found.hook.command, rule_of(evaluated.asked, widening=ask.widening)
         yes = answers.get(command, answers.get(rule))
@@ -274,7 +275,8 @@ class HookRequest:
         def understood(reply: Reply) -> Reply:
             return reply if isinstance(reply, str) else "no"
 
-        self.record(evaluated)  # recorded first, in case the question is never answered
+        # Recorded before the answer, because the question may never be answered.
+        self.record(evaluated)
         reply = await put_question(
             self.session, self.turn, self.id, question, self.emit, understood
         )
@@ -284,10 +286,10 @@ class HookRequest:
 
 
 def _only_reads(evaluated: EvaluatedPolicy, by: str) -> bool:
-    """Does the sandbox only let the hook read, and is the denial due to its other effects?
+    """Is a hook denied only because it might write, and does the sandbox let it only read?
 
-    In an untrusted folder this is not enough: no program of the folder may be started, and only a
-        command that is known to only read starts none. So a grep through the user's words works.
+    In an untrusted folder the command must also be known to read only, because another command
+    might start a program of the folder.
     """
     policy = evaluated.rules.policy
     if not policy.writes_confined:

@@ -1,1 +1,1 @@
-"""The standing instructions of a project: finding the files, and telling the model."""
+"""Instruction files of a project, such as AGENTS.md: found, read, and sent to the model."""

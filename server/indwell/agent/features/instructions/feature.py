@@ -1,4 +1,4 @@
-"""Sends the project's instructions with a prompt, and a folder's when the agent works there.
+"""Sends the project's instructions with a prompt, and a folder's once the agent works there.
 
 The user is told once about untrusted files. The nearest file takes precedence, so each file is sent
 when the agent works in its folder, and again when it changes. Blocks are added at the end, because
@@ -42,10 +42,10 @@ class Instruction(NamedTuple):
     """A file of instructions.
 
     Attributes:
-        path: Its path as shown.
-        text: Its text.
-        folder: The folder that it counts for, as shown; empty for the project.
-        globs: The files that it is about; empty for all.
+        path: The file's path as shown to people and the model.
+        text: The file's text.
+        folder: The folder that the instructions apply to, as shown; empty for the whole project.
+        globs: Patterns of the files that the instructions apply to; empty for all files.
     """
 
     path: str
@@ -55,7 +55,7 @@ class Instruction(NamedTuple):
 
 
 class FoundInstructions(NamedTuple):
-    """The files that apply where the agent works, outermost first; ``ignored`` were not trusted."""
+    """The instruction files that apply, outermost first; ``ignored`` names untrusted files."""
 
     texts: tuple[Instruction, ...] = ()
     ignored: tuple[str, ...] = ()
@@ -70,14 +70,14 @@ def limit_of(window: int) -> int:
 
 
 def told_paths(conversation: Conversation) -> tuple[str, ...]:
-    """Return the folders' files that the conversation shows or is about to show."""
+    """Return the paths of folders' instruction files in the conversation or its queued blocks."""
     return tuple(_told(conversation))
 
 
 def instruction_blocks(
     conversation: Conversation, found: FoundInstructions, *, turn: int
 ) -> tuple[Text, ...]:
-    """Return blocks for the news in ``found``: files not shown yet, changed or invalid."""
+    """Return blocks for new, changed and removed instruction files in ``found``."""
     told = _told(conversation)
     room = conversation.config.window // SHARE - _tokens(conversation)
     limit = limit_of(conversation.config.window)
@@ -123,7 +123,7 @@ def _shown(path: str) -> str:
 
 
 def _told(conversation: Conversation) -> Mapping[str, str]:
-    """Return the newest text of each file."""
+    """Return the newest text of each instruction file in the conversation, by path."""
     newest, _ = sent_texts(conversation)
     texts = dict(newest) | {state_of(one): one.text for one in conversation.pending}
     found = ((_PATH.match(text), text) for text in texts.values())
@@ -140,16 +140,16 @@ def _tokens(conversation: Conversation) -> int:
     )
 
 
-MOST_NAMED = 5  # ignored files in one notice
+MOST_NAMED = 5  # ignored files that one notice names
 
 
 class Instructions:
     """The instructions of one session.
 
     Args:
-        own: Returns the instructions of the project itself; empty if missing.
-        of_folders: Returns the instructions of the folders with these files, given the instruction
-            files that the conversation already shows.
+        own: Returns the instructions of the project itself; empty without such a file.
+        of_folders: Returns the instructions for folders of given files. The second argument names
+            the instruction files that the conversation already shows.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class Instructions:
 
 
 def _marked(session: Session) -> tuple[Path, ...]:
-    """Return the files that the turn's words concern; of a folder, its instruction file."""
+    """Return the files that the prompt names; for a folder, the folder's instruction file."""
     prompt = None if session.under_way is None else session.under_way.prompt
     if prompt is None:
         return ()
@@ -210,13 +210,13 @@ def _marked(session: Session) -> tuple[Path, ...]:
     names += [f"{one.path}/{FILE_NAME}" for one in prompt.folders]
     found = []
     for name in names:
-        with contextlib.suppress(ToolError):  # no file, or a file outside the workspace
+        with contextlib.suppress(ToolError):  # skip a missing file, or a file outside the workspace
             found.append(session.parts.workspace.resolve(name))
     return tuple(found)
 
 
 def ignored_words(names: Sequence[str]) -> str:
-    """Tell the user which files differ from their trusted text."""
+    """Return a notice about instruction files that differ from the trusted text."""
     shown = ", ".join(repr(one_line(name)) for name in names[:MOST_NAMED])
     more = len(names) - MOST_NAMED
     listed = f"{shown} and {more} more" if more > 0 else shown

@@ -1,7 +1,8 @@
-"""Finds and reads the instruction files of a workspace: those that apply, and as trusted.
+"""Finds the instruction files of a workspace, and reads their trusted text.
 
-A file counts only as it was trusted, unless its folder is trusted whatever it holds. No deny rule
-may hide it, and it may have no other name, which could be that of a secret file.
+A file is used only with the text that the user trusted, unless the user trusts all content of the
+folder. A file is not used if a deny rule hides it, or if it has a hard link, which could be a
+secret file.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ from indwell.tools.searching.patterns import path_matcher
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
-MOST_B = 1 << 20  # bytes; a longer file is not read at all; see also ``LIMIT``
-MOST_FOLDERS = 1_000  # folders examined for a request; a millisecond or two
-MOST_RULES = 100  # files of one folder of rules
+MOST_B = 1 << 20  # bytes; a longer file is not read; see also ``LIMIT``
+MOST_FOLDERS = 1_000  # folders that are examined for a request; this takes a millisecond or two
+MOST_RULES = 100  # files in one folder of rules
 MOST_RULE_DEPTH = 3
 MOST_FILES = 200  # instruction files of one request, imports included
-NEAR = 95  # per cent of equal characters from which a text is a copy of another one
+NEAR = 95  # per cent; two texts with so many equal characters count as copies
 
 
 class _Place(NamedTuple):
-    """An instruction file: where it lies, and the folder that it counts for."""
+    """The path of an instruction file, and the folder that the file applies to."""
 
     root: Path
     folder: Path
@@ -72,14 +73,14 @@ class ProjectInstructions:
         self._compared: tuple[tuple[Instruction, ...], tuple[Instruction, ...]] = ((), ())
 
     async def own(self) -> str:
-        """Return the project's AGENTS.md; empty if it does not count."""
+        """Return the text of the project's AGENTS.md; empty if missing or not trusted."""
         if "agents" not in self._settings().instruction_files:
             return ""
         root = self._workspace.roots[0]
         return await self._text(root, root / FILE_NAME) or ""
 
     async def of_folders(self, files: Sequence[Path], told: Sequence[str]) -> FoundInstructions:
-        """Return all other instructions that apply to ``files``, and old ones; outermost first.
+        """Return other instructions that apply to ``files`` or are in ``told``; outermost first.
 
         Args:
             files: Absolute, resolved paths.
@@ -117,7 +118,7 @@ class ProjectInstructions:
     def _read(
         self, place: _Place, text: str, files: Sequence[Path], told: Sequence[str]
     ) -> Iterator[Instruction]:
-        """Yield what a file says, if the file applies to ``files`` or was told before."""
+        """Yield the instructions in a file, if the file applies to ``files`` or is in ``told``."""
         roots = self._workspace.roots
         shown = display(place.path, roots)
         if not place.is_rule:
@@ -134,13 +135,13 @@ class ProjectInstructions:
             yield Instruction(shown, words)
 
     async def _once(self, texts: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
-        """Leave out files of other agents that say the same as a file before them."""
+        """Leave out files of other agents that repeat the text of an earlier file."""
         if texts != self._compared[0]:
             self._compared = texts, await asyncio.to_thread(_without_copies, texts)
         return self._compared[1]
 
     async def _text(self, root: Path, path: Path) -> str | None:
-        """Return the editor's text or the trusted text; None if the file may not count."""
+        """Return the editor's text or the trusted text; None if the file may not be used."""
         workspace, trust = self._workspace, self._trust
         if not trust.is_trusted(root):
             return None
@@ -158,7 +159,7 @@ class ProjectInstructions:
 
 
 def _places(folders: Iterable[Path], roots: Sequence[Path], kinds: Sequence[str]) -> list[_Place]:
-    """Return the instruction files between a root and each of ``folders``. Blocks."""
+    """Return the instruction files in each of ``folders`` and in its parents. Blocks."""
     found: dict[Path, Path] = {}
     for folder in folders:
         inside = [root for root in roots if folder.is_relative_to(root)]
@@ -176,14 +177,14 @@ def _places(folders: Iterable[Path], roots: Sequence[Path], kinds: Sequence[str]
     places: list[_Place] = []
     for folder in sorted(found, key=lambda one: (len(one.parts), one)):
         here = list(_in_folder(found[folder], folder, kinds))
-        if folder == roots[0]:  # its AGENTS.md goes with the first words
+        if folder == roots[0]:  # ``own`` already returns the AGENTS.md of this folder
             here = [one for one in here if one.path.name != FILE_NAME]
         places += here
     return places
 
 
 def _in_folder(root: Path, folder: Path, kinds: Sequence[str]) -> Iterator[_Place]:
-    """Yield the instruction files of a folder: AGENTS.md alone if it is the user's first choice."""
+    """Yield a folder's instruction files in the user's order; AGENTS.md alone if it comes first."""
     names = AT_ROOT if folder == root else IN_FOLDERS
     for at, kind in enumerate(kinds):
         for name in names.get(kind, ()):
@@ -215,7 +216,7 @@ def _rules(root: Path, folder: Path, suffix: str, depth: int = 0) -> list[Path]:
 
 
 def _imported(place: _Place, text: str) -> list[_Place]:
-    """Return the files that an instruction file imports and that exist."""
+    """Return the existing files that an instruction file imports."""
     if not place.may_import:
         return []
     names = imports_of(text, place.path.relative_to(place.root).as_posix())

@@ -1,1 +1,1 @@
-"""Tools of MCP servers: a short catalogue, a tool that finds them, and calls after a question."""
+"""Tools of MCP servers: a short catalogue, a search tool, and calls that need permission."""

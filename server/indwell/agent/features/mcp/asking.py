@@ -1,4 +1,4 @@
-"""The session on whose behalf a server works: progress, the user's answers to forms, samples."""
+"""Answers requests of an MCP server during a tool call: progress, forms, and model calls."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from indwell.mcp.offers import (
 from indwell.tools.base import ToolContext
 
 AskUser: TypeAlias = Callable[[str, Sequence[str], ToolContext], Awaitable[str | None]]
-"""Asks the user: words and options; returns the option or the user's words, None for no answer."""
+"""Asks the user a question with options; returns the answer, None without an answer."""
 
 AskModel: TypeAlias = Callable[[SampleRequest], Awaitable[Sample]]
-"""Lets the session's model answer; charged to the turn. Raises ``McpError``."""
+"""Lets the session's model answer, and charges the turn. Raises ``McpError``."""
 
 DECLINE = "Decline"
 OPENED = "I have opened it"
 YES, NO = "Yes", "No"
 LEAVE_OUT = "(leave it out)"
-MOST_OPTIONS = 4  # besides Indwell's own; further options are listed in the question
+# Options of a server's form on buttons; further options are listed in the question.
+MOST_OPTIONS = 4
 _WORDS = 600  # characters of a server's words in a question
 _OPTION = 90
 _CANCELLED = ServerAnswer("cancel")
@@ -37,10 +38,10 @@ _DECLINED = ServerAnswer("decline")
 
 
 class ToolCaller:
-    """The call of a tool as its server sees it. Implements ``Caller``.
+    """The tool call that a server works on. Implements ``Caller``.
 
     Args:
-        context: The call.
+        context: The context of the tool call.
         ask_user: Asks the user.
         ask_model: Lets the model answer.
     """
@@ -51,7 +52,7 @@ class ToolCaller:
         self._ask_model = ask_model
 
     def progress(self, words: str) -> None:
-        """Show the progress where the output of a command is shown."""
+        """Show the server's progress as output of the tool call."""
         self._context.on_output(f"{words}\n")
 
     async def answer(self, question: ServerQuestion) -> ServerAnswer:
@@ -60,7 +61,7 @@ class ToolCaller:
             if question.url:
                 return await self._opened(question)
             return await self._filled_in(question)
-        except ToolError:  # too many questions, or nobody is there
+        except ToolError:  # the turn has asked too many questions, or there is no user
             return _CANCELLED
 
     async def sample(self, request: SampleRequest) -> Sample:
@@ -103,7 +104,7 @@ class ToolCaller:
 
 
 def _intro(question: ServerQuestion) -> str:
-    """Say who asks: it is not Indwell, and not the model."""
+    """Return a sentence that names the server as the one who asks."""
     return (
         f"The MCP server {question.server!r} asks (never tell it a password): "
         f"{short_line(question.message, _WORDS)}"
@@ -128,7 +129,7 @@ def _field_question(field: FormField) -> tuple[str, tuple[str, ...]]:
 
 
 def _usual(field: FormField) -> tuple[str, ...]:
-    """Return the option for the default, or for leaving the field out."""
+    """Return the option that chooses the field's default, or leaves the field out."""
     if field.default is not None:
         return (_shown_value(field, field.default),)
     return () if field.is_required else (LEAVE_OUT,)
@@ -142,7 +143,7 @@ def _shown_value(field: FormField, value: FieldValue) -> str:
 
 
 def _value(field: FormField, said: str) -> FieldValue:
-    """Return the value of what the user said; None leaves the field out.
+    """Return the field's value for the user's answer; None leaves the field out.
 
     Raises:
         McpError: The value does not fit the field.

@@ -1,7 +1,8 @@
-"""One tool of a server as a tool of the agent: its arguments, its effect, its result.
+"""Makes a tool of the agent from a tool of an MCP server.
 
-The arguments are checked as far as that is safe: a server may write a schema that takes for ever to
-check, with references to itself or patterns that never end. The server checks them anyway.
+The arguments are only checked against parts of the schema that are safe. A server's schema could
+take for ever to check, with references to itself or slow patterns. The server checks the arguments
+itself.
 """
 
 from __future__ import annotations
@@ -24,16 +25,17 @@ from indwell.tools.base import Outcome, Picture, Tool, ToolContext, ToolFacts
 Run = Callable[[NamedTool, Given, ToolContext], Awaitable[CallResult]]
 
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-MOST_PICTURES = 4  # of one result
-PICTURE_CHARS = 7_000_000  # of a picture in base64; endpoints refuse larger ones
+MOST_PICTURES = 4  # pictures in one result
+PICTURE_CHARS = 7_000_000  # characters of a picture in base64; endpoints refuse larger pictures
 DESCRIPTION_CHARS = 4_000
-MOST_PROBLEMS = 3  # of the arguments of one call
+MOST_PROBLEMS = 3  # problems with the arguments of one call that are reported
 _SUBJECT = 200  # characters of the arguments in a list of calls
-_COMPLAINT = 300  # characters of what does not fit
-_HEAD_SHARE = 2 / 3  # of a long result; the rest is its end
+_COMPLAINT = 300  # characters of the description of one problem
+_HEAD_SHARE = 2 / 3  # share of the beginning in a cut result; the rest is the result's end
 _UNCHECKED = (
     *("pattern", "patternProperties", "propertyNames", "uniqueItems", "format"),
-    *("unevaluatedProperties", "unevaluatedItems"),  # the time doubles with each level
+    # The time to check these keywords doubles with each level.
+    *("unevaluatedProperties", "unevaluatedItems"),
 )
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
@@ -43,8 +45,8 @@ def foreign_tool(named: NamedTool, foreign: ForeignTool, folder: str, run: Run) 
 
     Args:
         named: The tool of the server.
-        foreign: The facts on which a yes to the call depends.
-        folder: The workspace folder; where it is restricted, no tool of a server runs.
+        foreign: The facts to which the user's permission for the call is bound.
+        folder: The workspace folder; no tool of a server runs in a restricted folder.
         run: Calls the tool at the server; raises ``ToolError``.
     """
 
@@ -75,7 +77,7 @@ def foreign_tool(named: NamedTool, foreign: ForeignTool, folder: str, run: Run) 
 
 
 def described(named: NamedTool) -> str:
-    """Return the description for the model: whose it is, and the server's words, neutralised."""
+    """Return the description for the model: the server's name and its neutralised text."""
     words = _plain(named.tool.description.strip()[:DESCRIPTION_CHARS])
     return f"[tool of the MCP server {named.server}] {words}".rstrip()
 
@@ -94,7 +96,7 @@ def _neutral(node: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 def _plain(text: str) -> str:
-    """Return a text in which nothing is hidden, and that can open or close no tag."""
+    """Return a text with all characters visible, in which no tag can open or close."""
     return seen(neutralise(scalar_text(text))).text
 
 
@@ -102,7 +104,7 @@ def check_arguments(schema: Mapping[str, Any], given: Given) -> None:
     """Check the arguments of a call.
 
     Raises:
-        ToolError: The arguments do not fit the schema; the message says where.
+        ToolError: The arguments do not fit the schema; the message names the place.
     """
     try:
         found = _validator()(checkable(schema)).iter_errors(given)
@@ -110,7 +112,7 @@ def check_arguments(schema: Mapping[str, Any], given: Given) -> None:
             f"{_path(one.absolute_path)}{one.message}" for one in islice(found, MOST_PROBLEMS)
         ]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return  # the schema is not valid; the server has to check
+        return  # the schema is invalid, so only the server can check the arguments
     except Exception as error:
         if type(error).__module__.split(".")[0] not in {"jsonschema", "referencing"}:
             raise
@@ -129,11 +131,12 @@ def _validator() -> Callable[[object], Any]:
     from jsonschema import Draft202012Validator  # noqa: PLC0415 - only for calls of foreign tools
     from referencing import Registry  # noqa: PLC0415 - as above
 
-    return lambda schema: Draft202012Validator(schema, registry=Registry())  # fetches nothing
+    # An empty registry never fetches schemas from the network.
+    return lambda schema: Draft202012Validator(schema, registry=Registry())
 
 
 def checkable(node: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return a schema without the parts, such as references, that could take for ever to check."""
+    """Return a schema without parts that could take for ever to check, such as references."""
     match node:
         case dict() if any(one in node for one in _REFERENCES):
             return True
@@ -146,7 +149,7 @@ def checkable(node: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 async def outcome_of(result: CallResult, named: NamedTool, context: ToolContext) -> Outcome:
-    """Return the result for the model: bounded, with the full text in a file if it is long."""
+    """Return the result for the model; a long text is cut, with the full text in a file."""
     pictures = _pictures(result.pieces) if context.takes_pictures else []
     shown = {id(piece) for piece, _ in pictures}
     words = [_words(one, is_shown=id(one) in shown) for one in result.pieces]

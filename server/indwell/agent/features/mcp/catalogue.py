@@ -1,7 +1,7 @@
-"""Names of servers' tools for the model, the catalogue of them, and the search in it. Pure.
+"""Names, lists and finds the tools of MCP servers for the model. Pure.
 
-The catalogue is bounded: 200 tools cost no more than ten. Descriptions and schemas go to the model
-only when it looks a tool up.
+The size of the list has a limit, so 200 tools cost no more than ten. Descriptions and schemas go to
+the model only when the model searches for a tool.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from indwell.context.untrusted_text import neutralise, short_line
 from indwell.lazy_pattern import lazy_pattern
 from indwell.mcp.offers import OfferedTool
 
-BUDGET = 350  # estimated tokens of the catalogue's text; with its tag it has fewer than 400
+BUDGET = 350  # estimated tokens of the catalogue's text; fewer than 400 with the catalogue's tag
 MOST_FOUND = 8  # tools that one search loads
 INSTRUCTIONS = 100  # estimated tokens of a server's instructions in the result of a search
-_NAME_CHARS = 64  # as OpenAI's and Anthropic's endpoints require
-_LINES = (100, 60, 30, 0)  # characters of a description, from the most generous layout on
-_NAMES = (40, 20, 10, 5, 2, 0)  # names of each server, where not all fit
+_NAME_CHARS = 64  # characters of a tool's name; the limit of OpenAI's and Anthropic's endpoints
+_LINES = (100, 60, 30, 0)  # characters of a description, in layouts of decreasing size
+_NAMES = (40, 20, 10, 5, 2, 0)  # tool names of each server, in layouts of decreasing size
 _STEM = 4  # letters that two words of one stem share, at least
 _OTHER = lazy_pattern(r"[^a-zA-Z0-9_-]")
 _WORD = lazy_pattern(r"[a-z0-9]+|[^\W\d_]+")
@@ -35,12 +35,12 @@ HEAD = (
 
 
 class NamedTool(NamedTuple):
-    """A tool of a server, and its name for the model.
+    """A tool of a server, with the name that the model uses.
 
     Attributes:
         name: The name for the model, such as ``github__create_issue``.
         server: The server's name.
-        tool: The tool as the server offers it.
+        tool: The tool as the server describes it.
     """
 
     name: str
@@ -49,7 +49,7 @@ class NamedTool(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The first line of its description."""
+        """The first line of the tool's description."""
         return next(iter(self.tool.description.strip().splitlines()), "")
 
     def digest(self, fingerprint: str) -> str:
@@ -64,7 +64,7 @@ class NamedTool(NamedTuple):
 
 
 class ListedServer(NamedTuple):
-    """A server in the catalogue; ``state`` says why it has no tools, empty if it runs."""
+    """A server in the catalogue; ``state`` says why the server is not running, empty if it runs."""
 
     name: str
     tools: Sequence[OfferedTool]
@@ -74,14 +74,16 @@ class ListedServer(NamedTuple):
 def named_tools(servers: Iterable[tuple[str, Sequence[OfferedTool]]]) -> tuple[NamedTool, ...]:
     """Give each tool a name that endpoints accept and no other tool has.
 
-    A name that has to change gets a digest of the original, so that no two names become one.
+    A name that is not accepted is changed. It gets a digest of the original name, so that two names
+    never become equal.
     """
     named: list[NamedTool] = []
     taken: set[str] = set()
     for server, tools in servers:
         for tool in tools:
             name = _name_of(server, tool.name)
-            if name not in taken:  # a server may list a name twice; the first counts
+            # A server may list a name twice; the first tool of that name is used.
+            if name not in taken:
                 taken.add(name)
                 named.append(NamedTool(name, server, tool))
     return tuple(named)
@@ -147,7 +149,7 @@ def search(tools: Sequence[NamedTool], query: str) -> tuple[NamedTool, ...]:
 
 
 def _score(tool: NamedTool, words: set[str]) -> int:
-    """Score a tool: 3 for each word in its name, 2 in its server's, 1 in its description."""
+    """Score a tool: 3 points for a word in its name, 2 in the server's name, 1 elsewhere."""
     parts: Mapping[int, set[str]] = {
         3: set(_words(tool.tool.name)),
         2: set(_words(tool.server)),
@@ -159,7 +161,7 @@ def _score(tool: NamedTool, words: set[str]) -> int:
 
 
 def _has(found: set[str], word: str) -> bool:
-    """Do the words contain this word, or one with the same beginning (``issue``, ``issues``)?"""
+    """Do the words contain this word, or a word with the same stem (``issue``, ``issues``)?"""
     if word in found:
         return True
     long = (one for one in found if len(one) >= _STEM)
@@ -171,8 +173,8 @@ def _words(text: str) -> list[str]:
 
 
 def instructions_line(server: str, instructions: str) -> str:
-    """Return a server's own words about its tools, cut, as one line of data; empty without any."""
-    most = 4 * INSTRUCTIONS  # characters; plain English has four for a token
+    """Return a server's instructions, cut to one line; empty if the server gave no instructions."""
+    most = 4 * INSTRUCTIONS  # characters; plain English has four per token
     shown = neutralise(short_line(instructions, most))
     while estimate_tokens(shown) > INSTRUCTIONS:
         most = most * 4 // 5

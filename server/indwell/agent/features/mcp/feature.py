@@ -1,7 +1,7 @@
 """The MCP servers of one session: started with a turn, described in a catalogue, called by name.
 
-A tool that was looked up, or that the user pinned, is a late tool of the session: the loop tells
-the model its schema at the end of the conversation, so the prompt cache survives.
+A tool that the model has found, or that the user pinned, is a late tool of the session. The model
+gets its schema at the end of the conversation, so the prompt cache stays valid.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ if TYPE_CHECKING:
     from indwell.mcp.connection import Connection
 
 NAME = "find_tools"
-MOST_LOADED = 40  # tools that were looked up; the oldest make room
-PINNED_WAIT_S = 10.0  # seconds that a first turn waits for the pinned tools at most
-SETTLE_S = 30.0  # seconds that a search waits for servers that start
-MOST_NAMED = 8  # servers in the description of the tool
+MOST_LOADED = 40  # tools that the model has found and can call; the oldest are dropped first
+PINNED_WAIT_S = 10.0  # most seconds that a first turn waits for the pinned tools
+SETTLE_S = 30.0  # most seconds that a search waits for servers that are starting
+MOST_NAMED = 8  # servers that the description of the search tool names
 _LINE = 200  # characters of a description in the result of a search
 _PROBLEM = 300
 
 
 class FoundTool(msgspec.Struct, frozen=True):
-    """A tool that was looked up, as the log keeps it."""
+    """A tool that the model has found, as stored in the log."""
 
     server: str
     name: str
@@ -66,19 +66,19 @@ class FoundTool(msgspec.Struct, frozen=True):
     schema: msgspec.Raw
 
     def offered(self) -> OfferedTool:
-        """Return it as the server offered it."""
+        """Return the tool as the server described it."""
         return OfferedTool(self.name, self.description, msgspec.json.decode(self.schema))
 
 
 class McpState(msgspec.Struct, frozen=True):
-    """The state that survives a restart: looked-up tools, and digests of known tools."""
+    """The state that survives a restart: tools that were found, and digests of known tools."""
 
     loaded: tuple[FoundTool, ...] = ()
     seen: dict[str, str] = {}
 
 
 class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of the tool."""
+    """The arguments of the tool that searches for tools of servers."""
 
     query: Annotated[str, Meta(description="words, or exact names of tools")]
 
@@ -97,7 +97,7 @@ class McpInputs(NamedTuple):
 
     Attributes:
         definitions: Returns the servers that may run now.
-        lease: Takes hold of a server; the function is called when the server has changed.
+        lease: Starts to use a server; the given function is called when the server has changed.
         folder: The workspace folder.
         ask_user: Asks the user on behalf of a server.
         ask_line: Asks the user for an argument of a prompt.
@@ -155,11 +155,11 @@ class ServerTools:
 
     @property
     def leases(self) -> tuple[Lease, ...]:
-        """The servers of the session, for front doors: resources and prompts."""
+        """The servers of the session, for front ends that list resources and prompts."""
         return tuple(self._leases.values())
 
     async def offers(self) -> Mapping[str, ServerOffers]:
-        """Return the prompts and resources of the servers that run, by server; soon."""
+        """Return the prompts and resources of running servers, by server; waits only briefly."""
         return await offers_of(self.leases)
 
     def _prompts_known(self) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ class ServerTools:
         return self._late
 
     async def _begin(self, moment: Moment[Session]) -> None:
-        """Take hold of the servers as they are defined now, and let them start."""
+        """Start to use the servers of the current settings; the servers start meanwhile."""
         self._samples.begin(moment.session, moment.turn, moment.emit)
         wanted = {one.name: one for one in await self._inputs.definitions()}
         for name, lease in tuple(self._leases.items()):
@@ -232,7 +232,7 @@ class ServerTools:
         task.add_done_callback(self._tasks.discard)
 
     async def _settled(self, limit_s: float, leases: Sequence[Lease]) -> None:
-        """Wait until these servers run or have failed, at most some seconds."""
+        """Wait until these servers run or have failed, or until the time limit."""
         try:
             async with asyncio.timeout(limit_s):
                 while any(_is_starting(one) for one in leases) and self._tasks:
@@ -249,7 +249,7 @@ class ServerTools:
         return [_listed(one, self._problems) for one in self._leases.values()]
 
     def _named(self) -> tuple[NamedTool, ...]:
-        """The tools of all servers; of a server that does not run, those that were looked up."""
+        """The tools of all servers; for a server that does not run, the tools that were found."""
         offered = []
         for one in self._servers():
             found = [tool for (server, _), tool in self._loaded.items() if server == one.name]
@@ -366,7 +366,7 @@ class ServerTools:
         self._told = ""
 
     async def _tell(self, moment: Moment[Session]) -> None:
-        """Tell the user each problem of a server once, and save what changed."""
+        """Tell the user about each problem of a server once, and save changed state."""
         for lease in self.leases:
             name, connection = lease.definition.name, lease.connection
             problem = connection.problem if connection else self._problems.get(name, "")
@@ -418,5 +418,5 @@ def _listed(lease: Lease, problems: dict[str, str]) -> ListedServer:
 
 
 def _differ(one: OfferedTool, other: OfferedTool) -> bool:
-    """Do two tools differ in description or schema? A restart keeps no other facts."""
+    """Do two tools differ in description or schema? The log keeps no other facts."""
     return (one.description, one.schema) != (other.description, other.schema)

@@ -1,7 +1,7 @@
 """Resources and prompts of servers in the user's words: ``@server:uri`` and ``/server:prompt``.
 
-Their texts are the server's own: a resource is data, and a prompt that the user calls is a
-procedure, as a skill of a folder is. Neither may permit anything.
+The texts come from the server. A resource counts as data, and a prompt that the user calls counts
+as a procedure, like a project's skill. Neither can grant a permission.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from indwell.mcp.connection import Connection
 
 Open: TypeAlias = "Callable[[str], Awaitable[Connection]]"
-"""Returns the connection to a server by its name."""
+"""Returns the connection to the server with this name."""
 
 AskArgument: TypeAlias = Callable[[str], Awaitable[str | None]]
 """Asks the user for a line; None for no answer."""
 
-MOST_RESOURCES = 10  # of one prompt
-LIST_S = 2.0  # seconds for the lists of one server
-MOST_LISTED = 500  # prompts and resources of one server that front doors offer
+MOST_RESOURCES = 10  # resources that one prompt of the user may name
+LIST_S = 2.0  # most seconds to list the resources and prompts of one server
+MOST_LISTED = 500  # prompts and resources of one server that front ends list
 _WINDOW_SHARE = 8  # a resource takes at most this part of the window
-_CHARACTERS = 3  # per token, at least
+_CHARACTERS = 3  # characters per token, at least
 _WORDS = 300
 _NAME = r"[a-z0-9][a-z0-9-]{0,31}"
 _RESOURCE = lazy_pattern(
@@ -66,7 +66,7 @@ class NamedResource(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The name for people."""
+        """The resource's name for people."""
         return one_line(f"@{self.server}:{self.uri}")
 
 
@@ -79,19 +79,19 @@ class CalledPrompt(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The name for people."""
+        """The prompt's name for people."""
         return one_line(f"/{self.server}:{self.name}")
 
 
 class ServerOffers(NamedTuple):
-    """The prompts and resources of one server, for lists in front doors."""
+    """The prompts and resources of one server, for lists in front ends."""
 
     prompts: tuple[OfferedPrompt, ...] = ()
     resources: tuple[OfferedResource, ...] = ()
 
 
 async def offers_of(leases: Sequence[Lease]) -> Mapping[str, ServerOffers]:
-    """Return the offers of the servers that run, by server; one that is slow is left out."""
+    """Return the offers of running servers, by server; slow servers are left out."""
     found = await asyncio.gather(*map(_offers_of, leases))
     names = (one.definition.name for one in leases)
     return {name: one for name, one in zip(names, found, strict=True) if one is not None}
@@ -112,7 +112,7 @@ async def _offers_of(lease: Lease) -> ServerOffers | None:
 
 
 def labels_in(words: str, servers: Sequence[str]) -> tuple[str, ...]:
-    """Return the names, for people, of what the words attach."""
+    """Return names, for people, of the resources and the prompt that the words attach."""
     prompt = called_prompt(words, servers)
     resources = named_resources(words, servers)[:MOST_RESOURCES]
     return (*([prompt.label] if prompt else ()), *(one.label for one in resources))
@@ -129,7 +129,7 @@ def named_resources(words: str, servers: Sequence[str]) -> tuple[NamedResource, 
 
 
 def called_prompt(words: str, servers: Sequence[str]) -> CalledPrompt | None:
-    """Return the prompt of one of these servers that the words begin with, if there is one."""
+    """Return the server's prompt that the words begin with; None if there is none."""
     match = _PROMPT.match(words)
     if match is None or match["server"] not in servers:
         return None
@@ -181,7 +181,7 @@ async def _prompt_block(
 async def _complete(
     prompt: OfferedPrompt, called: CalledPrompt, ask: AskArgument
 ) -> Mapping[str, str]:
-    """Return the arguments of a prompt; the user is asked for those that are missing.
+    """Return the arguments of a prompt; the user is asked for missing arguments.
 
     Raises:
         UserError: A required argument is still missing.

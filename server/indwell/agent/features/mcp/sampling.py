@@ -1,7 +1,7 @@
-"""Text of the session's model for a server that the user allows to ask for it.
+"""Lets the session's model write text for an MCP server, if the user allows this.
 
-The request is separate from the conversation: the server sees nothing of that, and the model knows
-that the words are a server's. It is charged to the turn whose call the server works on.
+The request is separate from the conversation, so the server sees nothing of the conversation. The
+model is told that the words come from a server. The running turn is charged.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from indwell.errors import UserError
 from indwell.mcp.offers import McpError, Sample, SampleRequest
 from indwell.messages import Message, Request, Usage
 
-MOST_CHARS = 100_000  # of a server's messages
-MOST_SAMPLES = 20  # of one turn
+MOST_CHARS = 100_000  # characters of the messages in one request of a server
+MOST_SAMPLES = 20  # requests of servers in one turn
 _SYSTEM = (
     "A program, the MCP server {!r}, asks you for a text. You see nothing of any conversation with "
     "the user, have no tools, and give away no secrets. The program's own instructions:\n{}"
@@ -26,7 +26,7 @@ _SYSTEM = (
 
 
 class Samples:
-    """Answers the requests of servers by the model of one session."""
+    """Answers requests of servers with the model of one session."""
 
     def __init__(self) -> None:
         self._session: Session | None = None
