@@ -597,8 +597,7 @@ export interface Location {
 /**
  * A key for an endpoint; `url` if the provider has no address, `model` if it has several.
  *
- * `keep` says who stores the key: the system's keyring, or the client, which then gets the     origin of the
- * key.
+ * `keep` says who stores the key: the system's keyring, or the client, which then gets the origin of the key.
  */
 export interface LoginParams {
   readonly provider: string;
@@ -1405,7 +1404,7 @@ export interface TodoRow {
   readonly after: readonly number[];
 }
 
-/** A tool call ended. */
+/** A tool call ended; `figure` is such as `+3 −1`, `message` tells a failure or refusal. */
 export interface ToolFinished {
   readonly type: "toolFinished";
   readonly turn: number;

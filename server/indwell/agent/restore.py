@@ -1,9 +1,9 @@
-"""Rebuilds a session from its log: messages, usage, cost, an open turn, the endpoint's state. Pure.
+"""Rebuilds a session's state from the log: messages, usage, cost, endpoint facts. Pure.
 
-No call runs again. A call that a crash left open gets a result with the known facts (H24, PER-09,
-PER-11). The result is logged, so that the next resume reads the same bytes. A restarted server also
-knows the earlier server's facts about the endpoint: exact counts, so that no compaction runs too
-early, and what the prompt cache should still serve.
+No tool call runs again. A call that a crash left open gets a result with the known facts (H24,
+PER-09, PER-11). The result is logged, so that the next restart reads the same bytes. The log also
+has facts about the endpoint: exact token counts, so that compaction does not run too early, and the
+state of the prompt cache.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _R = TypeVar("_R", bound=Record)
 
 
 class OpenCall(msgspec.Struct, frozen=True):
-    """A tool call without a result; ``begun`` if it may have had effects."""
+    """A tool call without a result; ``begun`` if the call may have had effects."""
 
     use: ToolUse
     begun: bool
@@ -69,8 +69,8 @@ class Past(msgspec.Struct, frozen=True):
     Attributes:
         messages: The messages of the conversation, paired except for the calls in ``open_calls``.
         history: The originals of the compacted messages.
-        notes: Repairs of the messages that the log does not note yet.
-        splices: The repairs as splices of the log's messages; the log gets them, too.
+        notes: Sentences about repairs of the messages that the log does not have yet.
+        splices: The repairs as splices of the log's messages; these are written to the log, too.
         n_live: Number of messages in the log before the repairs.
         open_calls: Calls of the last reply without results.
         turns: The number of the last turn.
@@ -81,15 +81,16 @@ class Past(msgspec.Struct, frozen=True):
         cost: US dollars of all calls; None if a price was unknown.
         spent: US dollars of the calls whose price was known.
         model: The model of the last call.
-        prefix: The newest system prompt and tools; None if the log is older than that record.
+        prefix: The newest system prompt and tools; None if the log is older than this kind of
+        record.
         requests: The number of the last request.
         cache_key: The key of the last request; empty if the log has none.
-        is_taken_back: Whether it was rewound or forked and has no new turn yet.
-        title: The title that the user gave; empty if none.
+        is_taken_back: Whether the session was rewound or forked and has no new turn yet.
+        title: The title that the user gave; empty without one.
         own_title: The beginning of the first words.
-        origin: The session whose task goes with the first words, until they are sent.
+        origin: The session whose task goes with the first prompt, until that prompt is sent.
         is_outgrown: Whether the last turn ended because no request can hold the conversation.
-        is_interrupted: Whether Indwell ended while the last turn ran, by the log.
+        is_interrupted: Whether Indwell ended while the last turn ran, according to the log.
     """
 
     messages: tuple[Message, ...] = ()
@@ -135,7 +136,7 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
                 model = record.model
             case RequestRecord():
                 requests = max(requests, record.number)
-            case Forked():  # another session paid for the copied records
+            case Forked():  # the copied records belong to another session, which paid for the calls
                 usage, cost, spent = Usage(), 0.0, 0.0
             case TurnStartRecord() | TurnEndRecord():
                 turns = max(turns, record.turn)
@@ -204,7 +205,7 @@ def _newest(branch: Sequence[Record], kind: type[_R] | tuple[type[_R], ...]) -> 
 
 
 def _cache_key(branch: Sequence[Record]) -> str:
-    """The cache key of the conversation's last request; a fork keeps that of its origin."""
+    """The cache key of the last request; a fork keeps the key of the original session."""
     sent = (one for one in reversed(branch) if isinstance(one, RequestRecord) and one.alone is None)
     return next((one.cache_key for one in sent), "")
 
@@ -215,7 +216,7 @@ def _unanswered(messages: Sequence[Message]) -> tuple[ToolUse, ...]:
 
 
 def _begun(records: Iterable[Record]) -> frozenset[str]:
-    """Ids of calls with a logged intent whose results are missing."""
+    """Ids of tool calls that may have begun and whose results are missing."""
     begun: set[str] = set()
     for record in records:
         if isinstance(record, Intent):
@@ -226,11 +227,11 @@ def _begun(records: Iterable[Record]) -> frozenset[str]:
 
 
 def _paired(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-    """The messages, repaired so that only the calls at their end lack results; and the repairs."""
+    """Repair the messages so that only the last calls lack results; return messages and repairs."""
     open_uses = _unanswered(messages)
     if not open_uses:
         return repair(messages)
-    # Give the last calls results for now, so that ``repair`` repairs only what is before them.
+    # Give the last calls results for now, so that ``repair`` changes only earlier messages.
     blocks = tuple(tool_result(use, UNKNOWN, is_error=True) for use in open_uses)
     repaired, notes = repair((*messages, Message("user", blocks, messages[-1].turn)))
     return repaired[:-1], notes
@@ -246,7 +247,7 @@ def _is_broken_off(records: Sequence[Record]) -> bool:
 
 
 def _draft(records: Sequence[Record]) -> str:
-    """The user's words that reached no message; for an ended turn, those it returned."""
+    """The user's words that reached no message; for an ended turn, the words of its draft."""
     typed: list[str] = []
     n_heard = 0
     for record in records:
@@ -268,12 +269,13 @@ def _draft(records: Sequence[Record]) -> str:
 
 
 class Recalled(NamedTuple):
-    """The known facts about the endpoint.
+    """The facts about the endpoint that a log has.
 
     Attributes:
         health: Cache statistics after the last call.
         calibration: The ratio of counted to estimated tokens, by the last plausible count.
-        answered_at: Time of the model's last reply; None if there was none or it is unknown.
+        answered_at: Time of the model's last reply; None without a reply, or if the time is
+        unknown.
     """
 
     health: Health
@@ -282,7 +284,7 @@ class Recalled(NamedTuple):
 
 
 def recalled(records: Sequence[Record], now: datetime) -> Recalled:
-    """Read this knowledge from a log.
+    """Read the facts about the endpoint from a log.
 
     Args:
         records: All records, oldest first.
@@ -296,7 +298,7 @@ def recalled(records: Sequence[Record], now: datetime) -> Recalled:
         match record:
             case RequestRecord():
                 sent = record
-            case Forked():  # another session paid for the copied records
+            case Forked():  # the copied records belong to another session, which paid for the calls
                 health = Health(has_cache=health.has_cache, misses=health.misses)
             case CompactionRecord():
                 figures = of_compaction(record.layer, record.before, record.after)
@@ -326,7 +328,7 @@ def _is_kept(last: RequestRecord, idle: timedelta) -> bool:
 
 
 def _watched(health: Health, spent: Spent, *, is_same: bool) -> Health:
-    """Update the statistics as ``health.after_reply`` did, from the recorded result."""
+    """Update the statistics from a recorded result, as ``health.after_reply`` did."""
     usage = spent.usage
     if not usage.reported:
         return health
@@ -340,7 +342,7 @@ def _watched(health: Health, spent: Spent, *, is_same: bool) -> Health:
 def _request(records: Sequence[Record], sent: RequestRecord) -> Request | None:
     try:
         request = rebuilt(records, sent.number).request
-    except SessionError:  # a log of an older version; then the cache is expected to serve nothing
+    except SessionError:  # with a log of an older version, no cache hit is expected
         return None
     return msgspec.structs.replace(request, tokens=sent.tokens)
 
@@ -369,7 +371,7 @@ def outcomes(calls: Iterable[OpenCall], found: Mapping[str, str]) -> tuple[ToolR
 
     Args:
         calls: The open calls, in order.
-        found: The state of a call's file now, in words, by the call's id.
+        found: The present state of each call's file, in words, by call id.
     """
     results = []
     for call in calls:
@@ -381,7 +383,7 @@ def outcomes(calls: Iterable[OpenCall], found: Mapping[str, str]) -> tuple[ToolR
 
 
 def unknown_words(calls: Sequence[OpenCall]) -> str:
-    """Advice for the user; empty if the outcome of every call is known."""
+    """Advice for the user after calls with an unknown outcome; empty without such calls."""
     begun = [call.use.name for call in calls if call.begun]
     if not begun:
         return ""

@@ -1,9 +1,9 @@
-"""Tells the user which changes await review, and the model how its known files changed.
+"""Tells the user which changes await review, and the model which files have changed.
 
 The model is told once about each rejected change, and about files that were undone, reformatted,
 changed or deleted. A verdict counts as reported when the model has answered a request with it; if
-the server ends before that, the next server reports it again. Before each model call, only files
-that a watch reports as changed are compared.
+the server ends before that, the next server reports it again. Before a model call, only files that
+a file watch reports as changed are compared.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from indwell.workspace.comparing.diff import compare, unified, unified_diff
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown
 
-MOST_TOLD = 5  # files in one request; an npm install changes thousands
+MOST_TOLD = 5  # files reported in one request; an npm install changes thousands
 EDITED_DIFF = 2_000  # characters of the diff of a file that the model edited
 READ_DIFF = 600  # characters of the diff of a file that the model only read
 
 
 class Aftermath:
-    """The text that a session's agent left in each file, and the later change that was reported."""
+    """Finds later changes of files that the agent edited or read, and reports each change once."""
 
     def __init__(self) -> None:
         self._before: dict[Path, str] = {}  # digest of the text before the last edit
-        # The last report: a digest, why the file cannot be read, or "" for a deleted file.
+        # The last reported state: a digest, why the file cannot be read, or "" for a deleted file.
         self._told: dict[Path, str] = {}
         self._n_followed = 0
-        self._changed: frozenset[Path] = frozenset()  # not reported yet
+        self._changed: frozenset[Path] = frozenset()  # changed files that were not reported yet
         self._late: frozenset[Path] = frozenset()
 
     async def made(self, change: AppliedChange) -> None:
@@ -62,7 +62,7 @@ class Aftermath:
         self._told.pop(change.path, None)
 
     def is_told(self, marks: Mapping[Path, str]) -> None:
-        """Note that the current content of files (see ``mark_of``) was told by another reminder."""
+        """Note that another reminder has reported these contents of files (see ``mark_of``)."""
         self._told.update(marks)
 
     async def news(
@@ -75,11 +75,11 @@ class Aftermath:
         hide: Callable[[str], str],
         others: Mapping[Path, str],
     ) -> Reminder:
-        """A block for each file whose content differs from the model's knowledge, by path.
+        """Return a block for each file whose content differs from what the model knows, by path.
 
-        Once a diff is told in full, its file counts as read again. Files that a newer
-        deny rule hides (``hidden``) are left out, and ``hide`` removes secrets from the others.
-        ``others`` are the files that another reminder reports, with the marks of their contents.
+        A file whose whole diff was reported counts as read again. Files that a newer deny rule
+        hides (``hidden``) are left out; ``hide`` removes secrets from the diffs. ``others`` are
+        files that another reminder reports, with marks of their contents.
         """
         watch, known = workspace.watch, seen.paths()
         for path in known[self._n_followed :]:
@@ -133,7 +133,7 @@ class Aftermath:
         *,
         is_late: bool,
     ) -> tuple[str, Snapshot | None]:
-        """The words for one file; also its content if the words show every change."""
+        """The report on one file; also the file's content if the report shows every change."""
         edited = path in self._before
         if isinstance(now, str):
             became: Became = "unreadable" if now else "gone"
@@ -152,12 +152,12 @@ class Aftermath:
 
 
 def mark_of(now: Snapshot | str) -> str:
-    """Return the mark of a content: a digest, or the reason that ``stands_there`` gives."""
+    """Return the mark of a file's content: a digest, or the reason from ``stands_there``."""
     return now.stamp.digest if isinstance(now, Snapshot) else now
 
 
 async def stands_there(workspace: Workspace, path: Path) -> Snapshot | str:
-    """Return a file's content, or the reason why it cannot be read, or "" without a file."""
+    """Return a file's content, the reason why the file cannot be read, or "" without a file."""
     try:
         return await workspace.read(path)
     except ToolError as error:
@@ -182,11 +182,11 @@ def cut_to_lines(diff: str, limit: int) -> str:
     return diff if len(diff) <= limit else diff[: diff.rfind("\n", 0, limit) + 1]
 
 
-MOST_FILES = 10  # files whose changes one request shows; others are only named
+MOST_FILES = 10  # files whose rejected changes one request shows; other files are only named
 
 
 class _RejectedFile(NamedTuple):
-    """The report on one file, and whether the model then knows the whole file."""
+    """The report on one file, and whether the model knows the whole file after the report."""
 
     words: str
     n_rejected: int
@@ -194,13 +194,13 @@ class _RejectedFile(NamedTuple):
 
 
 class Rejections(NamedTuple):
-    """A request's report on rejected changes, and the contents that the model knows afterwards.
+    """The report on rejected changes in one request, and the contents that the report shows.
 
     Attributes:
-        blocks: One for each file.
-        verdicts: The verdicts that the blocks tell, and those that need no words.
-        marks: The files that they are about, with the marks of their contents; see ``mark_of``.
-        known: The contents that the model knows then.
+        blocks: One block for each file.
+        verdicts: The verdicts that the blocks report, and verdicts that need no report.
+        marks: The files with these verdicts, with the marks of their contents; see ``mark_of``.
+        known: The contents of files that the model knows after the report.
     """
 
     blocks: tuple[Text, ...]
@@ -217,8 +217,8 @@ async def rejections(
 ) -> Rejections:
     """Return a block for each file with newly rejected changes, in order.
 
-    A file whose only differences are these changes counts as read again. Rejected changes
-    that the user has restored are not mentioned, because the file reads as the model left it.
+    A file without other differences counts as read again. Rejected changes that the user has
+    restored are not mentioned, because the file has the model's text again.
 
     Args:
         session: The session that made the changes.
@@ -229,7 +229,7 @@ async def rejections(
     review = session.parts.changes.ledger
     if review is None:
         return NO_REJECTIONS
-    await review.refresh()  # the verdict may have been given in a terminal
+    await review.refresh()  # another process, such as a terminal, may have recorded a verdict
     ids = {one.id for one in waiting}
     news = tuple(one for one in review.untold(session.id) if one.id not in ids)
     blocks: list[Text] = []
@@ -301,10 +301,10 @@ def in_force(verdicts: Sequence[Verdict], reads: str) -> tuple[Verdict, ...] | N
 
     Args:
         verdicts: Verdicts on one file.
-        reads: The digest of its present text.
+        reads: The digest of the file's present text.
 
     Returns:
-        None if the verdicts do not lead to this text, so that the verdicts alone cannot explain it.
+        The verdicts; None if applying them does not produce the present text.
     """
     for n in range(len(verdicts), 0, -1):
         if verdicts[n - 1].became == reads:
@@ -313,7 +313,7 @@ def in_force(verdicts: Sequence[Verdict], reads: str) -> tuple[Verdict, ...] | N
 
 
 def _is_gone(text: str, places: Collection[tuple[str | None, ...]], hunk: Hunk) -> bool:
-    """Tell whether the model's knowledge and the file's text show that the change was reverted."""
+    """Do the text that the model knows and the file's text show that a change was reverted?"""
     if hunk.kind == "opaque" or (*hunk.old, None, *hunk.new) in places:
         return True
     new = "".join(hunk.new)
@@ -321,7 +321,7 @@ def _is_gone(text: str, places: Collection[tuple[str | None, ...]], hunk: Hunk) 
 
 
 def _diff(hunk: Hunk) -> str:
-    """Return the lines of a hunk as in a diff, without line numbers, which have moved since."""
+    """Return the lines of a hunk as in a diff, without line numbers, which may be outdated."""
     if hunk.kind == "opaque":
         return f"[{hunk.note or 'no text'}]\n"
     lines = [f"-{line}" for line in hunk.old] + [f"+{line}" for line in hunk.new]
@@ -330,14 +330,14 @@ def _diff(hunk: Hunk) -> str:
 
 
 class AwaitingReview:
-    """The last report of changes that await review, shared by a session and its sub-agents."""
+    """Reports changes that await review to clients; shared by a session and its sub-agents."""
 
     def __init__(self) -> None:
         self._last: tuple[int, tuple[str, ...]] = (0, ())
         self._stamp: object = None
 
     def tell(self, moment: Moment[Session]) -> None:
-        """Emit an event if the set of these changes has changed; not during an edit."""
+        """Emit an event if the set of changes that await review has changed; not during an edit."""
         session = moment.session
         review = session.parts.changes.ledger
         if review is None or session.is_editing or review.stamp == self._stamp:
@@ -355,15 +355,16 @@ class AwaitingReview:
 
 
 class ReviewNews:
-    """The reports of one session on its changes; each sub-agent keeps its own for the model."""
+    """The review reports of one session as a feature; a sub-agent has separate reports."""
 
     def __init__(self, awaiting: AwaitingReview | None = None) -> None:
         self._awaiting = AwaitingReview() if awaiting is None else awaiting
         self._aftermath = Aftermath()
-        self._verdicts: tuple[Verdict, ...] = ()  # in requests that the model has not answered
+        # Verdicts in requests that the model has not answered.
+        self._verdicts: tuple[Verdict, ...] = ()
 
     def feature(self) -> Feature[Session]:
-        """Return the feature; its reminders come before those of the features in front of it."""
+        """Return the feature; its reminders come before those of features listed earlier."""
         return Feature(
             name="review_news",
             remind=self._remind,
@@ -374,7 +375,7 @@ class ReviewNews:
         )
 
     async def _remind(self, moment: Moment[Session]) -> Reminder:
-        """The changes that the user rejected, then changes of other files."""
+        """Report the changes that the user rejected, then changes of other files."""
         session, parts = moment.session, moment.session.parts
         hidden = parts.rules().hidden
         rejected = NO_REJECTIONS
@@ -400,12 +401,12 @@ class ReviewNews:
         return Reminder((*rejected.blocks, *became.blocks), told)
 
     async def _after_edit(self, _moment: Moment[Session], changes: Sequence[AppliedChange]) -> None:
-        """Note the agent's changes."""
+        """Note changes that the agent made."""
         for change in changes:
             await self._aftermath.made(change)
 
     async def _answered(self, moment: Moment[Session]) -> None:
-        """Forget verdicts that the answered request carried, so that they are reported once."""
+        """Mark the verdicts in the answered request as reported."""
         review = moment.session.parts.changes.ledger
         if review is not None and self._verdicts:
             verdicts, self._verdicts = self._verdicts, ()

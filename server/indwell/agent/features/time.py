@@ -21,21 +21,21 @@ def time_feature() -> Feature[Session]:
 
 
 async def _elapsed(moment: Moment[Session], _prompt: Prompt) -> tuple[Text, ...]:
-    """Return how long ago the model answered, if that is long ago."""
+    """Return a block on the time since the model's last answer, if hours have passed."""
     session = moment.session
     words = elapsed_words(session.spending.answered_at, session.parts.clock.now())
     return (inject("reminder", words, turn=moment.turn),) if words else ()
 
 
 class Days:
-    """The day on which the last request of a turn went out."""
+    """Knows the date of the last request of a turn."""
 
     def __init__(self) -> None:
         self._day = ""
         self._turn = 0
 
     async def remind(self, moment: Moment[Session]) -> Reminder:
-        """Return the new date, if the day has changed since an earlier request of the turn."""
+        """Return a reminder of the new date, if the day has changed since an earlier request."""
         parts = moment.session.parts
         day = local_day(parts.clock.now())
 

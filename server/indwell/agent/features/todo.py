@@ -1,8 +1,8 @@
-"""The to-do list of a session: the tool that writes it, its records, and its words to the model.
+"""The to-do list of a session: the tool that writes the list, the log records, the reminder.
 
-The log has the whole list each time it changes, so a resumed, forked or rewound session has the
-right one. The list is not in the prefix: the model sees it in its own call, and again at the end of
-a request after a compaction has cut that call.
+The log gets the whole list each time the list changes, so a resumed, forked or rewound session has
+the right list. The list is not part of the prompt prefix. The model sees the list in its own tool
+call. After a compaction has cut that call, the list comes at the end of a request.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "todo"
 MOST_ITEMS = 50
-ITEM_CHARACTERS = 200  # a step is one line
+ITEM_CHARACTERS = 200  # characters of a step, which is one line
 
 
 class TodoList:
@@ -42,7 +42,7 @@ class TodoList:
 
     Attributes:
         items: The steps as the model last wrote them.
-        written_in: The turn in which it wrote them; 0 if in an earlier process.
+        written_in: The turn in which the model wrote the steps; 0 if in an earlier process.
         is_due: Whether the conversation may no longer show the list, so that the next request
             checks.
     """
@@ -88,8 +88,8 @@ class TodoList:
     async def _remind(self, moment: Moment[Session]) -> Reminder:
         """Return the list, if steps are open and the conversation no longer shows it.
 
-        The call that wrote the list shows it until compaction; only then this function searches for
-        it.
+        The tool call that wrote the list shows the list until a compaction; only then this method
+        searches the conversation.
         """
         blocks: tuple[Text, ...] = ()
         messages = moment.session.conversation.messages
@@ -107,7 +107,7 @@ class TodoList:
         self.items, self.is_due = items, True
 
     def _inherit(self, items: tuple[TodoItem, ...]) -> None:
-        """Take the list of another session, unless this one has a list already."""
+        """Take the list of another session, unless this session already has a list."""
         if not self.items:
             self.write(items)
             self.is_due = True
@@ -126,7 +126,7 @@ def _shown(messages: tuple[Message, ...]) -> tuple[TodoItem, ...] | None:
 
 
 class TodoStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One step."""
+    """One step of the list."""
 
     text: str
     state: TodoState = "open"
@@ -134,7 +134,7 @@ class TodoStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TodoArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of the tool."""
+    """The arguments of the tool that writes the list."""
 
     items: tuple[TodoStep, ...]
 
@@ -143,7 +143,7 @@ _STATES = {"pending": "open", "in_progress": "doing", "completed": "done"}
 
 
 def _understood(given: Given) -> Given:
-    """Translate other agents' names: ``todos`` or ``plan`` for the list, and their states."""
+    """Translate other agents' names for arguments (``todos``, ``plan``) and for states of steps."""
     ours = renamed(given, {"todos": "items", "plan": "items"})
     ours.pop("explanation", None)
     if isinstance(items := ours.get("items"), list):
@@ -192,7 +192,8 @@ def items_of(arguments: TodoArguments) -> tuple[TodoItem, ...]:
     """Return the list as the session keeps it: each step on one line.
 
     Raises:
-        ToolError: There are too many steps, one is too long or empty, or their order has a cycle.
+        ToolError: There are too many steps, a step is too long or empty, or the steps' order has a
+        cycle.
     """
     if len(arguments.items) > MOST_ITEMS:
         raise ToolError(
@@ -211,7 +212,8 @@ def items_of(arguments: TodoArguments) -> tuple[TodoItem, ...]:
         TodoItem(
             short_line(one.text, 2 * ITEM_CHARACTERS),
             one.state,
-            tuple(sorted(set(one.after)))[: MOST_ITEMS + 1],  # too long: invalid
+            # One more than allowed, so that the check fails.
+            tuple(sorted(set(one.after)))[: MOST_ITEMS + 1],
         )
         for one in arguments.items
     )

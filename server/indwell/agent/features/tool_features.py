@@ -1,4 +1,4 @@
-"""Small features around tools: code navigation, web pages, the scan before the first command."""
+"""Small features of tools: code navigation, web pages, the early scan of the workspace."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from indwell.workspace.base import AppliedChange
 
 _log = logging.getLogger(__name__)
 
-LATER_S = 0.3  # seconds; the first request, and an immediate command, should not wait for this
+LATER_S = 0.3  # seconds; the first request, or an early command, should not wait for the scan
 
 
 def navigation_feature(navigator: Navigator, servers: UserServers) -> Feature[Session]:
-    """The tool that asks questions about code; front doors find the navigator."""
+    """The feature with the tool for code navigation; front ends get the navigator from it."""
 
     async def note_edits(_moment: Moment[Session], changes: Sequence[AppliedChange]) -> None:
         servers.note_changed([change.path for change in changes])
@@ -40,23 +40,24 @@ def navigation_feature(navigator: Navigator, servers: UserServers) -> Feature[Se
 
 
 def web_feature(fetch: Fetch, settings: Callable[[], Settings]) -> Feature[Session]:
-    """Return the feature with the tool for web pages; without the setting there is no tool."""
+    """Return the feature with the tool for web pages; the tool exists only if the setting is on."""
     tools = (make_web_fetch(fetch, lambda: settings().web_hosts),)
     return Feature(name="web", late_tools=lambda: tools if settings().web_fetch else ())
 
 
 class LookingAhead:
-    """A scan while the model thinks, in the first turn of a session that can run commands.
+    """Scans the workspace while the model thinks, in the first turn of a session with ``bash``.
 
-    In a workspace of 200,000 files the first scan takes half a second, and reading what commands
-    may change takes several. The scan right before a command finds the same faults and reports
-    them.
+    In a workspace of 200,000 files the first scan takes half a second. Reading files that commands
+    may change takes several seconds. Faults are only logged, because the scan right before a
+    command reports them.
 
     Args:
-        let_go: Ends the watch that the scan starts, with the session; blocks for a moment.
+        let_go: Ends the file watch that the scan starts; called when the session ends; blocks
+        briefly.
 
     Attributes:
-        task: The scan; None before that turn.
+        task: The running scan; None before the first turn.
     """
 
     def __init__(self, let_go: Callable[[], None] = lambda: None) -> None:
@@ -65,7 +66,7 @@ class LookingAhead:
         self._coverage: Coverage | None = None
 
     def feature(self) -> Feature[Session]:
-        """Return the scan as a feature; a sub-agent works where the session has scanned."""
+        """Return the scan as a feature; sub-agents need no scan of their own."""
         return Feature(
             name="looking_ahead", around=self._around, for_child=lambda: None, close=self._close
         )
@@ -88,7 +89,7 @@ class LookingAhead:
             if self._coverage is not None and parts.rules().mode != "plan":
                 await self._coverage.look_ahead()
         except (OSError, RuntimeError, IndwellError) as error:
-            _log.info("the look ahead ended: %s", error)
+            _log.info("the early scan ended: %s", error)
 
     async def _close(self) -> None:
         if self._coverage is not None:

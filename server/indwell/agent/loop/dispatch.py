@@ -1,7 +1,7 @@
-"""Runs the tool calls of one reply: check, get permission, log the intent, run, tell (H44, H57).
+"""Runs the tool calls of one reply: check, permission, log, run, events (H44, H57).
 
 A tool's failure becomes a result for the model. If the turn is cancelled, the results of finished
-calls stay in ``results``; the caller marks the others as interrupted (H58).
+calls stay in ``results``; the caller marks the other calls as interrupted (H58).
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ from indwell.workspace.comparing.diff import compare, unified
 from indwell.workspace.paths import visible
 from indwell.workspace.text import shown
 
-PARALLEL = 8  # read-only calls at once; H57
-NAME_LIMIT = 128  # characters of a tool's name in events; a model may invent a longer one
-TOLD_LIMIT = 20_000  # characters of a target or failure in events; a screen shows far less
-CODE_CHARS = 3  # characters per token of numbered code, roughly; H15
-LEAST_ROOM, MOST_ROOM = 4_000, 256_000  # characters of one result
-MOST_CALLS = 64  # calls of one reply that run; more than that is a runaway model
+PARALLEL = 8  # read-only calls that run in parallel (H57)
+NAME_LIMIT = 128  # characters of a tool's name in events; a model may invent a longer name
+TOLD_LIMIT = 20_000  # characters of a call's target or failure in events
+CODE_CHARS = 3  # approximate characters per token of code with line numbers (H15)
+LEAST_ROOM, MOST_ROOM = 4_000, 256_000  # bounds of the characters of one result
+MOST_CALLS = 64  # calls of one reply that run; a model with more calls is out of control
 
 
 async def dispatch(
@@ -67,7 +67,7 @@ async def dispatch(
     pictures: list[Image],
     changes: list[AppliedChange],
 ) -> None:
-    """Run ``uses``; fill ``results`` by call id, ``pictures``, and ``changes`` with the edits.
+    """Run the tool calls ``uses``; fill ``results`` by call id, ``pictures`` and ``changes``.
 
     Adjacent read-only calls run in parallel, all others one by one in the model's order. The three
     collections are filled as calls end, so that a cancelled turn keeps finished calls.
@@ -85,7 +85,7 @@ async def dispatch(
             try:
                 outcome = await _run_one(session, use, call, emit, ran)
             finally:
-                if session.is_editing:  # the turn was stopped during an edit
+                if session.is_editing:  # report edits of a turn that was stopped during an edit
                     session.is_editing = False
                     features.files_changed(Moment(session, use.meta.turn, emit))
         changes.extend(outcome.changes)
@@ -105,7 +105,8 @@ async def dispatch(
             await _at_once([one(use, call) for use, call in group])
         else:
             for use, call in group:
-                # Bind again: the meaning of a call, such as its folder, may depend on the last one.
+                # Bind the call again: its meaning, such as its folder, may depend on the call
+                # before it.
                 await one(use, call if isinstance(call, ToolError) else _bind(session, use))
     if uses:
         moment = Moment(session, uses[0].meta.turn, emit)
@@ -124,7 +125,7 @@ class _RanCall(NamedTuple):
 
 
 async def _at_once(calls: Sequence[Coroutine[None, None, None]]) -> None:
-    """Run ``calls`` in parallel; an exception in one cancels the others and is raised as it is."""
+    """Run ``calls`` in parallel; an exception in a call cancels the other calls and is raised."""
     try:
         async with asyncio.TaskGroup() as tasks:
             for call in calls:
@@ -141,7 +142,7 @@ def _bind(session: Session, use: ToolUse) -> Call | ToolError:
 
 
 def _is_read(call: Call | ToolError) -> bool:
-    """Can the call run in parallel? A call that asks the user cannot: one question at a time."""
+    """Can the call run in parallel? A call that asks the user cannot."""
     if isinstance(call, ToolError) or call.effect != "read" or call.plan is not None:
         return False
     return not (call.facts.asks or call.facts.keeps)
@@ -166,13 +167,14 @@ async def _run_one(
         call = await _planned(session, use, call, emit)
         check_no_marks(call)
         moment = Moment(session, turn, emit)
-        # Features may veto the call, and may take a while, so they come before the permission.
+        # Features may stop the call and may take a while, so ask features before the permission.
         await session.parts.features.before_tool(moment, use, call)
         preview = _previewing(session, use, call)
         meanwhile = await before_command(session, use, call, emit)
         permit = await permitted(session, use, call, emit, preview)
         async with command_turn(session, turn, permit, emit):
-            permit = await check_still_permitted(session, permit)  # it may have waited long
+            # The call may have waited for a long time.
+            permit = await check_still_permitted(session, permit)
             if call.effect != "read":
                 intent = Intent(turn, use.id, use.name, call.arguments, session.timestamp())
                 session.parts.log.append(intent)
@@ -214,7 +216,7 @@ async def _run_one(
 
 
 async def _planned(session: Session, use: ToolUse, call: Call, emit: Listener) -> Call:
-    """The proper call, if this one only looks; the proper one asks for a permission of its own."""
+    """Replace a call that only plans by the call to run; that call needs its own permission."""
     if call.plan is None:
         return call
     looking = await permitted(session, use, call, emit, _previewing(session, use, call))
@@ -269,7 +271,7 @@ def _edit_applied(
     session: Session, use: ToolUse, change: AppliedChange, outcome: Outcome
 ) -> EditApplied:
     path = visible(display(session, str(change.path)))
-    if outcome.counts is not None:  # the tool has already compared the texts
+    if outcome.counts is not None:  # the tool has already counted the changed lines
         (added, removed), diff = outcome.counts, outcome.diff
     else:
         difference = compare(change.before, change.after)
@@ -287,7 +289,7 @@ def _edit_applied(
 
 
 def deliver(session: Session, outcome: Outcome) -> Outcome:
-    """Queue the user's answer for the next request; on failure the outcome says why."""
+    """Queue the user's words in an outcome for the next request; add a failure to the outcome."""
     if not outcome.said:
         return outcome
     try:

@@ -1,8 +1,8 @@
 """Runs the rounds of a turn: prepare and send a request, run its tool calls, and repeat (H6).
 
-The cost of a round depends on its new messages, not on the length of the conversation: the tally
-keeps earlier counts and checks. Before each model call the conversation is repaired,
-reminders are added, and pictures that the model refused are left out.
+The time of a round depends on its new messages, not on the length of the conversation, because
+earlier counts and checks are kept. Before each model call the conversation is repaired, reminders
+are added, and refused pictures are removed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _ABOUT_PICTURES = lazy_pattern(r"image|picture|vision|media|multimodal", re.IGNO
 async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple[Ending, str]:
     """Alternate model calls and tool calls until the model stops or a limit is reached.
 
-    If the user has steered the turn by then, the turn continues.
+    If the user has sent words to the turn meanwhile, the turn continues.
     """
     words: str | None = turn.words
     limit = session.parts.limits.rounds
@@ -73,7 +73,8 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
         else:
             await features.answered(moment)
             ending = None if session.steering else await _after_words(moment, turn, reply)
-        if ending is not None and not session.steering:  # the user may have steered meanwhile
+        # The user may have sent words to the turn meanwhile.
+        if ending is not None and not session.steering:
             return ending
         if turn.rounds >= limit:
             _remind(session, round_limit_words(limit), turn.number)
@@ -91,7 +92,8 @@ async def _run_calls(
     results: dict[str, ToolResult] = {}
     pictures: list[Image] = []
     try:
-        await features.answered(moment)  # inside: a stopped turn must leave results for calls
+        # Inside ``try``, because a stopped turn must still give each call a result.
+        await features.answered(moment)
         await dispatch(
             session,
             uses,
@@ -145,7 +147,7 @@ def keep_partial_answer(session: Session, turn: TurnState) -> None:
 
 
 async def fitting_words(session: Session, words: str) -> tuple[str, str]:
-    """``words`` for the model, and the file that keeps them if they are too long, else empty."""
+    """Return ``words`` for the model, and the file that has the whole text if it is too long."""
     if not is_oversize(words, session.conversation.config.window):
         return words, ""
     path = str(await session.parts.spill.keep("prompt", words))
@@ -155,7 +157,7 @@ async def fitting_words(session: Session, words: str) -> tuple[str, str]:
 async def _ask_model(
     session: Session, turn: TurnState, emit: Listener, *, words: str | None, tool_choice: ToolChoice
 ) -> Reply:
-    """Call the model; the request's blocks join the conversation only if it replies (H5)."""
+    """Call the model; the request's blocks join the conversation only if the model replies (H5)."""
     repair_conversation(session, turn.number, emit)
     await update_tools(session, turn.number)
     await tell_news(session, turn, emit)
@@ -165,7 +167,7 @@ async def _ask_model(
     await fit(session, turn, _incoming(session, turn, words), emit)
     try:
         return await _ask_once(session, turn, emit, words=words, tool_choice=tool_choice)
-    except ContextOverflow as error:  # the endpoint counts differently, or its window is smaller
+    except ContextOverflow as error:  # the endpoint's count or window differs from ours
         if not await fit(session, turn, _incoming(session, turn, words), emit, force=True):
             raise _too_large(session, error) from error
         try:
@@ -187,11 +189,11 @@ async def _ask_model(
 
 
 _DOWN = (Unreachable, RateLimited, ServerFault, OutOfCredit)
-"""What another endpoint may not suffer from."""
+"""Errors that another endpoint may not have."""
 
 
 def _too_large(session: Session, error: ContextOverflow) -> ConversationTooLarge:
-    """The error for the user when the endpoint refuses a request that should have fitted."""
+    """The error for the user when the endpoint refuses a request that should fit its window."""
     if any(message.role == "assistant" for message in session.conversation.messages):
         return too_large_for(error)
     return WindowTooSmall(
@@ -230,7 +232,7 @@ async def _take_steering(session: Session, turn: TurnState) -> None:
     said = session.steering[:n_waiting]
     sent = [(await fitting_words(session, words))[0] for words in said]
     session.steering = session.steering[n_waiting:]
-    # A refused request is sent again, so these words follow the words of that request.
+    # If the last request was refused, its words are sent again, followed by these words.
     turn.steered, turn.steered_sent = (*turn.steered, *said), (*turn.steered_sent, *sent)
 
 
@@ -244,7 +246,8 @@ def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:
             f"stopped: {short_line(name, NAME_LIMIT)} was called {times} times in a row with the "
             "same arguments; say it in other words, or do this step yourself"
         )
-    if times - n_calls < HINT_AT <= times:  # only once, in the round that reaches the limit
+    # The hint comes once, in the round that reaches the limit.
+    if times - n_calls < HINT_AT <= times:
         is_known = session.parts.tools.has(name)
         _remind(session, repetition_words(name if is_known else "", times), turn.number)
     return ""
@@ -257,7 +260,7 @@ _UNREAD = (
 
 
 def _tell_of_written(session: Session, turn: TurnState, reply: Reply, emit: Listener) -> None:
-    """Tell the user once for each model that calls are read from its text."""
+    """Tell the user once for each model that its tool calls are read from text."""
     turn.shown_format = False
     model = session.conversation.config.model
     if reply.written == "read" and model not in session.writers:
@@ -306,7 +309,7 @@ async def tell_news(session: Session, turn: TurnState, emit: Listener) -> None:
 
 
 def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:
-    """Remove pictures that the endpoint refuses from the conversation; False if it has none.
+    """Remove pictures from the conversation after a refusal; False if there are no pictures.
 
     The endpoint would refuse them in every later request, so the session could not continue.
     """
@@ -322,11 +325,12 @@ def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:
 
 HINT_AT = 3
 END_AT = 5
-MORE_LOOKS = 15  # of a tool that asks how far something is, such as a background command
+# Extra repeated calls of a tool that asks for progress, such as of a background command.
+MORE_LOOKS = 15
 
 
 def repeated_call(messages: Sequence[Message], turn: int) -> tuple[str, int]:
-    """Name of the turn's last call, and how often in a row it was made with equal arguments."""
+    """The tool of the turn's last call, and the number of equal calls in a row."""
     last: tuple[str, str] | None = None
     times = 0
     for message in reversed(messages):

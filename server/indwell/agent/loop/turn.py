@@ -1,6 +1,6 @@
 """Runs one turn: records the user's words, adds context, runs the rounds and reports the ending.
 
-Every exception ends here: a bug ends the turn, is logged, and leaves the session valid.
+Every exception is caught here: a bug ends the turn, is logged, and leaves the session valid.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from indwell.sessions.records import ENDED, Ending, FileLines, TurnEndRecord, Tu
 from indwell.workspace.base import AppliedChange
 from indwell.workspace.comparing.diff import count_changes
 
-FEW = 200  # messages; counting and checking so many takes less than a millisecond
+FEW = 200  # messages; counting and checking this number takes less than a millisecond
 
 _log = logging.getLogger(__name__)
 
@@ -97,7 +97,8 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
             retryable=retryable,
             outgrown=session.endings.is_outgrown,
         )
-        for words in undelivered:  # after the record: the log is complete, even if ``emit`` fails
+        # Emitted after the record, so that the log is complete even if ``emit`` fails.
+        for words in undelivered:
             emit(events.Steered(turn.number, words, delivered=False))
         emit(finished)
     await _settle_log(session, turn, emit)
@@ -117,7 +118,7 @@ async def _worked(
     if message := features.refuse_words(prompt.words):
         return "failed", message  # the user gets the words back as a draft
     if message := no_command(prompt.words, features.commands):
-        turn.draft = ""  # the same words would be refused again
+        turn.draft = ""  # no draft, because the same words would be refused again
         return "failed", message
     moment = Moment(session, turn.number, emit)
     checked = await features.check_words(moment, prompt)
@@ -140,7 +141,7 @@ async def _worked(
 def _changed_nothing(session: Session, turn: TurnState) -> bool:
     """Should the turn have changed files, and is it certain that it changed none?
 
-    A model that says that it is done need not have done anything.
+    A model may say that it is done without having changed anything.
     """
     if turn.changes or turn.n_agents or not asks_for_changes(turn.words):
         return False
@@ -151,9 +152,9 @@ def _changed_nothing(session: Session, turn: TurnState) -> bool:
 
 
 async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listener) -> None:
-    """Record the user's words, gather the context that goes with them, and emit the start.
+    """Record the user's words, collect context blocks, and emit the start of the turn.
 
-    Nothing joins the conversation yet: a feature may still refuse the words, with their context.
+    Words and context join the conversation later, because a feature may still refuse the words.
     """
     log = session.parts.log
     title = prompt.title or prompt.words[:80]
@@ -174,7 +175,8 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     if kept_in:
         notices = (*notices, cut_words("this prompt", kept_in))
     emit(events.TurnStarted(turn.number, title, prompt.words, now.model, attached, mode))
-    await session.parts.features.tell(moment)  # features may have inherited state
+    # Report state that features have inherited from another session.
+    await session.parts.features.tell(moment)
     if news := installation.news():
         emit(events.Notice(turn.number, "warning", news))
     for notice in notices:
@@ -186,14 +188,14 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
 
 
 async def _count_what_was_loaded(session: Session) -> None:
-    """Count and check a resumed conversation in a thread; 16,000 messages take 40 ms."""
+    """Count and check the messages of a resumed conversation in a thread; 16,000 take 40 ms."""
     conversation = session.conversation
     if len(conversation.messages) - conversation.tally.n > FEW:
         session.conversation = await asyncio.to_thread(counted, conversation)
 
 
 def _given_back(session: Session, turn: TurnState) -> tuple[str, ...]:
-    """Steering words that never reached the model; they are appended to the draft."""
+    """Words to the running turn that never reached the model; they are appended to the draft."""
     undelivered = (*turn.steered, *session.steering)
     session.steering = ()
     turn.draft = "\n\n".join(filter(None, (turn.draft, *undelivered)))
@@ -239,9 +241,9 @@ def _finish(
 
 
 def _changes(session: Session, changes: list[AppliedChange]) -> tuple[FileChanged, ...]:
-    """Net changed lines of each file: its text before the first edit against that after the last.
+    """Net changed lines of each file, from before the first edit to after the last edit.
 
-    For a large file only the edited places are known, so their counts are added up.
+    For a large file only the edited places are known, so the counts of all edits are added up.
     """
     first: dict[str, str] = {}
     last: dict[str, str] = {}

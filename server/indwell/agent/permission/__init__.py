@@ -1,1 +1,1 @@
-"""The permission path of a call: facts, policy, question and record; and recorded changes."""
+"""Decides whether a tool call may run, and records the changes of calls and commands."""

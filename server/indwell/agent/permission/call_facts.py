@@ -30,15 +30,15 @@ from indwell.sandbox.starting import batch_files
 from indwell.tools.base import ToolFacts
 from indwell.workspace.paths import parse
 
-SCRIPT_LIMIT_B = 1 << 20  # of a script that a permission is bound to; scripts are smaller
+SCRIPT_LIMIT_B = 1 << 20  # bytes of a script that a permission is bound to; scripts are smaller
 
 
 async def call_facts(session: Session, rules: Rules, arguments: str, facts: ToolFacts) -> CallFacts:
-    """The facts of a call, with each path as written, as resolved (FS-05), and by its hard links.
+    """The facts of a call, with each path as written, as resolved (FS-05), and other hard links.
 
     Args:
         session: The session of the call.
-        rules: The snapshot of the rules that decides on it.
+        rules: The snapshot of the rules that decides on the call.
         arguments: The call's arguments under our own names, as JSON.
         facts: The tool's facts about the call.
 
@@ -88,7 +88,7 @@ async def with_scripts(session: Session, rules: Rules, asked: CallFacts) -> Call
     else:
         situation = situation.in_powershell()
     if not text:
-        return asked  # the policy denies it
+        return asked  # the policy denies the command in any case
     verdict = judge(text, situation)
     files = bound_files(verdict.parts, asked.cwd, names)
     scripts: tuple[tuple[str, str], ...] = ()
@@ -105,12 +105,13 @@ async def with_scripts(session: Session, rules: Rules, asked: CallFacts) -> Call
 async def with_batch_files(session: Session, rules: Rules, asked: CallFacts) -> CallFacts:
     """The facts with the programs of a command that are batch files.
 
-    Only PowerShell starts ``rg.cmd`` for ``rg``; for bash a batch file has its full name.
+    PowerShell starts ``rg.cmd`` for ``rg``; bash only starts batch files by their full name.
     """
     if asked.effect != "run" or rules.policy.language != "powershell":
         return asked
     words = _bare_words(judged(asked, rules.policy).parts)
-    if len(words) > MOST_LOOKED_UP:  # so each could be one
+    # Too many words to look up, so each word counts as a batch file.
+    if len(words) > MOST_LOOKED_UP:
         return msgspec.structs.replace(asked, batch_files=tuple(word.lower() for word in words))
     found = await asyncio.to_thread(batch_files, words, session.parts.workspace.roots)
     return msgspec.structs.replace(asked, batch_files=found)
@@ -123,14 +124,14 @@ def display(session: Session, path: str) -> str:
 
 
 def _resolved(session: Session, written: str, facts: ToolFacts) -> tuple[Path, bool]:
-    """Resolve a path within the workspace or, for reading, within the readable folders.
+    """Resolve a path in the workspace or, for reading, in the readable folders.
 
     Returns:
-        The path, and whether a link of the workspace leads out to a file that the user may allow
+        The path, and whether a link leads out of the workspace to a file that the user may allow
         (FS-03).
 
     Raises:
-        ToolError: The path leads elsewhere.
+        ToolError: The path leads out of these folders.
     """
     workspace = session.parts.workspace
     try:
@@ -152,7 +153,7 @@ def _twins(paths: Sequence[Path], roots: Sequence[Path], rules: Rules) -> tuple[
 
 
 def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
-    """Does git use this file in a bare repository, or in a folder that could become one?"""
+    """Is this file part of a bare git repository, or of a folder that could become one?"""
     return any(
         exists(folder / BARE)
         and (
@@ -164,9 +165,9 @@ def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
 
 
 def _unknown_at_roots(paths: Sequence[Path], roots: Sequence[Path]) -> tuple[str, ...]:
-    """Unknown dot names at the root of a repository that contain these paths.
+    """Unknown entries with a leading dot, at the root of a repository, that contain the paths.
 
-    On Windows also 8.3 names there that the disk does not know: it resolves the others.
+    On Windows also 8.3 names that do not exist on the disk; Windows resolves existing names.
     """
     short = (
         path.relative_to(folder).parts[0]
@@ -203,15 +204,16 @@ def _digest(path: Path, roots: Sequence[Path]) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-MOST_LOOKED_UP = 100  # bare words of one command; each is looked up in every folder of PATH
-PROGRAM_LIMIT_B = 1 << 24  # of a program that a permission is bound to
+# Words without a slash in one command; each is looked up in every folder of PATH.
+MOST_LOOKED_UP = 100
+PROGRAM_LIMIT_B = 1 << 24  # bytes of a program that a permission is bound to
 
 
 def planted(parts: Iterable[CommandPart], roots: Sequence[Path]) -> tuple[tuple[str, str], ...]:
     """The programs in the workspace that a command's bare words name, with digests; blocks.
 
-    PATH may name an activated environment in the workspace. A sandboxed command could plant a
-    ``git`` there, which would later run with all rights of the user.
+    PATH may contain an environment in the workspace. A sandboxed command could create a program
+    ``git`` there, and a later command would run it with all rights of the user.
     """
     found = (program_within(word, roots) for word in _bare_words(parts)[:MOST_LOOKED_UP])
     return tuple((str(path), _program_digest(path, roots)) for path in found if path is not None)
@@ -228,7 +230,7 @@ def _is_bare(word: str) -> bool:
 
 
 def _program_digest(path: Path, roots: Sequence[Path]) -> str:
-    """Digest of the program's content or, if links lead out of the workspace, of their target."""
+    """Digest of the program's content or, if a link leads out of the workspace, of its target."""
     end = os.path.realpath(path)
     try:
         data = read_bytes(Path(end), roots, PROGRAM_LIMIT_B)

@@ -1,9 +1,9 @@
-"""The life of a permission decision, for tool calls, hooks and checks alike.
+"""Decides on permissions, for tool calls, hooks and checks alike.
 
-Facts, a snapshot of the rules, the policy's answer, a question to the user where one is needed, a
-second evaluation with a new snapshot after that question, and a record of each step. A caller
-describes the source of a request as a ``Requester``. An error anywhere in an evaluation is a denial
-with a reason.
+The policy evaluates the facts of a request with a snapshot of the rules. If the policy demands it,
+the user is asked. After the question, the policy evaluates the request again with a new snapshot.
+Each step is recorded. A caller describes the source of a request as a ``Requester``. An error in an
+evaluation counts as a denial.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from indwell.tools.base import ToolFacts
 VERDICTS: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}
 """The words for decisions in records."""
 
-FAULT = "fault"  # the rule in the record of a denial because of an error of ours
+FAULT = "fault"  # the rule in the record of a denial that an error of Indwell caused
 PLACE = "place"  # the rule in the record of a denial because tools may not access a path
 FAULT_OF_CALL = "Indwell could not decide on this call, through a fault of its own; tell the user"
 FAULT_OF_COMMAND = (
@@ -43,13 +43,13 @@ _log = logging.getLogger(__name__)
 
 
 class EvaluatedPolicy(msgspec.Struct, frozen=True):
-    """The facts of a request, the rules of one moment, and the decision that follows from them.
+    """The facts of a request, a snapshot of the rules, and the decision.
 
     Attributes:
         asked: The facts.
         decision: The decision, including the requester's own rights.
-        rules: The snapshot.
-        by_policy: The policy's decision for a command of the agent.
+        rules: The snapshot of the rules.
+        by_policy: The decision by the policy alone, as for a command of the agent.
     """
 
     asked: CallFacts
@@ -59,12 +59,12 @@ class EvaluatedPolicy(msgspec.Struct, frozen=True):
 
 
 class RefusedPermission(msgspec.Struct, frozen=True):
-    """A request may not run.
+    """The refusal of a request.
 
     Attributes:
-        why: A clause.
-        kind: One of: the policy denies it; the user said no; the request, its bounds or the rules
-            changed.
+        why: The reason, as a clause.
+        kind: What refused the request: the policy, the user, or a change of the request, its bounds
+            or the rules.
         evaluated: The evaluation at the time of the refusal.
     """
 
@@ -77,7 +77,7 @@ class Consent(msgspec.Struct, frozen=True):
     """The user's yes to a question.
 
     Attributes:
-        chosen: The hunks that the user allowed, if not all.
+        chosen: The hunks that the user allowed; None if all.
         was_reviewed: Whether the user saw the diff of the change and allowed it.
     """
 
@@ -86,7 +86,7 @@ class Consent(msgspec.Struct, frozen=True):
 
 
 class Permit(msgspec.Struct, frozen=True):
-    """Permission for a request, and its bounds.
+    """Permission for a request, with the bounds that apply to the request.
 
     Attributes:
         requester: The requester of the permission.
@@ -102,7 +102,7 @@ class Permit(msgspec.Struct, frozen=True):
 
     @property
     def rules(self) -> Rules:
-        """The snapshot of the rules; the request runs within its bounds."""
+        """The snapshot of the rules that allowed the request."""
         return self.evaluated.rules
 
     @property
@@ -112,13 +112,13 @@ class Permit(msgspec.Struct, frozen=True):
 
     @property
     def judged(self) -> Mapping[str, Path]:
-        """Where the request's paths led at the decision."""
+        """The resolved paths of the request at the time of the decision."""
         written, resolved = self.requester.facts.paths, self.evaluated.asked.resolved
         return dict(zip(written, map(Path, resolved), strict=True))
 
     @property
     def chosen(self) -> Chosen | None:
-        """The hunks of its preview that the user allowed, if not all."""
+        """The hunks of the preview that the user allowed; None if all."""
         return None if self.consent is None else self.consent.chosen
 
     @property
@@ -128,7 +128,7 @@ class Permit(msgspec.Struct, frozen=True):
 
 
 class Requester(Protocol):
-    """A requester of permission: its facts, the words of its question, and its records."""
+    """The source of a request: gives facts, asks the user, and records decisions."""
 
     @property
     def facts(self) -> ToolFacts:
@@ -137,11 +137,11 @@ class Requester(Protocol):
 
     @property
     def arguments(self) -> str:
-        """The whole request as JSON, to which an answer is bound."""
+        """The whole request as JSON; the user's answer is bound to this text."""
         ...
 
     def settled(self, evaluated: EvaluatedPolicy) -> Decision:
-        """Return the policy's decision, or a stricter one because of the request's author."""
+        """Return the policy's decision, adapted to the source of the request."""
         ...
 
     def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
@@ -157,15 +157,15 @@ class Requester(Protocol):
         ...
 
     async def keep(self, ask: Ask) -> None:
-        """Keep the answer for later requests, if the user said so; nothing has changed since."""
+        """Keep the answer for later requests, if the user said so."""
         ...
 
 
-TOOL = "bash"  # rules for this tool hold for commands of hooks and checks, too
+TOOL = "bash"  # rules for this tool also apply to commands of hooks and checks
 
 
 def command_facts(command: str, folder: Path) -> tuple[ToolFacts, str]:
-    """The facts and arguments of a command of a hook or check, as of a command of the agent."""
+    """The facts and arguments of a hook's or check's command, as if the agent ran the command."""
     arguments = msgspec.json.encode({"command": command}).decode()
     return ToolFacts(tool=TOOL, effect="run", command=command, cwd=str(folder)), arguments
 
@@ -176,12 +176,13 @@ Permitted: TypeAlias = Permit | RefusedPermission
 async def permission(session: Session, requester: Requester) -> Permitted:
     """Decide on a request; ask the user if the policy demands it.
 
-    Only one question is open at a time in a session, so no answer is taken for another's.
+    Only one question is open at a time in a session, so an answer always has one question.
     """
     now = await evaluate(session, requester)
     if isinstance(now.decision, Ask):
         async with session.asked.lock:
-            now = await evaluate(session, requester)  # the last answer may have allowed this
+            # An answer to another question may have allowed this request.
+            now = await evaluate(session, requester)
             if isinstance(now.decision, Ask):
                 return await _by_question(session, requester, now, now.decision)
     return _without_question(requester, now)
@@ -190,11 +191,12 @@ async def permission(session: Session, requester: Requester) -> Permitted:
 async def still_allowed(session: Session, permit: Permit) -> Permitted:
     """Evaluate a permission again, after the request had to wait for something else.
 
-    Call this also right before the request starts: while the rules are the same, it is quick.
+    Call this function also right before the request starts. It is quick while the rules are the
+    same.
 
     Returns:
-        The permit for the call, with the bounds of the current rules, or the refusal.
-        The user is not asked: a request that needs a new question is refused.
+        The permit with the bounds of the current rules, or the refusal. A request that needs a new
+        question is refused.
     """
     before, requester = permit.evaluated, permit.requester
     if _same_rules(session, before.rules):
@@ -220,9 +222,10 @@ async def evaluate(
     """Evaluate the current rules for a request; an error is a denial (POL-20).
 
     Args:
-        session: Its session.
+        session: The session of the request.
         requester: The request.
-        with_files: Take digests of the scripts that it runs even if the decision needs none.
+        with_files: Whether to take digests of the scripts that the request runs, even if the
+        decision needs none.
     """
     facts = requester.facts
     asked = CallFacts(facts.tool, facts.effect, facts.paths, command=facts.command, cwd=facts.cwd)
@@ -248,13 +251,13 @@ async def put_question(  # noqa: PLR0917 - whose question it is, and who hears o
     emit: Listener,
     understood: Callable[[Reply], Reply],
 ) -> Reply:
-    """Ask the user a question and tell front doors of it; ``understood`` reads the reply."""
+    """Ask the user a question, with events for front ends; ``understood`` interprets the reply."""
     shown = question.title, question.detail, question.reason
     emit(PermissionAsked(turn, call_id, question.id, *shown))
     reply: Reply = "unanswered"
     try:
         reply = understood(await session.parts.approver.ask(question))
-    finally:  # a stopped turn withdraws its question
+    finally:  # a question disappears with a stopped turn
         if isinstance(reply, Chosen):
             told = PermissionAnswered(turn, call_id, question.id, "hunks", reply.hunks)
         else:
@@ -277,7 +280,7 @@ def how_sandboxed(evaluated: EvaluatedPolicy) -> str:
 async def _by_question(
     session: Session, requester: Requester, before: EvaluatedPolicy, ask: Ask
 ) -> Permitted:
-    """Ask the user; a yes covers exactly the shown request, under the rules after the question."""
+    """Ask the user; a yes allows exactly the shown request, if the rules after it still do."""
     answer = await requester.ask(before, ask)
     if isinstance(answer, RefusedPermission):
         return answer
@@ -309,7 +312,7 @@ _SANDBOX = "how commands are held changed while the user was asked; nothing was 
 def _changed(
     before: EvaluatedPolicy, now: EvaluatedPolicy, widening: Widening
 ) -> RefusedPermission | None:
-    """Why a yes does not hold any more; None if facts and bounds are those of the question."""
+    """Why a yes is no longer valid; None if facts and bounds are the same as in the question."""
     if now.asked != before.asked:
         return RefusedPermission(_CHANGED, "changed", now)
     is_wider = isinstance(now.decision, Ask) and now.decision.widening != widening
@@ -324,7 +327,7 @@ def _changed_while_waiting(requester: Requester) -> str:
 
 
 def _same_rules(session: Session, before: Rules) -> bool:
-    """Are the current rules those of an evaluation? Facts that the disk added do not count."""
+    """Are the current rules the same as ``before``? Facts from the disk are not compared."""
     try:
         now = session.parts.rules().policy
     except Exception:  # noqa: BLE001 - the evaluation that follows logs the error, and denies
@@ -337,7 +340,7 @@ def _same_rules(session: Session, before: Rules) -> bool:
 async def _by_policy(
     session: Session, asked: CallFacts, rules: Rules, *, with_files: bool
 ) -> EvaluatedPolicy:
-    """Decide by a snapshot, with facts from the disk where the decision depends on them."""
+    """Decide by a snapshot of the rules, with facts from the disk if the decision needs them."""
     policy = rules.policy
     if asked.effect == "run" and not policy.writes_confined:
         policy = await asyncio.to_thread(_with_disk, rules)
@@ -350,14 +353,14 @@ async def _by_policy(
 
 
 def _binds_to_files(decision: Decision) -> bool:
-    """Does the request concern the contents of files, so that an answer binds to them?"""
+    """Does an answer to the request depend on the contents of files?"""
     return isinstance(decision, Ask) or (
         isinstance(decision, Allow) and decision.by.startswith(BY_ANSWER)
     )
 
 
 def _with_disk(rules: Rules) -> Policy:
-    """The policy, with facts from the disk; blocks."""
+    """Return the policy with facts from the disk; blocks."""
     return msgspec.structs.replace(
         rules.policy, secret_files=rules.secret_files(), repositories=rules.repositories()
     )

@@ -1,4 +1,4 @@
-"""Permission for a tool call: the words of its question, the meaning of an answer, its records."""
+"""Permission for a tool call: the question's text, the meaning of answers, the records."""
 
 from __future__ import annotations
 
@@ -45,12 +45,14 @@ from indwell.settings.model import SECRETS
 from indwell.tools.base import Call, Outcome, Preview, ToolFacts
 from indwell.workspace.comparing.diff import diff_hunks, is_same_change
 
-MOST_REFUSED = 5  # questions in a row without a yes; then the turn asks no more
+# Consecutive questions without a yes; after these, the turn asks no more questions.
+MOST_REFUSED = 5
 NO_MORE = (
     f"{MOST_REFUSED} questions in a row got no yes, so nothing more is asked in this turn; "
     "what would need it is not done"
 )
-MOST_NOTED = 100_000  # characters of a secret file; a `.env` is shorter
+# Characters of a secret file that are searched for values; a `.env` is shorter.
+MOST_NOTED = 100_000
 NAME_LIMIT = 128  # characters of the name and arguments of an unknown tool in a record
 
 Previewing: TypeAlias = Callable[[Permit], Awaitable[Preview]]
@@ -69,7 +71,7 @@ async def permitted(
 
 
 async def check_still_permitted(session: Session, permit: Permit) -> Permit:
-    """The permit of a call that had to wait, or is about to start, under the current rules.
+    """Check the permit of a call again under the current rules, right before the call starts.
 
     Raises:
         ToolError: The call may no longer run; the model reads why.
@@ -103,7 +105,7 @@ class ToolCallRequest:
         self.facts, self.arguments = self.call.facts, self.call.arguments
 
     def settled(self, evaluated: EvaluatedPolicy) -> Decision:
-        """The policy's decision; the call itself grants nothing."""
+        """The policy's decision, unchanged."""
         return evaluated.by_policy
 
     def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
@@ -132,12 +134,13 @@ class ToolCallRequest:
         )
 
     async def ask(self, evaluated: EvaluatedPolicy, ask: Ask) -> Consent | RefusedPermission:
-        """Ask the user, unless several questions in a row of this turn got no yes."""
+        """Ask the user, unless several consecutive questions of this turn got no yes."""
         asker = _asker(self.session)
         if asker.asked.refused >= MOST_REFUSED:
             return self._without_patience(evaluated)
         self._shown = shown = await self.preview(Permit(self, evaluated))
-        self.record(evaluated)  # recorded first, in case the question is never answered
+        # Recorded before the answer, because the question may never be answered.
+        self.record(evaluated)
         reply = await self._put(evaluated, ask)
         self._answer = answer = "hunks" if isinstance(reply, Chosen) else reply
         self.record(evaluated, _answer_words(reply))
@@ -153,22 +156,22 @@ class ToolCallRequest:
         )
 
     async def shows_the_same(self, evaluated: EvaluatedPolicy) -> bool:
-        """Is the change still the same as the one in the question?"""
+        """Is the change still the same as the change in the question?"""
         again, shown = await self.preview(Permit(self, evaluated)), self._shown
         texts = shown.diff, shown.before, again.diff, again.before
         return await asyncio.to_thread(is_same_change, *texts)
 
     async def keep(self, ask: Ask) -> None:
-        """Remember the rule of a yes for the session or for good."""
+        """Remember a rule if the user said yes for the session or for good."""
         if self._answer not in {"session", "always"} or not ask.rule:
             return
         try:
             await self.session.parts.grant(ask.rule, self._answer == "always")
-        except SettingsError as error:  # the yes holds for this call
+        except SettingsError as error:  # the yes is still valid for this call
             self.emit(Notice(self.use.meta.turn, "warning", str(error)))
 
     def _without_patience(self, evaluated: EvaluatedPolicy) -> RefusedPermission:
-        """Ask no more in this turn after several refusals in a row."""
+        """Refuse without a question, because the user refused several times."""
         denied = Deny(f"{MOST_REFUSED} questions in a row got no yes", by="no more questions")
         self.record(msgspec.structs.replace(evaluated, decision=denied))
         why = (
@@ -189,7 +192,7 @@ class ToolCallRequest:
         def understood(reply: Reply) -> Reply:
             answer = chosen_of(question, reply)
             if not ask.rule and answer in {"session", "always"}:
-                return "no"  # the question did not offer this answer
+                return "no"  # the question did not offer an answer for longer than this call
             return answer
 
         return await put_question(
@@ -197,14 +200,14 @@ class ToolCallRequest:
         )
 
     def _question(self, evaluated: EvaluatedPolicy, ask: Ask) -> Question:
-        """The question; run this in a thread, because a long diff takes a while."""
+        """Build the question; call this method in a thread, because a long diff takes a while."""
         shown, held = self._shown, evaluated.rules.policy.sandbox
         hunks = diff_hunks(shown.diff) if shown.by_hunk else ()
         return question_for(self.use.id, evaluated.asked, ask, shown.diff, held, hunks)
 
 
 def check_no_marks(call: Call) -> None:
-    """Refuse to write a redaction mark, which would overwrite a secret the model never saw.
+    """Refuse to write a redaction mark, because the mark would overwrite a secret.
 
     Raises:
         ToolError: The arguments contain a mark.
@@ -234,7 +237,7 @@ def _with_warning(session: Session, question: Question, arguments: str) -> Quest
 
 
 def record_not_given(session: Session, use: ToolUse, why: str) -> None:
-    """Record that a sub-agent called a tool that it does not have."""
+    """Record that a sub-agent called a tool that the sub-agent does not have."""
     if session.helping is None or session.parts.tools.has(use.name):
         return
     session.parts.log.append(
@@ -253,19 +256,19 @@ def record_not_given(session: Session, use: ToolUse, why: str) -> None:
 
 
 def _answer_words(reply: Reply) -> str:
-    """An answer in the words of the record."""
+    """Return an answer in the form for the log record."""
     if isinstance(reply, Chosen):
         return f"{len(reply.hunks)} of {len(reply.of)} hunks"
     return reply
 
 
 def _asker(session: Session) -> Session:
-    """The session whose user is asked; a sub-agent adds no time limit."""
+    """The session whose user is asked: for a sub-agent, the session that it works for."""
     return session if session.helping is None else session.helping.session
 
 
 def _why_refused(answer: Said, evaluated: EvaluatedPolicy, ask: Ask) -> str:
-    """The reason for the model why the answer refuses the call; empty if the call is allowed."""
+    """Why an answer refuses the call, in words for the model; empty if the call is allowed."""
     if answer == "no":
         return "the user did not allow this; go on without it, or say what it is needed for"
     if answer == "uncovered":

@@ -1,9 +1,9 @@
-"""Records changes by tools and commands in the review ledger; asks where a command enters git.
+"""Records changes by tools and commands for review; asks about risky changes in git.
 
 Tools use a workspace that records each change before making it. The texts before and after an edit
-are on disk before the edit is sent. So even after a kill at any moment, the change can be told from
-the user's own and reverted. Changes of a command that the ledger cannot record are reported to the
-user; new entries in git also to the model.
+are on disk before the edit is sent. So even if the process is killed, the change can be
+distinguished from changes of the user, and reverted. If the ledger cannot record a command's
+change, the user is told. New entries in git are also reported to the model.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from indwell.workspace.base import (
 )
 from indwell.workspace.large import ByteSplice, Large
 
-NAMED = 3  # files changed by a check that a notice names
+NAMED = 3  # files that a notice about a check's changes names
 T = TypeVar("T")
 R = TypeVar("R")
 OF_BYTES = "bytes:"  # prefix of the digest of a large file; see ``line_index``
@@ -54,7 +54,7 @@ OF_BYTES = "bytes:"  # prefix of the digest of a large file; see ``line_index``
 def covered(
     session: Session, use: ToolUse, permit: Permit, emit: Listener
 ) -> Callable[[], AbstractAsyncContextManager[None]]:
-    """The context that records changes by this call's command or server; empty without review."""
+    """Return a context that records changes by the call's command or server."""
     coverage, turn = session.parts.changes.coverage, use.meta.turn
     if coverage is None or not _may_write(permit):
         return nullcontext
@@ -70,14 +70,14 @@ def covered(
 def command_turn(
     session: Session, turn: int, permit: Permit, emit: Listener
 ) -> AbstractAsyncContextManager[None]:
-    """The context of a command that may write, or of a server's tool that may.
+    """Return the context in which a command or a server's tool may write.
 
-    No such call of another session runs at the same time, so that changes have one author.
+    Other sessions run no such call at the same time, so that each change has one author.
 
-    An earlier permit may not hold any more: ``still_allowed`` says so.
+    The wait may be long, so check the permit again with ``still_allowed``.
 
     Args:
-        session: Whose command it is.
+        session: The session of the command.
         turn: The session's turn.
         permit: The command's permit.
         emit: Receives the event that the command waits.
@@ -101,7 +101,7 @@ def _may_write(permit: Permit) -> bool:
 
 
 def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:
-    """The context of an edit, which records its own changes, so that they count as no command's."""
+    """Return the context of an edit, so that its changes do not count as changes of a command."""
     coverage, review = session.parts.changes.coverage, session.parts.changes.ledger
     if coverage is None or review is None or call.effect != "edit":
         return nullcontext()
@@ -109,7 +109,7 @@ def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:
 
 
 async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id: str) -> None:
-    """Start to record the changes of running background commands, as changes of this call."""
+    """Start to record changes of background commands, as changes of the call ``tool_use_id``."""
     coverage = session.parts.changes.coverage
     if coverage is None:
         return
@@ -124,12 +124,12 @@ async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id:
 
 
 async def uncover_beside(session: Session, *, runs_on: bool = False) -> None:
-    """Record the changes of background commands so far, and stop recording.
+    """Record the changes that background commands have made, and stop recording.
 
     Args:
-        session: Whose commands they are.
-        runs_on: Whether one of these commands still runs; commands of other sessions keep waiting
-            for it.
+        session: The session of the commands.
+        runs_on: Whether a background command still runs, so that commands of other sessions keep
+            waiting.
     """
     coverage, review = session.parts.changes.coverage, session.parts.changes.ledger
     if coverage is None:
@@ -142,7 +142,7 @@ async def uncover_beside(session: Session, *, runs_on: bool = False) -> None:
 def covered_check(
     session: Session, turn: int, name: str, emit: Listener, tool_use_id: str
 ) -> AbstractAsyncContextManager[None]:
-    """The context of a check; the user is told of its changes, because a check should not write."""
+    """Return the context of a check; the user is told about changes that the check makes."""
     coverage = session.parts.changes.coverage
     if coverage is None:
         return nullcontext()
@@ -177,13 +177,13 @@ _UNTIL = "until then nothing is sent anywhere without a question"
 
 
 class _ChangeWords(msgspec.Struct, frozen=True):
-    """The words for one kind of entry.
+    """Texts about one kind of change in git.
 
     Attributes:
         title: The title of the question.
         reason: The reason in the question.
-        told: The words before the names.
-        refused: What to do after a no.
+        told: The words before the names in the report.
+        refused: Advice for the model after a no.
     """
 
     title: str
@@ -237,9 +237,9 @@ _WORDS = {
 
 
 async def before_command(session: Session, use: ToolUse, call: Call, emit: Listener) -> str:
-    """Ask about the git entries that checks, hooks and background commands have added.
+    """Ask about entries that checks, hooks and background commands have added to git.
 
-    Call this before the next command is decided on. Returns the report for the model.
+    Call this function before the permission of the next command. Returns the report for the model.
     """
     git = session.parts.changes.git
     if git is None or call.effect != "run":
@@ -255,7 +255,7 @@ async def command_begins(session: Session, call: Call, permit: Permit) -> None:
 
 
 async def command_ended(session: Session, call: Call, permit: Permit) -> tuple[GitEntry, ...]:
-    """The entries that the command brought into git, and that nobody has agreed to."""
+    """Return the entries that the command added to git without the user's agreement."""
     git, widening = session.parts.changes.git, permit.widening
     if git is None or call.effect != "run" or permit.surely_reads:
         return ()
@@ -264,7 +264,7 @@ async def command_ended(session: Session, call: Call, permit: Permit) -> tuple[G
         is_quick=widening.keeps_git and permit.rules.policy.writes_confined,
     )
     agreed = [one for one in new if _was_asked(one, widening)]
-    await git.agree(agreed)  # the question before the command named this
+    await git.agree(agreed)  # the question about the command named these entries
     return tuple(one for one in new if one not in agreed)
 
 
@@ -277,15 +277,16 @@ async def report(
 
 
 def around(session: Session, *, reads_only: bool) -> AbstractAsyncContextManager[None]:
-    """The context of a check or hook; its changes to git are asked before the next command."""
+    """Return the context of a check or hook; ``before_command`` asks about changes in git later."""
     git = session.parts.changes.git
     return nullcontext() if git is None or reads_only else git.around()
 
 
 def _was_asked(entry: GitEntry, widening: Widening) -> bool:
-    """Did the user's yes to the command cover this?"""
+    """Did the user's yes to the command allow this entry, too?"""
     if entry.kind == "store":
-        return widening.unconfined  # the command could have written any file of the user
+        # Without the sandbox, the command could write any file of the user.
+        return widening.unconfined
     return widening.writes_protected and entry.kind in {"file", "replacement"}
 
 
@@ -317,7 +318,7 @@ async def _asked(
     question = _question(use, words, new)
 
     def understood(reply: Reply) -> Reply:
-        # Only a yes to this very question counts, not a remembered answer.
+        # Only a yes to this question counts; remembered answers do not.
         return reply if reply in {"once", "no", "uncovered"} else "no"
 
     async with session.asked.lock:
@@ -341,7 +342,7 @@ def _question(use: ToolUse, words: _ChangeWords, new: Sequence[GitEntry]) -> Que
 
 
 def recorded(session: Session, use: ToolUse, permit: Permit) -> Workspace:
-    """The session's workspace for one call; without a ledger, the workspace itself."""
+    """Return the workspace for one call; it records changes if there is a ledger."""
     parts = session.parts
     if parts.changes.ledger is None:
         return parts.workspace
@@ -356,19 +357,19 @@ def recorded(session: Session, use: ToolUse, permit: Permit) -> Workspace:
 
 
 def is_accepted(session: Session, *, was_reviewed: bool = False) -> bool:
-    """Does a change need no verdict, because of the current mode or an earlier review?"""
+    """Is a change accepted without review, because of the mode or because the user saw the diff?"""
     return was_reviewed or session.parts.rules().mode == "auto"
 
 
 class RecordedWorkspace:
-    """Records the changes of one call, and forwards each method to the inner workspace.
+    """A workspace that records the changes of one call and forwards to ``inner``.
 
     Args:
         inner: The user's files.
         ledger: The review ledger of this workspace.
         actor: The session and turn that make the changes.
         tool_use_id: The id of the call.
-        accepted: Do its changes need no verdict? Asked before each change.
+        accepted: Returns whether a change is accepted without review; called before each change.
         hide: Removes secrets from a text; a text with secrets is not kept.
     """
 
@@ -421,7 +422,7 @@ class RecordedWorkspace:
         assert opaque.after is not None
         patches = Patches(self._ledger.folder / COPIES)
         keeping = partial(patches.keep, opaque.before, opaque.after, back, self._hide)
-        with contextlib.suppress(OSError):  # an undo then says that the bytes are missing
+        with contextlib.suppress(OSError):  # without the bytes, a later undo fails with a message
             await asyncio.to_thread(keeping)
         await self._ledger.made(
             self._actor, self._id, path, None, None, accepted=self._accepted(), opaque=opaque
@@ -437,7 +438,7 @@ class RecordedWorkspace:
         try:
             change = await self._inner.write(path, base, text, label=self._labelled(label))
         except BaseException as error:
-            # Stopped before the editor answered: it may still apply the edit.
+            # The call stopped before the editor answered, so the editor may still apply the edit.
             may_come = isinstance(error, EditMayCome | asyncio.CancelledError)
             await to_its_end(ledger.withdraw(pending, may_come=may_come))
             raise
@@ -455,7 +456,7 @@ class RecordedWorkspace:
         return kept
 
     async def _begun(self, path: Path, before: str | None, text: str) -> Pending:
-        """Record the intended change on disk; a cancelled caller leaves no open record."""
+        """Record the intended change on disk; if the caller is cancelled, close the record."""
         ledger = self._ledger
         beginning = asyncio.ensure_future(ledger.begin(self._actor, self._id, path, before, text))
         try:
@@ -472,7 +473,7 @@ class RecordedWorkspace:
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """Run ``work`` to its end even if the caller is cancelled; then raise the cancellation."""
+    """Finish ``work`` even if the caller is cancelled; then raise the cancellation."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)

@@ -1,1 +1,1 @@
-"""One request to the model: its blocks, its budgets, and its sending."""
+"""Builds and sends one request to the model, within the budgets."""

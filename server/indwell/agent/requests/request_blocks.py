@@ -1,11 +1,10 @@
 """The blocks that go with a request: environment, context, attachments, and changed tools.
 
-The tools are at the beginning of every request, so other tools there cost the prompt cache of the
-whole conversation. A changed list of tools is described by a reminder, or joins the requests
-themselves: at once where that is cheaper, at the latest with the next compaction, which gives up
-most of the prompt cache anyway. The reminder always compares with the tools of the request, so the
-newest one replaces all earlier ones, and a compacted, resumed or rewound conversation needs no
-other record.
+The tools are at the beginning of every request, so a change there empties the prompt cache. A
+reminder at the end describes a changed list of tools, until the request itself gets the new list.
+This happens at once if it is cheaper, at the latest with the next compaction. The reminder always
+compares with the tools in the request. So the newest reminder replaces all earlier reminders, also
+in a compacted, resumed or rewound conversation.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ from indwell.messages import Block, Text, ToolSpec
 from indwell.prompt.reminders import Surroundings, surroundings_words
 
 CALLS_TO_COME = 36
-"""Model calls that follow: half of the 73 that one of the 129 recorded sessions has on average."""
+"""Expected number of later model calls: half of 73, the average of 129 recorded sessions."""
 _HEAD = "Your tools have changed since the list of functions in front of this conversation."
 _ADDED = "These are new or have changed; call them by name like the others:"
 _SAME = "Your tools are again exactly those of the list of functions in front of this conversation."
 
 
 async def gathered(moment: Moment[Session], prompt: Prompt, now: Surroundings) -> list[Text]:
-    """The environment reminder, then the features' blocks for these words."""
+    """Return the environment reminder, then the features' blocks for the prompt."""
     session, turn = moment.session, moment.turn
     blocks = _environment(session, now, turn)
     blocks += await session.parts.features.prompt_blocks(moment, prompt)
@@ -46,18 +45,18 @@ async def gathered(moment: Moment[Session], prompt: Prompt, now: Surroundings) -
 
 
 def _environment(session: Session, now: Surroundings, turn: int) -> list[Text]:
-    """The environment reminder; none for a small model, which would mistake it for the task."""
+    """Return the environment reminder; none for small models, which mistake it for the task."""
     if session.parts.tools.is_lean:
         return []
     return [inject("environment", surroundings_words(now), turn=turn)]
 
 
 class ToolChanges(NamedTuple):
-    """The differences between the tools of a request and the present tools.
+    """The differences between the tools in a request and the present tools.
 
     Attributes:
-        added: Tools that the request lacks, or has with another description or schema.
-        departed: Tools of the request that can no longer be called.
+        added: Present tools that the request lacks, or has with another description or schema.
+        departed: Tools in the request that can no longer be called.
     """
 
     added: tuple[ToolSpec, ...] = ()
@@ -65,14 +64,14 @@ class ToolChanges(NamedTuple):
 
 
 class AttachedBlocks(NamedTuple):
-    """Blocks that are sent only with a prompt's words, and notices for the user."""
+    """Blocks of a prompt's attachments, and notices for the user."""
 
     blocks: tuple[Block, ...]
     notices: tuple[str, ...]
 
 
 async def attached_blocks(session: Session, prompt: Prompt, turn: int) -> AttachedBlocks:
-    """Attached texts and pictures, and a notice of each text that the model gets only in part."""
+    """Return blocks of attached texts and pictures, and a notice for each text that was cut."""
     blocks: list[Block] = []
     notices = [
         cut_words(f"{one.path}:{one.first_line}-{one.last_line}", "the file")
@@ -92,7 +91,7 @@ async def attached_blocks(session: Session, prompt: Prompt, turn: int) -> Attach
 
 
 def cut_words(what: str, where: str) -> str:
-    """A notice that the model gets a text only in part."""
+    """Return a notice that the model gets only a part of a text."""
     return (
         f"{what} is too long for one message: the model gets its beginning and its end, and can "
         f"read the rest in {where}"
@@ -100,7 +99,7 @@ def cut_words(what: str, where: str) -> str:
 
 
 def check_pictures(session: Session, prompt: Prompt) -> None:
-    """Return if the model accepts the attached pictures.
+    """Check that the model accepts the attached pictures.
 
     Raises:
         UserError: Pictures are attached, but the model takes none.
@@ -123,15 +122,17 @@ _NONE = ToolChanges()
 
 
 async def update_tools(session: Session, turn: int, *, join: bool = False) -> None:
-    """Bring the next request up to date with the tools of the moment.
+    """Describe changed tools in a reminder, or put the present tools into the next request.
 
     Args:
         session: The session that sends the request.
         turn: The turn that the request belongs to.
-        join: Change the tools of the request at any cost, because the cache is lost anyway.
+        join: Whether to put the tools into the request at any cost, because the cache is lost
+        anyway.
     """
     now = session.conversation
-    if any(block.meta.source == KIND for block in now.pending):  # never sent, and maybe stale
+    # Drop a reminder that was not sent, because it may be outdated.
+    if any(block.meta.source == KIND for block in now.pending):
         pending = tuple(block for block in now.pending if block.meta.source != KIND)
         session.conversation = msgspec.structs.replace(now, pending=pending)
     changes = _changes(session)
@@ -143,9 +144,9 @@ async def update_tools(session: Session, turn: int, *, join: bool = False) -> No
 
 
 async def tool_reminder(session: Session, turn: int) -> tuple[Text, ...]:
-    """The reminder that the next request would carry, for a preview; nothing changes.
+    """Return the reminder of the next request, for a preview, without any change.
 
-    The conversation may show this block already.
+    The conversation may already contain this block.
     """
     changes = _changes(session)
     if changes != _NONE and await _is_rebuild_cheaper(session, turn, changes):
@@ -154,11 +155,12 @@ async def tool_reminder(session: Session, turn: int) -> tuple[Text, ...]:
 
 
 async def _reminder(session: Session, turn: int, changes: ToolChanges) -> tuple[Text, ...]:
-    """A block that describes the changes; none if the model knows its tools."""
+    """Return a block that describes changed tools; empty if the model knows the present tools."""
     newest, _ = talk.sent_texts(session.conversation)
     if changes == _NONE and KIND not in newest:
         return ()
-    words = await session.hidden(change_words(changes))  # others describe late tools
+    # The descriptions of late tools come from others.
+    words = await session.hidden(change_words(changes))
     return (inject(KIND, words, turn=turn),)
 
 
@@ -180,7 +182,7 @@ async def _is_rebuild_cheaper(session: Session, turn: int, changes: ToolChanges)
 
 
 def _cached_tokens(session: Session) -> int:
-    """Tokens that the next request can read from the prompt cache if its tools stay as they are."""
+    """Tokens that the next request can read from the prompt cache if its tools do not change."""
     last, idle, now = session.health.last, idle_s(session), session.conversation
     if last is None or last.model != now.config.model or not has_cache(session):
         return 0
@@ -194,7 +196,7 @@ def _cached_tokens(session: Session) -> int:
 
 
 class Forthcoming(NamedTuple):
-    """Blocks in request order: those before the editor's attachments, and those after them."""
+    """Blocks of the next request: those before the editor's attachments, and those after."""
 
     before: tuple[Text, ...] = ()
     behind: tuple[Text, ...] = ()
@@ -204,11 +206,11 @@ NOTHING = Forthcoming()
 
 
 def _tell_nobody(_event: Event) -> None:
-    """Drop an event; a preview emits none."""
+    """Drop an event, because a preview emits no events."""
 
 
 async def forthcoming(session: Session) -> Forthcoming:
-    """The blocks that ``turn`` and ``before_call`` would add now, repeated ones included."""
+    """Return the blocks that the next prompt would send, including blocks already sent."""
     parts, turn = session.parts, session.turns + 1
     before = _environment(session, await parts.surroundings(), turn)
     moment = Moment(session, turn, _tell_nobody)
@@ -221,7 +223,7 @@ async def forthcoming(session: Session) -> Forthcoming:
 
 
 def changes_between(sent: Sequence[ToolSpec], now: Sequence[ToolSpec]) -> ToolChanges:
-    """Compare the tools of the request with the tools of the moment; their order does not count."""
+    """Compare the tools in the request with the present tools; their order does not matter."""
     before = {spec.name: spec for spec in sent}
     names = {spec.name for spec in now}
     return ToolChanges(
@@ -231,7 +233,7 @@ def changes_between(sent: Sequence[ToolSpec], now: Sequence[ToolSpec]) -> ToolCh
 
 
 def change_words(changes: ToolChanges) -> str:
-    """The reminder for the model; without changes it says that earlier reminders no longer hold."""
+    """Return the reminder for the model; without changes, it revokes earlier reminders."""
     added, departed = changes
     if not added and not departed:
         return _SAME
@@ -247,13 +249,13 @@ def change_words(changes: ToolChanges) -> str:
 def is_rebuild_cheaper(
     changes: ToolChanges, *, cached: int, reminder: int, rates: TokenRates
 ) -> bool:
-    """Whether the request should have the new tools, rather than a reminder of the changes.
+    """Is it cheaper to put the new tools into the request than to send a reminder?
 
-    A rebuilt request writes to the cache again what the cache holds. A reminder keeps the departed
-    tools in each of the calls to come. If the cache holds nothing, a rebuild loses nothing.
+    A rebuilt request must write the whole prompt to the cache again. With a reminder, each later
+    call still pays for the removed tools. If the cache is empty, a rebuild loses nothing.
 
     Args:
-        changes: The changes that the reminder would describe.
+        changes: The changes of the tools.
         cached: Tokens that the next request could read from the cache if its tools stayed.
         reminder: Tokens of the reminder; 0 if the conversation has it already.
         rates: The prices of the model's tokens.

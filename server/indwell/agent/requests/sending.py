@@ -1,11 +1,11 @@
 """Sends one request: assembles the conversation, streams the reply, and charges the call.
 
-Each request is logged as it is sent, so that it can be rebuilt byte for byte. The user is told when
-the prompt cache stops serving, and which part changed (H36).
+Each request is logged, so that its bytes can be rebuilt. The user is told when the prompt cache
+stops working, and which part of the request changed (H36).
 
-Budgets are checked before a call, which is then charged to turn, session, day and log. A
-sub-agent's calls are charged to the turn it works for, too. They must fit that turn's budgets, in
-which the possible cost of its other running sub-agents counts as spent.
+Budgets are checked before a call. The call is charged to turn, session, day and log. A sub-agent's
+calls are also charged to the turn that the sub-agent works for. The calls must fit the budgets of
+that turn, in which the possible cost of other running sub-agents counts as spent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from indwell.sessions.spending_lines import Reservation
 
 TRIES = 2  # attempts if the model replies with nothing
 
-_PROBE = 1_000  # tokens
+_PROBE = 1_000  # tokens; a cache that served fewer of the expected tokens counts as failed
 
 
 def sending_of(session: Session, turn: TurnState, words: str | None) -> talk.Conversation:
@@ -53,7 +53,7 @@ async def send(
     """Call the model and charge the call, even if no reply comes.
 
     Raises:
-        EmptyReply: The reply was empty twice. Ending the turn on such a reply would look like
+        EmptyReply: The reply was empty twice. Without the error, the turn's end would look like
             success.
     """
     for said in turn.steered[turn.n_told :]:
@@ -71,7 +71,7 @@ async def send(
                 f"the model {request.model!r} sent an empty reply, {TRIES} times in a row{stays}; "
                 "ask again, or choose another model"
             )
-    # The model replied, so the request's blocks are part of the conversation from here on.
+    # The model replied, so the blocks of the request are now part of the conversation.
     turn.draft, turn.streamed = "", []
     turn.steered, turn.steered_sent, turn.n_told = (), (), 0
     session.advance(calibrated(sending, sending, reply.usage))
@@ -108,7 +108,7 @@ async def _asked(
 
 
 def _is_empty(reply: Reply, request: Request) -> bool:
-    """Is the reply without text and calls, and not ended by a limit, a filter or an error?
+    """Is the reply without text and calls, though no limit, filter or error ended it?
 
     An empty reply is accepted where the request allows no tools.
     """
@@ -149,9 +149,9 @@ def _count(
 def _count_unanswered(
     session: Session, turn: TurnState, sending: talk.Conversation, emit: Listener
 ) -> None:
-    """Charge a call whose reply began but never ended, as the endpoint does.
+    """Charge a call whose reply began but never ended, because the endpoint charges for it.
 
-    The endpoint sent no usage, so the tokens are our estimate and marked as such.
+    The endpoint sent no usage, so the tokens are estimated and marked as an estimate.
     """
     said = turn.streamed + turn.thought
     if said:
@@ -168,7 +168,7 @@ def _without_calls(reply: Reply) -> Reply:
 def log_request(
     session: Session, request: Request, turn: int, *, purpose: Purpose = "work"
 ) -> None:
-    """Log the parts of a request that the log does not hold yet; call this right before sending."""
+    """Log the parts of a request that the log lacks; call this function right before sending."""
     conversation = session.conversation
     record = _record(session, request, turn, purpose=purpose)
     session.parts.log.append(
@@ -184,7 +184,7 @@ def log_request(
 def log_alone(session: Session, request: Request, turn: int, *, window: int) -> None:
     """Log a whole summary request, which belongs to no conversation.
 
-    ``window`` is the window of its model, in tokens.
+    ``window`` is the window of the summary's model, in tokens.
     """
     record = _record(session, request, turn, purpose="summary")
     alone = tuple(block.text for block in request.system)
@@ -215,14 +215,14 @@ def _record(session: Session, request: Request, turn: int, *, purpose: Purpose) 
 
 
 def log_attempt(session: Session, event: Sending) -> None:
-    """Log how the bytes of the newest request were built, and their digest."""
+    """Log the digest of the newest request's bytes, and how the bytes were built."""
     session.parts.log.append(
         Wire(session.spending.requests, event.dialect, event.digest, session.timestamp())
     )
 
 
 def watch_cache(session: Session, turn: int, request: Request, usage: Usage, emit: Listener) -> int:
-    """Check how much of an answered request the cache served; warn the user if it stopped serving.
+    """Check how much of an answered request the cache served; warn the user if it failed.
 
     Call this before ``session.spending.answered_at`` is updated. Returns the prompt tokens that
     the cache should have served, as the endpoint counts them.
@@ -241,25 +241,25 @@ def watch_cache(session: Session, turn: int, request: Request, usage: Usage, emi
 
 
 def idle_s(session: Session) -> float | None:
-    """Seconds since the model's last reply; None if there was none or its time is unknown."""
+    """Seconds since the model's last reply; None without a reply, or if the time is unknown."""
     at = session.spending.answered_at
     return None if at is None else max(0.0, (session.parts.clock.now() - at).total_seconds())
 
 
 def has_cache(session: Session) -> bool:
-    """Does the endpoint have a prompt cache, by its prices or by its reports?"""
+    """Does the endpoint have a prompt cache, by its prices or by cached tokens in replies?"""
     return session.health.has_cache or _is_cache_priced(session)
 
 
 def _is_cache_priced(session: Session) -> bool:
-    """Does the model have a prompt cache? It has if cached tokens cost less than others."""
+    """Do cached tokens cost less than other tokens, so that the model has a prompt cache?"""
     full = session.parts.model.cost(Usage(input=_PROBE))
     cached = session.parts.model.cost(Usage(input=_PROBE, cached=_PROBE))
     return full is not None and cached is not None and cached < full
 
 
 class OverBudget(UserError):
-    """The next model call could exceed a budget, so it was not made."""
+    """The next model call was not made, because it could exceed a budget."""
 
 
 @asynccontextmanager
@@ -291,13 +291,13 @@ async def leave(
 async def allowance(
     budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None, ledger: Ledger
 ) -> AsyncIterator[None]:
-    """Reserve the cost of a call made in this context; other processes count it as spent today.
+    """Reserve the cost of a call in this context; other processes count the cost as spent.
 
     Args:
         budgets: The user's budgets.
         outlay: The spending of turn and session; its ``day`` is ignored.
         usage: The most that the call may use.
-        cost: Its price in US dollars; None if the price is unknown.
+        cost: The price of the call in US dollars; None if unknown.
         ledger: The spending of today.
 
     Raises:
@@ -316,7 +316,8 @@ async def allowance(
     try:
         yield
     finally:
-        ledger.release(held)  # after the call's cost was added, so that no moment counts neither
+        # Released after the cost was added, so that the call is counted at every moment.
+        ledger.release(held)
 
 
 def charge(

@@ -1,1 +1,1 @@
-"""Skills: instructions for one kind of task, which the model or the user loads."""
+"""Skills: instructions for one kind of task; the model or the user loads a skill."""

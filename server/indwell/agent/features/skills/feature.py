@@ -1,4 +1,4 @@
-"""Skills: their folders, the tool that loads one, the catalogues, and calls by name (H53)."""
+"""Skills as a feature: the tool that loads a skill, the catalogues, and calls by name (H53)."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class FoundSkills(msgspec.Struct, frozen=True):
     """The result of a scan of the skill folders.
 
     Attributes:
-        skills: The skills, in the order of precedence among equal names.
-        problems: Unusable skills, a sentence each.
-        withheld: Names of folders with untrusted skills; nothing in them was read.
+        skills: The skills; of equal names, the first takes precedence.
+        problems: Sentences about unusable skills.
+        withheld: Names of folders with untrusted skills; no file in these folders was read.
     """
 
     skills: tuple[Skill, ...] = ()
@@ -56,7 +56,7 @@ class FoundSkills(msgspec.Struct, frozen=True):
 
     @property
     def ranked(self) -> Ranked:
-        """The skills that take effect."""
+        """The skills in use, at most one of each name."""
         return ranked(self.skills)._replace(withheld=self.withheld)
 
 
@@ -71,11 +71,11 @@ class Content(msgspec.Struct, frozen=True):
     """The content of a loaded skill.
 
     Attributes:
-        body: Its whole text.
-        folder: Its folder, as the model names it.
-        file: The name of the file in it that has the text.
-        files: Further files, by their paths within the folder.
-        asks_for_tools: Whether it asks to allow tools.
+        body: The skill's whole text.
+        folder: The skill's folder, as the model names the folder.
+        file: The name of the file with the text, in the folder.
+        files: Paths of further files, relative to the folder.
+        asks_for_tools: Whether the skill asks to allow tools.
     """
 
     body: str
@@ -86,26 +86,26 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class SkillPlaces(Protocol):
-    """The folders of skills. ``look`` and ``content`` block."""
+    """Finds and reads skills. ``look`` and ``content`` block."""
 
     def look(self) -> FoundSkills:
-        """Scan the folders; never raises."""
+        """Scan the folders; this method never raises."""
         ...
 
     def content(self, skill: Skill) -> Content:
         """Read a skill.
 
         Raises:
-            ToolError: The skill can no longer be read, or is not trusted.
+            ToolError: The skill cannot be read any more, or is not trusted.
         """
         ...
 
     def may_have_changed(self) -> bool:
-        """Was any file in the skill folders written since the last scan? Returns at once."""
+        """Has a file in the skill folders changed since the last scan? Returns at once."""
         ...
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stop watching the folders."""
         ...
 
 
@@ -113,7 +113,7 @@ class SkillCatalogue:
     """The skills of one session.
 
     Attributes:
-        known: The skills that take effect, as of the last scan.
+        known: The skills in use since the last scan.
     """
 
     def __init__(self, places: SkillPlaces) -> None:
@@ -131,7 +131,7 @@ class SkillCatalogue:
         self._notices = (*problems, *names)
 
     async def look(self, *, again: bool = False) -> None:
-        """Scan the folders if something may have changed, or in any case with ``again``."""
+        """Scan the folders if a file may have changed; with ``again``, scan in any case."""
         if again or self._places.may_have_changed():
             await asyncio.to_thread(self.look_now)
 
@@ -142,12 +142,12 @@ class SkillCatalogue:
         return new
 
     def called(self, words: str) -> Skill | None:
-        """Return the skill whose name the user's words begin with (``/name``), if there is one."""
+        """Return the skill whose name begins the user's words (``/name``); None without one."""
         match = _CALLED.match(words)
         return self.known.by_name.get(match[1].lower()) if match else None
 
     def not_trusted(self, words: str) -> str:
-        """Say why words that call a skill of an untrusted folder are not sent."""
+        """Return why words are not sent that call a skill of an untrusted folder; else empty."""
         match = _CALLED.match(words)
         if match is None or match[1].lower() not in self.known.withheld or self.called(words):
             return ""
@@ -158,7 +158,7 @@ class SkillCatalogue:
         )
 
     def labels(self, words: str) -> tuple[str, ...]:
-        """Return the labels that a skill's name at the beginning of the user's words adds."""
+        """Return the label of the skill that the user's words call, if any."""
         skill = self.called(words)
         return () if skill is None else (f"skill {skill.name}",)
 
@@ -170,13 +170,13 @@ class SkillCatalogue:
         *,
         by_user: bool = False,
     ) -> tuple[Skill, str]:
-        """Load a skill, and return its text for the model, of at most about ``room`` characters.
+        """Load a skill; return the text for the model, of about ``room`` characters at most.
 
         The skill's folder is added to ``readable``.
 
         Raises:
-            ToolError: No skill of this name may be loaded by the user (``by_user``), or else by the
-                model, or it cannot be read.
+            ToolError: No such skill exists, the skill cannot be read, or the caller may not load
+                it. The caller is the user (``by_user``) or the model.
         """
         known = self.known.by_name
         may_load = {key: one for key, one in known.items() if by_user or one.is_offered}
@@ -194,13 +194,13 @@ class SkillCatalogue:
         return skill, skill_text(content, room)
 
     def open_again(self, names: Iterable[str], readable: ReadableFolders) -> None:
-        """Make skills readable again that were loaded before this session was resumed."""
+        """Make the folders of skills readable again that were loaded before a restart."""
         for name in names:
             if skill := self.known.by_name.get(name):
                 _open(skill, readable)
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stop watching the folders."""
         self._places.close()
 
 
@@ -210,7 +210,7 @@ def _open(skill: Skill, readable: ReadableFolders) -> None:
 
 
 def skill_text(content: Content, room: int = BODY_CHARACTERS) -> str:
-    """Return a skill as the model reads it: its text, then where its files are."""
+    """Return a skill as the model reads it: the text, then the places of the skill's files."""
     whole = f"{content.folder}/{content.file}"
     parts = [bounded_body(content.body.strip("\n"), whole, room)]
     if content.files:
@@ -222,7 +222,7 @@ def skill_text(content: Content, room: int = BODY_CHARACTERS) -> str:
 
 
 NAME = "load_skill"
-CHARACTERS = 3  # characters per token, at least; a skill takes a quarter of the window
+CHARACTERS = 3  # characters per token, at least; a skill may take a quarter of the window
 
 _OPENS = lazy_pattern(r'<skill name="([\w.-]+)" from="(?:user|indwell)">')
 _OF_FOLDER = "Skills of this folder; load one with load_skill if it fits the task:"
@@ -236,10 +236,10 @@ def skills_feature(skill_catalogue: SkillCatalogue) -> Feature[Session]:
     """Return the skills of one session as a feature."""
 
     async def begin(moment: Moment[Session]) -> None:
-        """Look at the folders, and tell the user about each problem once."""
+        """Scan the folders, and tell the user about each problem once."""
         await skill_catalogue.look(again=True)
         readable = moment.session.parts.readable
-        if not readable.opened:  # nothing was loaded in this process, perhaps before a restart
+        if not readable.opened:  # no skill was loaded in this process, but perhaps before a restart
             skill_catalogue.open_again(_loaded(moment.session.conversation), readable)
         for level, words in skill_catalogue.take_notices():
             moment.emit(Notice(moment.turn, level, words))
@@ -269,7 +269,7 @@ def skills_feature(skill_catalogue: SkillCatalogue) -> Feature[Session]:
 
 
 class SkillArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of the tool."""
+    """The arguments of the tool that loads a skill."""
 
     name: str
 
@@ -299,12 +299,12 @@ def not_again(
 ) -> Outcome:
     """Replace a skill's text by a pointer if the conversation shows the same text already.
 
-    A text that a compaction has cut, or a skill that was changed, is not the same text.
+    A text that compaction has cut, or a skill that has changed, is sent again.
 
     Args:
         outcome: The result of any tool.
         messages: The conversation.
-        results: Results of the same reply, which are in no message yet.
+        results: Results of the same reply, which the conversation does not contain yet.
     """
     frame = outcome.frame
     if frame is None or frame.kind != "skill":
@@ -320,11 +320,11 @@ def not_again(
 def skill_blocks(skill_catalogue: SkillCatalogue, session: Session, turn: int) -> tuple[Text, ...]:
     """Return the catalogues that the next request should show.
 
-    The blocks are whole lists, not changes of lists, so a compacted, resumed or rewound
-    conversation gets the lists that it no longer shows.
+    The blocks are whole lists, not changes. So a compacted, resumed or rewound conversation gets
+    each list that it no longer shows.
     """
     if not session.parts.tools.has(NAME):
-        return ()  # a sub-agent without the tool
+        return ()  # the session is a sub-agent's without the tool
     known = skill_catalogue.known
     newest, _ = talk.sent_texts(session.conversation)
     blocks: list[Text] = []
@@ -335,7 +335,7 @@ def skill_blocks(skill_catalogue: SkillCatalogue, session: Session, turn: int) -
         blocks.append(_block("skill_list", _NONE_LEFT, turn))
     prompt = "\n\n".join(block.text for block in session.conversation.system)
     before, now = lines_in(prompt), listed(known.own)
-    if not before and now:  # a sub-agent, or a session that is older than its skills
+    if not before and now:  # true for a sub-agent, or for a session that began without skills
         blocks.append(_block("own_skill_list", "\n".join((_OWN, *now.values())), turn))
     elif changes := difference(before, now):
         blocks.append(_block("own_skill_list", f"{_CHANGED}\n{changes}", turn))
@@ -347,7 +347,7 @@ def skill_blocks(skill_catalogue: SkillCatalogue, session: Session, turn: int) -
 async def _called(
     skill_catalogue: SkillCatalogue, session: Session, words: str, turn: int
 ) -> tuple[Text, ...]:
-    """Return the skill that the user called by its name, as a block for the words.
+    """Return the skill that the user's words call, as a block.
 
     Raises:
         UserError: The skill cannot be read.

@@ -1,4 +1,4 @@
-"""The folders of skills, with a watch on them."""
+"""Finds, reads and watches the folders of skills."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from indwell.workspace.paths import display, visible
 
 OF_WORKSPACE = (".indwell/skills", ".agents/skills", ".claude/skills")
 COMMANDS = ((".claude/commands", ".md"), (".github/prompts", ".prompt.md"))
-"""Folders with a file for each command of Claude Code and Copilot, and the end of their names."""
+"""Folders with commands of Claude Code and Copilot, and the suffix of the commands' files."""
 SHIPPED = Path(package.__file__).parent / "shipped"
-MOST_B = 256 << 10  # bytes of a SKILL.md; trust knows larger files by their times only
+MOST_B = 256 << 10  # bytes of a SKILL.md; for larger files, trust compares only times
 MOST_SKILLS = 200  # skills of one folder
-MOST_FILES = 40  # files beside a SKILL.md that are named
+MOST_FILES = 40  # files next to a SKILL.md that the model is told
 MOST_DEEP = 3
-WATCHED_FROM = 2  # model calls; see ``SkillFolders``
+WATCHED_FROM = 2  # the model call from which on the folders are watched; see ``SkillFolders``
 
 
 class SkillFolders:
@@ -50,8 +50,8 @@ class SkillFolders:
         roots: The workspace's folders.
         settings: Returns the current settings; denied files are not read.
         trust: The trust in the roots.
-        watch: Reports changes between two scans. It begins with the second model call, because its
-            imports take a tenth of a second that a single answer does not need.
+        watch: Reports changes between two scans. The watch begins with the second model call: its
+            imports take 0.1 s, which would delay a single answer.
         own: The folders of the user's skills; the first takes precedence.
         private: Folders that no skill of the user may link to: Indwell's own, the home folder.
     """
@@ -73,7 +73,7 @@ class SkillFolders:
         self._own = tuple(own)
         self._private = (*private, str(Path.home().resolve()))
         self._n_asked = 0
-        self._found: dict[str, Path] = {}  # where each was found, by its real place
+        self._found: dict[str, Path] = {}  # the folder of each skill, by the skill's real path
 
     def look(self) -> FoundSkills:
         """Return all usable skills, the user's first; blocks for some milliseconds."""
@@ -124,21 +124,22 @@ class SkillFolders:
         return Content(written.body, shown, files, written.asks_for_tools)
 
     def may_have_changed(self) -> bool:
-        """Has the watch reported anything?"""
+        """Has the watch reported a change?"""
         if self._watch is None:
             return False
         self._n_asked += 1
         if self._n_asked <= WATCHED_FROM:
-            return self._n_asked == WATCHED_FROM  # everything is scanned once more, and watched
+            # The folders are scanned once more, and then watched.
+            return self._n_asked == WATCHED_FROM
         return bool(self._watch.changed())
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stop watching the folders."""
         if self._watch is not None:
             self._watch.close()
 
     def _folders(self) -> Iterator[tuple[Path, Origin, Path | None]]:
-        """Return each possible folder of a skill, its owner, and the root that it may not leave."""
+        """Return each possible folder of a skill, its owner, and the root that contains it."""
         for place in self._own:
             yield from ((place / name, "user", None) for name in self._names(place))
         for root in self._roots:
@@ -153,7 +154,7 @@ class SkillFolders:
         yield from ((SHIPPED / name, "indwell", None) for name in sorted(names_in(SHIPPED)))
 
     def _names(self, place: Path, root: Path | None = None) -> list[str]:
-        self._follow(place)  # a file beside the skills' folders is not a skill
+        self._follow(place)  # a file next to the skills' folders is not a skill
         return [name for name in _listed(place, root) if not (place / name).is_file()]
 
     def _follow(self, folder: Path, origin: Origin = "user") -> None:
@@ -164,11 +165,11 @@ class SkillFolders:
         return next((one for one in self._roots if folder.is_relative_to(one)), None)
 
     def _read(self, folder: Path, origin: Origin, root: Path | None) -> SkillFile | None:
-        """Read the skill in a folder; None if the folder has no skill that counts.
+        """Read the skill in a folder; None if the folder has no usable skill.
 
         Raises:
             BadFrontMatter: The skill cannot be used.
-            ToolError: The skill leads out of its folder, or is unreadable.
+            ToolError: The skill links out of its folder, or is unreadable.
         """
         if not _is_there(_text_file(folder)):
             return None
@@ -188,7 +189,7 @@ class SkillFolders:
         return read_skill(text, folder=real.as_posix(), origin=origin)
 
     def _trusted(self, path: Path, root: Path) -> bytes | None:
-        """Return the trusted text of a workspace's file; None if untrusted or hidden."""
+        """Return the text of a file in the workspace; None if untrusted or denied."""
         real = visible_place(path, self._roots, self._settings().deny)
         if real is None:
             return None
@@ -229,17 +230,17 @@ def folder_names(root: Path) -> tuple[str, ...]:
 
 
 def _text_file(place: Path) -> Path:
-    """Return the file with a skill's text: in the skill's folder, or the command's file."""
+    """Return the file with a skill's text: ``SKILL.md`` in a folder, or a command's own file."""
     return place if _is_command(place) else place / FILE_NAME
 
 
 def _is_there(path: Path) -> bool:
-    """Does it exist? A link to another network share does not count, and is not followed."""
+    """Does the path exist? A link to another network share does not count as existing."""
     return not leads_abroad(path, (path.parent,)) and path.exists()
 
 
 def _is_command(place: Path) -> bool:
-    """Is it a command's file, and no skill's folder? Follows links as ``_is_there``."""
+    """Is the path a command's file, not a skill's folder? Follows links as ``_is_there`` does."""
     return _is_there(place) and place.is_file()
 
 
@@ -248,7 +249,7 @@ def _name(place: Path) -> str:
 
 
 def _commands(place: Path, root: Path, suffix: str, depth: int = 0) -> list[Path]:
-    """Return the command files of a folder and of those in it."""
+    """Return the command files of a folder and of its subfolders."""
     try:
         entries = list_folder(place, [root])
     except ToolError:
@@ -277,7 +278,7 @@ def _listed(place: Path, root: Path | None) -> list[str]:
 
 
 def _files(folder: Path, root: Path) -> Iterator[str]:
-    """Return the names of files beside a ``SKILL.md``, up to a limit; no links or hidden files."""
+    """Yield names of files next to a ``SKILL.md``, up to a limit; no links or hidden files."""
     waiting, n_found = [(folder, 0)], 0
     while waiting:
         at, depth = waiting.pop(0)

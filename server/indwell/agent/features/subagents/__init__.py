@@ -1,1 +1,1 @@
-"""Sub-agents: they work on a task in a conversation of their own and return an answer."""
+"""Sub-agents: a sub-agent works on a task in a separate conversation and returns an answer."""

@@ -1,9 +1,9 @@
-"""Creates a sub-agent's session and runs it to its answer.
+"""Creates a sub-agent's session, and runs the session until the sub-agent answers.
 
-A sub-agent may never do more than its parent: the same policy or a tighter one, fewer tools, the
-same user who is asked, the same workspace and review ledger. Its id and turn number are those of
-the session, so reviewing, undoing and rewinding a turn include its sub-agents. Its calls get ids
-that are unique in the session.
+A sub-agent may never do more than its parent: it has the same policy or a stricter one, fewer
+tools, the same user, workspace and review ledger. It shares the session's id and turn number, so
+reviewing, undoing and rewinding a turn include sub-agents. Its tool calls get ids that are unique
+in the session.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from indwell.tools.base import Tool, ToolTable
 from indwell.tools.truncate import untorn
 
 LEFT_OUT = frozenset({"agent", "ask_user", "plan", "remember", "commands"})
-"""Tools that no sub-agent has: they reach the user, outlive the agent, or start sub-agents."""
+"""Tools that no sub-agent has, because they reach the user, outlive the agent or start agents."""
 
 
 class SubagentLimits(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ class Task(msgspec.Struct, frozen=True):
 
     Attributes:
         number: The sub-agent's number in its session, from 1.
-        call: The id of the call that started it.
+        call: The id of the tool call that started the sub-agent.
         definition: The definition of a named sub-agent.
         read_only: Whether the model asked for a sub-agent that only reads.
     """
@@ -97,12 +97,12 @@ def make_child(  # noqa: PLR0917 - all that it is made of
     """Create the session.
 
     Args:
-        helping: The turn that it works for.
-        task: Its task.
-        own: The tools of its conversation.
-        limits: Its own limits; the budgets of the turn apply as well.
+        helping: The turn that the sub-agent works for.
+        task: The sub-agent's task.
+        own: The tools of the sub-agent's conversation.
+        limits: The sub-agent's limits; the budgets of the turn apply as well.
         model: Another model in place of the session's, if any.
-        log: Its own log.
+        log: The sub-agent's log.
     """
     parent = helping.session
     features = parent.parts.features.for_child()
@@ -126,14 +126,14 @@ def make_child(  # noqa: PLR0917 - all that it is made of
             tools=tools.specs,
         ),
         turns=helping.turn.number,
-        # The same set: a secret shown to one is a secret to all.
+        # Agents share the set of shown secrets, so that each agent treats them as secrets.
         asked=AskedUser(parent.asked.lock, shown_secrets=parent.asked.shown_secrets),
         helping=helping,
     )
 
 
 def _is_foreign(definition: Definition) -> bool:
-    """Is the text from a repository, so that it never gets the system role (H13)?"""
+    """Is the definition from a repository, so that its text never gets the system role (H13)?"""
     return definition.origin == "workspace"
 
 
@@ -143,7 +143,7 @@ def _tools(
     late: Callable[[], Sequence[Tool[Any]]],
     definition: Definition | None,
 ) -> ToolTable:
-    """Return the parent's tools, with the child's own in place; fewer if the definition says so."""
+    """Return the sub-agent's tools: ``own``, and tools of the parent that the definition allows."""
     anew: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in own}
     wanted = None if definition is None else definition.tools
     fixed = {spec.name for spec in registry.fixed}
@@ -175,14 +175,14 @@ def _bounded(  # noqa: PLR0917 - all that is its own
         limits=TurnLimits(
             min(limits.rounds, rounds or limits.rounds),
             Budgets(turn_tokens=limits.tokens, tokens_setting="agent_budget_tokens"),
-            MemoryLedger(),  # the parent turn pays
+            MemoryLedger(),  # the parent turn records the spending
         ),
         compaction=replace(parts.compaction, wish=own.wish),
     )
 
 
 def _asking(parts: Parts, model: OtherModel | None) -> Parts:
-    """Return the parts with another model, if another model exists."""
+    """Return the parts with another model, if ``model`` is set."""
     if model is None:
         return parts
 
@@ -215,8 +215,8 @@ def _config(config: Config, model: OtherModel | None, suffix: str) -> Config:
 class OwnIds:
     """A model whose calls get ids such as ``a3-…``; implements ``Provider``.
 
-    The review ledger, the events and the session's log distinguish calls by their ids, and an
-    endpoint may number the calls of each conversation from 1.
+    The review ledger, the events and the log distinguish tool calls by id. An endpoint may number
+    the calls of each conversation from 1.
     """
 
     def __init__(self, provider: Provider, prefix: str) -> None:
@@ -237,7 +237,7 @@ class OwnIds:
         return msgspec.structs.replace(reply, calls=calls)
 
 
-ANSWER_LIMIT = 5_000  # characters; H52
+ANSWER_LIMIT = 5_000  # characters of an answer (H52)
 ANSWER_HEAD, ANSWER_TAIL = 3_000, 1_500
 K = 1_000
 
@@ -246,10 +246,10 @@ class SubagentReport(msgspec.Struct, frozen=True):
     """The result of a sub-agent.
 
     Attributes:
-        answer: Its last words.
-        early: Why it ended early; empty if it finished.
-        rounds: Number of its model calls.
-        usage: Tokens of all its calls.
+        answer: The sub-agent's last words.
+        early: Why the sub-agent ended early; empty if it finished.
+        rounds: Number of the sub-agent's model calls.
+        usage: Tokens of all these calls.
     """
 
     answer: str
@@ -259,7 +259,7 @@ class SubagentReport(msgspec.Struct, frozen=True):
 
     @property
     def figure(self) -> str:
-        """A few words for the user."""
+        """A summary of the work in a few words, for the user."""
         rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
         tokens = self.usage.input + self.usage.output
         return f"{rounds}, {tokens if tokens < K else f'{tokens / K:.0f}k'} tokens"
@@ -268,7 +268,7 @@ class SubagentReport(msgspec.Struct, frozen=True):
 async def work(
     child: Session, task: str, definition: Definition | None, emit: Listener
 ) -> SubagentReport:
-    """Run ``child`` to the end of its task; its log is complete and closed afterwards in any case.
+    """Run ``child`` until its task ends; close its log afterwards, also after an error.
 
     Raises:
         ToolError: The sub-agent gave no answer; the message says why.
@@ -302,7 +302,7 @@ async def work(
 
 
 async def told(child: Session, report: SubagentReport) -> str:
-    """Return the answer for the waiting agent; of a long answer, head and tail."""
+    """Return the answer for the parent; of a long answer, the head and tail."""
     answer = report.answer
     if len(answer) > ANSWER_LIMIT:
         path = await child.parts.spill.keep("agent", answer)
@@ -321,7 +321,7 @@ def _begin_log(child: Session, task: str) -> None:
     conversation, at = child.conversation, child.timestamp()
     log = child.parts.log
     system = tuple(block.text for block in conversation.system)
-    # Without the digest that a resumed session compares, because no sub-agent is resumed.
+    # The digest of the tools stays empty: only a resumed session needs it.
     log.append(Prefixed(system=system, tools="", at=at, specs=conversation.tools))
     log.append(
         TurnStartRecord(child.turns, task, at, preview_of(task), (), child.parts.rules().mode)
@@ -331,7 +331,7 @@ def _begin_log(child: Session, task: str) -> None:
 async def _gather(
     moment: Moment[Session], task: str, definition: Definition | None, turn: TurnState
 ) -> None:
-    """Collect the context of the task: environment, project's and sub-agent's instructions."""
+    """Queue the context of the task: environment, instructions of project and sub-agent."""
     child = moment.session
     now = await child.parts.surroundings()
     blocks = await gathered(moment, Prompt(task), now)

@@ -1,6 +1,7 @@
-"""Named sub-agents: the Markdown file of one, the catalogue, and names for people. Pure.
+"""Reads definitions of named sub-agents from Markdown, and lists them for the model. Pure.
 
-A file can only tighten: no value gives a sub-agent more than a call without its name has.
+A definition can only restrict: no value gives a sub-agent more rights than an unnamed sub-agent
+has.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from indwell.context.untrusted_text import neutralise, short_line
 from indwell.lazy_pattern import lazy_pattern
 from indwell.skills.front_matter import BadFrontMatter, read_document
 
-MOST_BODY = 16_000  # characters of its instructions, as many as of an instruction file
-LINE_TOKENS = 25  # tokens of a line of the catalogue, with the name
+# Characters of a definition's instructions; the same limit as for instruction files.
+MOST_BODY = 16_000
+LINE_TOKENS = 25  # tokens of one line of the catalogue, including the name
 MOST_LISTED = 12  # lines of a catalogue
 
 Origin: TypeAlias = Literal["user", "indwell", "workspace"]
@@ -40,13 +42,15 @@ class Definition(msgspec.Struct, frozen=True):
 
     Attributes:
         name: The name that the model uses.
-        description: When to use it, on one line.
-        body: Its instructions besides the task.
-        origin: Its owner.
-        path: The path of its file, as shown to people; empty for what ships.
-        model: A model of the same endpoint; empty for the usual one. Only in the user's files.
-        tools: Names of the tools it may have; None for all.
-        read_only: Whether it may only read.
+        description: When to use the sub-agent, on one line.
+        body: The sub-agent's instructions, in addition to the task.
+        origin: The owner of the definition.
+        path: The path of the definition's file, as shown to people; empty if Indwell ships the
+        definition.
+        model: A model of the same endpoint; empty for the usual model. Only files of the user may
+        set it.
+        tools: Names of the tools that the sub-agent may have; None for all tools.
+        read_only: Whether the sub-agent may only read.
         rounds: Most model calls; None for the limit in the settings.
     """
 
@@ -72,10 +76,10 @@ class Definition(msgspec.Struct, frozen=True):
 
 
 def read_definition(text: str, *, stem: str, origin: Origin, path: str = "") -> Definition:
-    """Parse the text of a file; ``stem`` is its name without the suffix.
+    """Parse the text of a definition's file; ``stem`` is the file's name without the suffix.
 
     Raises:
-        BadFrontMatter: The file cannot be used; the sentence says why, without the file's name.
+        BadFrontMatter: The file cannot be used; the message says why, without the file's name.
     """
     document = read_document(text)
     name = (document.text("name") or stem).lower()
@@ -116,7 +120,7 @@ def known_by_name(found: Iterable[Definition]) -> Mapping[str, Definition]:
 
 
 def catalogue(known: Mapping[str, Definition]) -> tuple[str, ...]:
-    """Return a line for each, at most ``MOST_LISTED``, and say if there are more."""
+    """Return a line for each definition, at most ``MOST_LISTED``, and a note if there are more."""
     lines = tuple(one.line for one in known.values())
     n_more = len(lines) - MOST_LISTED
     return lines if n_more <= 0 else (*lines[:MOST_LISTED], f"and {n_more} more")
@@ -133,26 +137,26 @@ def _own_name(tool: str) -> str:
     return _OTHERS.get(lower, lower)
 
 
-NAME = "agent"  # the tool that starts a sub-agent
+NAME = "agent"  # the name of the tool that starts a sub-agent
 GENERAL = "general"  # the name of a sub-agent without a name
-NAME_LIMIT = 40  # characters
+NAME_LIMIT = 40  # characters of a sub-agent's name
 SUBJECT_LIMIT = 200  # characters of a task that are shown while it runs
 
 
 class _Begun(msgspec.Struct, frozen=True):
-    """The arguments that people see."""
+    """The arguments of the tool ``agent`` that people see."""
 
     task: str
     name: str = ""
 
 
 def subject(name: str, task: str) -> str:
-    """Describe a call for people: the sub-agent, and the beginning of its task."""
+    """Describe a call of the tool ``agent`` for people: the name, and the beginning of the task."""
     return f"{short_line(name, NAME_LIMIT) or GENERAL}: {short_line(task, SUBJECT_LIMIT)}"
 
 
 def subject_of(arguments: str) -> str:
-    """Describe a call by its JSON arguments; empty if they are invalid."""
+    """Describe a call of the tool ``agent`` by its JSON arguments; empty if they are invalid."""
     try:
         begun = msgspec.json.decode(arguments, type=_Begun)
     except (msgspec.DecodeError, RecursionError):
@@ -161,9 +165,9 @@ def subject_of(arguments: str) -> str:
 
 
 def next_name(target: str, begun: dict[str, int]) -> str:
-    """Return the name of the sub-agent that a call starts: the second is `explore 2`.
+    """Return the name of a new sub-agent; the second with the name `explore` is `explore 2`.
 
-    Counts it in ``begun``, the number of sub-agents of each name in a turn.
+    The sub-agent is counted in ``begun``, the number of sub-agents of each name in a turn.
     """
     name = target.partition(":")[0][:NAME_LIMIT]
     number = begun[name] = begun.get(name, 0) + 1
@@ -171,14 +175,14 @@ def next_name(target: str, begun: dict[str, int]) -> str:
 
 
 class SubagentNames:
-    """Follows the events of a turn."""
+    """Finds the sub-agents' names in the events of a turn."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._begun: dict[str, int] = {}
 
     def of(self, event: events.Event) -> str:
-        """Return the sub-agent's name; empty for the main agent. Pass each event, in order."""
+        """Return the name of the event's sub-agent; empty for the main agent. Pass all events."""
         if isinstance(event, events.ToolStarted) and event.name == NAME and not event.agent:
             self._names[event.id] = next_name(event.target, self._begun)
         return self._names.get(event.agent, GENERAL) if event.agent else ""

@@ -1,11 +1,11 @@
 """Sub-agents: the tool ``agent``, which returns a sub-agent's answer, and the list of names (H52).
 
-Several calls of one reply run at once. The call itself reads; the same policy decides about each
-call inside it. A sub-agent has a log file; its decisions also go to its parent's log.
+Several calls of one reply run at once. The call itself counts as a read; the policy decides about
+each tool call of the sub-agent. A sub-agent has a log file; decisions also go to the parent's log.
 
 The description of the tool stays the same for a whole session, and no text of a workspace may have
-the system role. So the workspace's names come at the end of a request, as data: once, and when they
-change.
+the system role. So the names of the workspace's sub-agents come at the end of a request, as data:
+once, and after each change.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from indwell.sessions.audit_trail import DONE
 from indwell.sessions.records import CallEnded, Decided, Intent, Record
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
-MOST_AGENTS = 32  # sub-agents of one turn; each may take `agent_budget_tokens`
+MOST_AGENTS = 32  # sub-agents of one turn; each may use `agent_budget_tokens`
 
 _DESCRIPTION = """\
 Give a sub-agent an independent part of the work, such as a wide search. It knows only `task`: \
@@ -67,7 +67,7 @@ _TOLD = (
 
 
 class SubagentArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of the tool."""
+    """The arguments of the tool ``agent``."""
 
     task: str
     name: Annotated[str, Meta(description="a named one, else general")] = ""
@@ -80,13 +80,13 @@ class Subagents:
 
     Attributes:
         listed: The named sub-agents in the tool's description, known when a session begins.
-        known: Returns the named sub-agents of this moment; reads files.
-        limits: Returns the limits of each, by the current settings.
+        known: Returns the present named sub-agents; reads files.
+        limits: Returns the limits of a sub-agent, by the current settings.
         model: The model in the settings; empty for the session's.
         own_tools: Makes the tools of one conversation.
-        logs: Creates the next log, given the session and the name of the sub-agent's model, and
-            numbers it in the session.
-        session: The session that they work for; set as soon as it exists.
+        logs: Creates a sub-agent's log, given the session and the name of the model; returns the
+            log with the sub-agent's number.
+        session: The session that the sub-agents work for; set as soon as the session exists.
     """
 
     listed: Sequence[Definition]
@@ -99,7 +99,7 @@ class Subagents:
 
 
 def make_agent(subagents: Subagents) -> Tool[SubagentArguments]:
-    """Make the tool of the session that ``subagents`` belong to."""
+    """Make the tool ``agent`` of one session."""
 
     async def run(arguments: SubagentArguments, context: ToolContext) -> Outcome:
         return await _run(subagents, arguments, context)
@@ -124,7 +124,8 @@ async def _run(subagents: Subagents, arguments: SubagentArguments, context: Tool
     session = subagents.session
     assert session is not None, "the composition root sets it"
     turn = session.under_way or TurnState(context.turn, "", "")
-    name = next_name(_subject(arguments), turn.agents)  # first: names count as calls begin
+    # First, because names are numbered in the order in which calls begin.
+    name = next_name(_subject(arguments), turn.agents)
     if is_blank(arguments.task):
         raise ToolError("there is no task; write what is to be done, with all that it needs")
     definition = await _named(subagents, arguments.name)
@@ -145,7 +146,7 @@ async def _run(subagents: Subagents, arguments: SubagentArguments, context: Tool
 
 
 def _check_counted(session: Session, model: OtherModel | None) -> None:
-    """Return if the turn's budgets in dollars can be kept with this model.
+    """Check that the turn's budgets in dollars can be kept with this model.
 
     Raises:
         ToolError: The price of ``model`` is unknown.
@@ -161,7 +162,7 @@ def _check_counted(session: Session, model: OtherModel | None) -> None:
 
 
 def _check_few(turn: TurnState) -> None:
-    """Count a new sub-agent of a turn.
+    """Count a new sub-agent of the turn.
 
     Raises:
         ToolError: The limit is reached.
@@ -177,7 +178,7 @@ def _check_few(turn: TurnState) -> None:
 def _log(
     session: Session, own: Log, arguments: SubagentArguments, context: ToolContext
 ) -> ChildLog:
-    """Return the log of a sub-agent, which also copies its actions into the session's log."""
+    """Return the log of a sub-agent; this log also copies actions into the session's log."""
     turn, call, at = context.turn, context.call_id, session.timestamp()
     words = msgspec.json.encode(arguments).decode()
     return ChildLog(
@@ -208,7 +209,7 @@ async def _named(subagents: Subagents, name: str) -> Definition | None:
 
 
 def relay(call: str, emit: Listener) -> Listener:
-    """Return a listener that forwards a sub-agent's events to ``emit``, as far as they may be told.
+    """Return a listener that forwards those events of a sub-agent to ``emit`` that clients may get.
 
     Args:
         call: The id of the call that started the sub-agent.
@@ -217,7 +218,7 @@ def relay(call: str, emit: Listener) -> Listener:
 
     def hear(event: events.Event) -> None:
         match event:
-            case events.HunksChanged():  # the event is of the workspace, not of a sub-agent
+            case events.HunksChanged():  # the event is about the workspace, not about a sub-agent
                 emit(event)
             case _ if isinstance(event, _TOLD):
                 emit(msgspec.structs.replace(event, agent=call))
@@ -232,9 +233,10 @@ class ChildLog:
 
     Args:
         own: The sub-agent's log.
-        above: The log of the session that it works for.
-        call: The call that it works for; it is written to ``above`` before the first action.
-        begun: The intent that the call may change something; written before the first change.
+        above: The log of the session that the sub-agent works for.
+        call: The record of the call that started the sub-agent; written to ``above`` before the
+        first action.
+        begun: The record that the call may change something; written before the first change.
     """
 
     def __init__(self, own: Log, above: Log, call: Decided, begun: Intent) -> None:
@@ -258,7 +260,8 @@ class ChildLog:
                 if self._call is not None:
                     self._above.append(msgspec.structs.replace(self._call, at=record.at))
                     self._call = None
-                # Checks and hooks are not calls of the sub-agent, so they are not on its card.
+                # Checks and hooks are not calls of the sub-agent, so clients do not show them
+                # inside the call.
                 within = self._within if record.agent else ""
                 decided = msgspec.structs.replace(record, within=within)
                 self._decided[record.tool_use_id] = decided
@@ -273,16 +276,16 @@ class ChildLog:
                 pass
 
     async def commit(self) -> None:
-        """Flush both logs, the sub-agent's and the session's: an edit begins only afterwards.
+        """Write both logs to disk, the sub-agent's and the session's; callers edit only afterwards.
 
         Raises:
-            SessionError: The disk does not take them.
+            SessionError: The disk does not take the records.
         """
         await self._above.commit()
         await self._own.commit()
 
     def commit_soon(self) -> None:
-        """Write the queued records to disk without waiting."""
+        """Start to write the queued records to disk, and return at once."""
         self._own.commit_soon()
 
     async def close(self) -> None:
@@ -298,7 +301,7 @@ _FROM = {"from": "workspace"}
 def subagents_feature(
     subagents: Subagents, find: Callable[[], Awaitable[tuple[str, ...]]]
 ) -> Feature[Session]:
-    """Return sub-agents as a feature; ``find`` reads the workspace's, as one harmless line each."""
+    """Return sub-agents as a feature; ``find`` lists the workspace's sub-agents, one line each."""
     listing = SubagentListing(find)
     return Feature(
         name="sub-agents",
@@ -309,7 +312,7 @@ def subagents_feature(
 
 
 class SubagentListing:
-    """The sub-agents that the workspace describes, as they were at the first request of a turn."""
+    """The sub-agents that the workspace defined at the first request of the turn."""
 
     def __init__(self, find: Callable[[], Awaitable[tuple[str, ...]]]) -> None:
         self._find = find
@@ -317,7 +320,7 @@ class SubagentListing:
         self._turn = 0
 
     async def remind(self, moment: Moment[Session]) -> Reminder:
-        """Return the current list, which a compacted or resumed conversation may not show."""
+        """Return the current list, unless the conversation already shows the same list."""
         session, turn = moment.session, moment.turn
         if not session.parts.tools.has(NAME):
             return Reminder(())
