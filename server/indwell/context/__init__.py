@@ -1,1 +1,1 @@
-"""The pure context engine: conversations in, conversations and requests out."""
+"""Manages conversations and builds requests, in pure functions."""

@@ -1,9 +1,10 @@
 """Formats context from the editor and the user's attachments for the model. Pure.
 
-Paths arrive in the form for the model, text in the form of the buffer. All sources share these
-functions, so a selection has the same form from each source (``docs/context.md``).
+Callers pass paths in the form for the model, and text in the form of the buffer. All sources use
+these functions, so a selection always has the same form (``docs/context.md``).
 
-Attached text is data of tier 2 from any source: a terminal, a web page or a language server.
+Attached text counts as data of tier 2, whether it comes from a terminal, a web page or a language
+server.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from indwell.context.request.assemble import attached_picture
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block
 
-SELECTION_LIMIT = 12_000  # characters, about 3,500 tokens; of more, head and tail are shown
+# Characters, about 3,500 tokens; of a longer selection, only head and tail are shown.
+SELECTION_LIMIT = 12_000
 _HEAD = 8_000  # characters shown from the start of a long selection
-_TAIL = 3_000  # characters shown from its end
+_TAIL = 3_000  # characters shown from the end of a long selection
 MESSAGE_LIMIT = 600  # characters of one diagnostic's message
-ORIGIN_LIMIT = 80  # characters of the names of the server and the rule that report it
-DIAGNOSTICS_LIMIT = 20  # diagnostics listed at once
+ORIGIN_LIMIT = 80  # characters of the names of the server and rule that report a diagnostic
+DIAGNOSTICS_LIMIT = 20  # diagnostics in one list
 PATH_LIMIT = 1_000  # characters of a path; some systems allow 4,096 bytes
 
 _PLAIN = lazy_pattern(r"[\w./@+=~:\\-]+")
@@ -50,13 +52,13 @@ class Selection(msgspec.Struct, frozen=True):
     """The text that the user selected.
 
     Attributes:
-        path: As shown to the model; relative to the workspace if the file is inside it.
-        first_line: 1-based.
-        last_line: 1-based, inclusive.
+        path: The path as shown to the model; relative to the workspace if the file is inside.
+        first_line: The first selected line, 1-based.
+        last_line: The last selected line, 1-based.
         text: The exact text.
         unsaved: Whether the buffer differs from the disk.
         problems: Diagnostics that touch these lines.
-        note: The reason why the selection is less certain, such as its age; empty if it is exact.
+        note: The reason why the selection may be wrong, such as its age; empty if it is exact.
     """
 
     path: str
@@ -103,19 +105,19 @@ def _marked_words(selection: Selection, verb: str) -> str:
 
 
 def is_cut(selection: Selection) -> bool:
-    """Whether the model gets only the head and the tail of the text."""
+    """Does the model get only the head and the tail of the text?"""
     return len(selection.text) > SELECTION_LIMIT
 
 
 def bounded_text(selection: Selection) -> str:
-    """Return the selected text, or its head and tail and where the rest can be read."""
+    """Return the selected text; of a long text, head and tail, and the place of the rest."""
     text = selection.text
     if not is_cut(selection):
         return text
     head, tail = text[:_HEAD], text[-_TAIL:]
     left_out = len(text) - _HEAD - _TAIL
     first = selection.first_line + head.count("\n")
-    # Whole lines end with a line break of their own, which belongs to the last line.
+    # If whole lines are selected, the final line break belongs to the last line.
     last = selection.last_line - tail.removesuffix("\n").count("\n")
     return (
         f"{head}\n[… {left_out:,} characters left out here; read_file {_named(selection.path)} "
@@ -142,7 +144,7 @@ def problem_lines(problems: tuple[Problem, ...]) -> str:
 
 
 def _named(path: str) -> str:
-    """Return a path for a sentence: bounded, and quoted if it could read as more than a name."""
+    """Return a path for use in a sentence: cut, and quoted if it could be read as words."""
     if len(path) > PATH_LIMIT:
         path = f"{path[: PATH_LIMIT // 2]}…{path[-PATH_LIMIT // 2 :]}"
     return path if _PLAIN.fullmatch(path) else f"'{' '.join(path.split())}'"
@@ -152,9 +154,9 @@ STATE_MENTIONS = (
     ("changes", "what git would commit, or the changes of the tree"),
     ("problems", "all problems that the editor shows"),
 )
-"""Mentions that name no file, and what they attach."""
+"""Mentions that do not name a file, and descriptions of the text that each attaches."""
 
-FILES_LIMIT = 30  # files with problems that are listed at once
+FILES_LIMIT = 30  # files with problems in one list
 
 
 class NamedPicture(msgspec.Struct, frozen=True):
@@ -188,7 +190,7 @@ class FileProblems(msgspec.Struct, frozen=True):
 
 
 def picture_blocks(pictures: tuple[NamedPicture, ...], *, turn: int) -> tuple[Block, ...]:
-    """Return the blocks of the pictures, each behind a text that names it."""
+    """Return the blocks of pictures, each after a text block that names the picture."""
     blocks: list[Block] = []
     for number, one in enumerate(pictures, start=1):
         words = f"Picture {number} of {len(pictures)} that the user attached stands below."

@@ -1,13 +1,11 @@
 """The conversation: one frozen value, and functions that return the next value (H4-H7).
 
 The course of a turn: ``with_input`` (the waiting injections and the user's words join the last user
-message) → send → ``with_reply`` → ``with_results`` → send …. The waiting injections leave the queue
-only in the value that was really sent: if sending fails, the caller keeps the value from before
-(H5).
+message) → send → ``with_reply`` → ``with_results`` → send …. If sending fails, the caller keeps the
+earlier value, in which the injections still wait (H5).
 
-A message never changes after another message follows it. So each message is counted and checked
-once (``Tally``, H17, H24). The work of each call depends on new messages, not on the length of the
-conversation.
+A message never changes once another message follows. So each message is counted and checked once
+(``Tally``, H17, H24), and the time of a call depends only on new messages.
 """
 
 from __future__ import annotations
@@ -54,11 +52,11 @@ _STATES = frozenset(
     {"environment", "ide_selection", "ide_opened", "instructions", "task_card", "plan"}
     | {"skill_list", "own_skill_list", "agent_list", "tool_list", "server_tools"}
 )
-"""Sources of which only the newest block counts."""
-MILESTONE_TOKENS = 2_000  # a tool result this large is worth a cache mark of its own (H34)
-STRIDE = 32  # messages between two places at which the sums are kept
+"""Sources that report a state, so that only the newest block is current."""
+MILESTONE_TOKENS = 2_000  # tokens; a tool result of this size gets a cache mark (H34)
+STRIDE = 32  # messages between two places at which sums are stored
 ONCE: frozenset[Source] = frozenset({"ide_selection", "skill"})
-"""Sources whose text is never sent twice, however long ago it was."""
+"""Sources whose text is never sent twice."""
 
 
 class Sums(NamedTuple):
@@ -77,14 +75,14 @@ class Sums(NamedTuple):
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """Counts and checks of the first ``n`` messages, which are frozen and have all results.
+    """Counts of the first ``n`` messages, which are checked and do not change any more.
 
     Attributes:
         n: The number of messages.
-        last: The last of them; if another message is in its place, the tally is void.
-        sums: Their sums.
+        last: The last counted message; if another message is in its place, the tally is not valid.
+        sums: The sums over these messages.
         places: The sums of all messages before message 0, ``STRIDE``, 2 ``STRIDE``, ….
-        milestone: The index of the newest message with a large result; -1 if there is none.
+        milestone: The index of the newest message with a large result; -1 without one.
         newest: The newest text of each state that injections report (``state_of``).
         once: All texts of the sources in ``ONCE``.
     """
@@ -104,7 +102,7 @@ class Tally(msgspec.Struct, frozen=True):
 
 
 def valid(tally: Tally, messages: Sequence[Message]) -> Tally:
-    """Return the tally if it belongs to the first of these messages; else an empty one."""
+    """Return the tally if it belongs to the first of these messages; else an empty tally."""
     if tally.n and not (tally.n <= len(messages) and messages[tally.n - 1] is tally.last):
         return Tally()
     return tally
@@ -113,7 +111,7 @@ def valid(tally: Tally, messages: Sequence[Message]) -> Tally:
 def extended(tally: Tally, messages: Sequence[Message]) -> Tally:
     """Return the tally of all ``messages`` but the last, which may still grow.
 
-    The work grows only with messages that ``tally`` does not cover yet. The count stops before an
+    The time depends only on messages that ``tally`` does not cover yet. The count stops before an
     invalid message, so ``problems(messages, start=tally.n)`` finds the fault.
     """
     tally = valid(tally, messages)
@@ -159,14 +157,14 @@ def added(sums: Sums, message: Message) -> Sums:
 
 
 def _is_loose(block: Block) -> bool:
-    """May compaction remove the block: a call, a result, a text neither the user's nor pinned?"""
+    """May compaction remove the block? Not the user's words, and no pinned block."""
     return isinstance(block, ToolUse | ToolResult) or (
         isinstance(block, Text) and block.meta.source != "user" and not block.meta.pinned
     )
 
 
 def is_milestone(message: Message) -> bool:
-    """Does the message hold a tool result that is worth a cache mark?"""
+    """Does the message have a tool result that gets a cache mark?"""
     return any(
         isinstance(block, ToolResult) and block.meta.tokens >= MILESTONE_TOKENS
         for block in message.blocks
@@ -174,9 +172,9 @@ def is_milestone(message: Message) -> bool:
 
 
 def state_of(block: Text) -> str:
-    """Return the state that a text reports: its source; for instructions, also their file.
+    """Return the name of the state that a text reports: the source, for instructions with the file.
 
-    The opening tag names the file, and no text can forge it.
+    The opening tag names the file; texts cannot forge a tag.
     """
     source = block.meta.source
     return source if source != "instructions" else f"{source} {block.text.splitlines()[0]}"
@@ -200,9 +198,9 @@ class Config(msgspec.Struct, frozen=True):
         max_output: Tokens of the window that are reserved for the reply.
         cache_key: The key of the prompt cache; stable for the session (H35).
         takes_pictures: Whether the model takes pictures.
-        effort: As in ``messages.Request``.
-        verbosity: As in ``messages.Request``.
-        cache_life: As in ``messages.Request``.
+        effort: The value for ``messages.Request``.
+        verbosity: The value for ``messages.Request``.
+        cache_life: The value for ``messages.Request``.
     """
 
     model: str
@@ -216,7 +214,7 @@ class Config(msgspec.Struct, frozen=True):
 
     @property
     def budget(self) -> int:
-        """Tokens that a request may have: the window less the reserved output (H65)."""
+        """The most tokens of a request: the window without the reserved output (H65)."""
         return self.window - self.max_output
 
 
@@ -245,7 +243,7 @@ class Conversation(msgspec.Struct, frozen=True):
 
 
 def system_block(text: str) -> Text:
-    """Return the system prompt as a block; it may hold no text of a repository (H13)."""
+    """Return the system prompt as a block; ``text`` must not contain text of a repository (H13)."""
     return Text(
         text=text,
         meta=Meta(
@@ -255,7 +253,7 @@ def system_block(text: str) -> Text:
 
 
 def user_words(words: str, *, turn: int) -> Text:
-    """Return the user's words as a block that compaction keeps and that closes no tag."""
+    """Return the user's words as a block; compaction keeps the block, and it cannot close a tag."""
     text = noted(neutralise(scalar_text(words))) if words.strip() else "(no words)"
     return Text(
         text=text,
@@ -266,10 +264,10 @@ def user_words(words: str, *, turn: int) -> Text:
 
 
 def queue(conversation: Conversation, blocks: Sequence[Text]) -> Conversation:
-    """Queue injections for the next user message, without those that were sent already.
+    """Queue injections for the next user message, without injections that were already sent.
 
-    Unchanged states are not repeated, and of selections, opened files and other states only the
-    newest waits.
+    An unchanged state is not repeated. Of each state, such as the selection or the opened file,
+    only the newest block waits.
     """
     newest, once = sent_texts(conversation)
     pending = list(conversation.pending)
@@ -291,14 +289,14 @@ def with_input(
     steered: Sequence[str] = (),
     along: Sequence[Block] = (),
 ) -> Conversation:
-    """Move waiting injections, then the user's words, after the last user message's results (H7).
+    """Add waiting injections, then the user's words, to the last user message (H7).
 
     Args:
         conversation: The conversation before.
         words: The prompt; None if the agent continues by itself.
         turn: The number of the turn.
-        steered: The user's words while the turn ran, in order; they come last.
-        along: The user's attachments to the words; left out without words.
+        steered: The user's words to the running turn, in order; added last.
+        along: The user's attachments to the words; ignored without words.
     """
     said = (*(() if words is None else (words,)), *steered)
     blocks: tuple[Block, ...] = (
@@ -316,11 +314,10 @@ def with_input(
 
 
 def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conversation:
-    """Append the model's reply; its calls get ids that are unique within the reply.
+    """Append the model's reply; the tool calls get ids that are unique within the reply.
 
-    The calls of a reply that broke off are left out, because they may be cut short and must not
-    run. Blank texts and names are left out or replaced, because endpoints refuse them in the next
-    request.
+    Tool calls of an incomplete reply are left out, because they may be cut and must not run. Blank
+    texts and names are left out or replaced, because endpoints would refuse the next request.
     """
     blocks: list[Block] = []
     is_broken = reply.finish in BROKEN_OFF
@@ -361,7 +358,7 @@ def tool_result(
 ) -> ToolResult:
     """Return the block of a tool's result: data of tier 3, which cannot open or close a tag.
 
-    With a ``frame`` the text gets that tag, because the text is a separate loaded document.
+    A loaded document, such as a skill, gets the tag of ``frame``.
     """
     safe = noted(neutralise(scalar_text(text))) if text.strip() else "(no output)"
     if frame is not None:
@@ -381,10 +378,10 @@ def with_results(
     turn: int,
     pictures: Sequence[Image] = (),
 ) -> Conversation:
-    """Append a result for every call of the last reply, in order; missing ones were interrupted.
+    """Append a result for every call of the last reply, in order; a missing one was interrupted.
 
-    Pictures follow the results, in the order of their calls, because endpoints take none inside a
-    result (H11).
+    Pictures follow the results, in the order of the calls, because endpoints do not accept pictures
+    inside a result (H11).
     """
     known = {result.tool_use_id: result for result in results}
     uses = tool_uses(conversation.messages[-1])
@@ -408,7 +405,7 @@ def _assistant(text: str, turn: int) -> Meta:
 
 
 def _appended(messages: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
-    """Append a message; if the same role spoke last, its blocks join that message."""
+    """Append a message; if the last message has the same role, the blocks join that message."""
     if not message.blocks:
         return messages
     if messages and messages[-1].role == message.role:
@@ -419,7 +416,7 @@ def _appended(messages: tuple[Message, ...], message: Message) -> tuple[Message,
 
 
 def sent_texts(conversation: Conversation) -> tuple[Mapping[str, str], frozenset[str]]:
-    """Return the newest sent text of each state, and all sent selections and skills."""
+    """Return the newest text of each state in the conversation, and all selections and skills."""
     tally = valid(conversation.tally, conversation.messages)
     newest, once = dict(tally.newest), set[str]()
     for message in conversation.messages[tally.n :]:
@@ -430,9 +427,8 @@ def sent_texts(conversation: Conversation) -> tuple[Mapping[str, str], frozenset
 def _was_sent(block: Text, newest: Mapping[str, str], once: frozenset[str]) -> bool:
     """Does the conversation show this text already, without a newer text of the same source?
 
-    Only the newest block of a source is its state, so the return to an earlier branch is news,
-    except for a selection, whose text is never sent twice. Reminders and the words of hooks are not
-    states: they are sent each time.
+    Only the newest block of a source is current, so a return to an earlier state is sent again,
+    except for selections. Reminders and texts of hooks are not states and are sent each time.
     """
     if block.meta.source in {"reminder", "hook", "changed_file"}:
         return False
@@ -442,7 +438,7 @@ def _was_sent(block: Text, newest: Mapping[str, str], once: frozenset[str]) -> b
 
 
 def counted(conversation: Conversation) -> Conversation:
-    """Return the conversation with a tally of all messages that no longer change."""
+    """Return the conversation with a tally of all messages that do not change any more."""
     tally = extended(conversation.tally, conversation.messages)
     if tally is conversation.tally:
         return conversation
@@ -450,7 +446,7 @@ def counted(conversation: Conversation) -> Conversation:
 
 
 def estimated_tokens(conversation: Conversation) -> int:
-    """Estimate the tokens of the whole prompt: a running sum plus the newest messages (H17)."""
+    """Estimate the tokens of the whole prompt, from the tally and the newest messages (H17)."""
     tally = valid(conversation.tally, conversation.messages)
     return (
         sum(block.meta.tokens + BLOCK_OVERHEAD for block in conversation.system)
@@ -467,13 +463,13 @@ def prompt_tokens(conversation: Conversation) -> int:
 
 
 def part_tokens(conversation: Conversation, text: str) -> int:
-    """Return the tokens of a text, in the measure of ``prompt_tokens``."""
+    """Return the tokens of a text, on the same scale as ``prompt_tokens``."""
     ratio = conversation.calibration.ratio_of(conversation.config.model)
     return round(estimate_tokens(text) * ratio)
 
 
 def calibrated(conversation: Conversation, sent: Conversation, usage: Usage) -> Conversation:
-    """Take over the endpoint's token count of the request that was made of ``sent``.
+    """Use the endpoint's token count of the request that was made of ``sent``.
 
     Estimates and impossible counts are ignored (H16).
     """

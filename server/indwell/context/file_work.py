@@ -1,10 +1,10 @@
 """Extracts the work of a conversation: prompts, files read and changed, failing checks. Pure.
 
-This module reads the complete transcript, so compaction does not affect its result. The work is
-linear in the transcript, with a bound for each text. It runs at a compaction, not in each call.
+This module reads the complete transcript, so compaction does not affect the result. The time is
+linear in the transcript, with a limit for each text. The functions run at a compaction, not in each
+call.
 
-Compaction must know that a result is the text of a file, or that a call wrote a file. Recorded
-sessions of other agents use other names for the same things.
+Tools are recognised by many names, because recorded sessions come from different agents.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import BROKE_OFF, Message, Text, ToolResult, ToolUse
 
 ENDS = 4_000  # characters at each end of a command's output that are searched for errors
-ERROR_LENGTH = 150  # characters of an error's line; H28
+ERROR_LENGTH = 150  # characters of an error's line (H28)
 
 State: TypeAlias = Literal["open", "finished", "asked back"]
 
@@ -33,8 +33,8 @@ class UserPrompt(msgspec.Struct, frozen=True):
 
     Attributes:
         turn: The number of the turn.
-        words: All words, with those that the user said while the turn ran.
-        state: ``finished`` if the turn came to an answer and the user went on with another one;
+        words: All words of the user, including words to the running turn.
+        state: ``finished`` if the turn ended with an answer and the user then began another turn;
             ``asked back`` if that answer was a question; else ``open``.
     """
 
@@ -62,9 +62,9 @@ class Failing(msgspec.Struct, frozen=True):
 
     Attributes:
         command: The command, on one line.
-        turn: The turn of that run.
-        error: The most telling line of its output, at most ``ERROR_LENGTH`` characters; may be
-            empty. The error text is data of a tool.
+        turn: The turn in which the command last ran.
+        error: The line of the output that says most about the error, at most ``ERROR_LENGTH``
+            characters; may be empty. The line is data of a tool.
     """
 
     command: str
@@ -73,7 +73,7 @@ class Failing(msgspec.Struct, frozen=True):
 
 
 def asked(messages: Sequence[Message]) -> tuple[UserPrompt, ...]:
-    """Return the user's requests, oldest first; the last one is the current one."""
+    """Return the user's requests, oldest first; the last request is the current request."""
     found: list[UserPrompt] = []
     before: Message | None = None
     for message in messages:
@@ -83,7 +83,7 @@ def asked(messages: Sequence[Message]) -> tuple[UserPrompt, ...]:
             if isinstance(block, Text) and block.meta.source == "user"
         )
         if words:
-            if found and found[-1].turn == message.turn:  # the user said this while the turn ran
+            if found and found[-1].turn == message.turn:  # the user's words to the running turn
                 joined = f"{found[-1].words}\n{words}"
                 found[-1] = UserPrompt(message.turn, joined, "open")
             else:
@@ -112,10 +112,10 @@ def changed(messages: Sequence[Message]) -> tuple[Changed, ...]:
 
 
 class Reviewed(msgspec.Struct, frozen=True):
-    """The user's verdicts on the agent's changes of a file, and the changes without one.
+    """The rejected changes of a file, and the changes that await review.
 
     Attributes:
-        path: The path as it is shown.
+        path: The path as shown to people.
         n_pending: Number of changes that await review.
         n_rejected: Number of changes that the user rejected in this conversation.
     """
@@ -134,7 +134,7 @@ def reviewed(
     """Return files with pending or rejected changes, by path.
 
     Args:
-        messages: The transcript, in which rejections were reported.
+        messages: The transcript, which has reports of rejections.
         pending: Paths with the number of changes that await review now.
     """
     rejected: dict[str, int] = {}
@@ -177,14 +177,14 @@ def failing(messages: Sequence[Message]) -> tuple[Failing, ...]:
     return (*runs.values(), *_told(messages))
 
 
-# Only Indwell writes such a tag; no quote or bracket survives in a check's name.
+# Only Indwell can write this tag; a check's name has its quotes and brackets replaced.
 _CHECKED = lazy_pattern(
     r'<ide_diagnostics check="([^"<>]{1,400})" state="(failing|passing)">\n(.*)'
 )
 
 
 def _told(messages: Sequence[Message]) -> Iterator[Failing]:
-    """Return checks that Indwell ran after edits and reported: those that fail now."""
+    """Return checks that Indwell ran after edits, and that last failed."""
     told: dict[str, Failing] = {}
     for message in messages:
         for block in message.blocks:
@@ -210,7 +210,7 @@ _SUMMED = lazy_pattern(r"^\W*(?:FAIL|FAILED|exit(?:ed)?\b.*|error: task failed)\
 
 
 def error_line(text: str) -> str:
-    """Return the output line that says most about the failure: the last with a place or an error.
+    """Return the last output line with an error, or with a place in a file.
 
     Only both ends of a long output are searched.
     """
@@ -227,7 +227,7 @@ def error_line(text: str) -> str:
 
 
 def answered(messages: Sequence[Message]) -> Iterator[tuple[ToolUse, ToolResult]]:
-    """Return each call with its result, in order; calls without one are left out."""
+    """Yield each call with its result, in order; calls without a result are left out."""
     uses: dict[str, ToolUse] = {}
     for message in messages:
         if message.role == "assistant":
@@ -244,7 +244,7 @@ _BAD_START = lazy_pattern(r"\s*(?:<tool_use_error>|Error\b|error:)")
 
 
 def _failed(result: ToolResult) -> bool:
-    """Did the call fail, by its mark or its words? Recorded sessions often have no mark."""
+    """Did the call fail, by its error flag or its words? Recorded sessions often lack the flag."""
     if result.is_error:
         return True
     text = result.text
@@ -261,7 +261,7 @@ def _same_command(command: str) -> str:
 
 
 def _state(last: Message | None) -> State:
-    """Return the state of a turn whose last message before the user's next words is ``last``."""
+    """Return the state of a turn with the last message ``last``."""
     if last is None or last.role != "assistant" or tool_uses(last):
         return "open"
     text = next((one.text for one in reversed(last.blocks) if isinstance(one, Text)), "").rstrip()
@@ -290,12 +290,12 @@ _EDITS_BY_COMMAND: dict[str, Kind] = {
 
 
 class ParsedCall(msgspec.Struct, frozen=True):
-    """A tool call with its meaning.
+    """The meaning of a tool call.
 
     Attributes:
-        kind: The kind of its effect.
-        path: The file that it concerns; empty if none.
-        main: Its main argument on one line, at most ``MAIN_LENGTH`` characters.
+        kind: The kind of effect.
+        path: The file that the call concerns; empty without a file.
+        main: The main argument on one line, at most ``MAIN_LENGTH`` characters.
         start: The first line of a read, 1-based; 0 if not stated.
         n_lines: Number of lines that a read asked for; 0 if not stated.
     """

@@ -1,8 +1,8 @@
 """The history of a compacted conversation, how messages are rewritten, and where to cut. Pure.
 
-``Conversation.messages`` holds the messages to send. The first ones may represent more: ``History``
-keeps the originals, so that a summary is never made of a summary. ``spliced`` is the only way to
-rewrite messages (H26, H31).
+``Conversation.messages`` has the messages to send. The first messages may be the result of
+compaction. ``History`` keeps the originals, so that a summary is never made of a summary. Only
+``spliced`` rewrites messages (H26, H31).
 
 A conversation is cut between exchanges, before the protected tail (H22, H24). An exchange is the
 user's words, or a reply together with the results of its calls. Cutting only between exchanges
@@ -26,10 +26,10 @@ class MessageSplice(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         start: The first message to replace.
-        stop: The index after the last one.
+        stop: The index after the last message to replace.
         messages: The replacement; empty to drop the range.
-        whole: Whether ``messages`` together represent the whole range even if they are as many.
-            Older logs lack this field; there only the numbers decide.
+        whole: Whether ``messages`` together replace the whole range, even if both have the same
+            number of messages. Older logs lack this field, so only the numbers decide.
     """
 
     start: int
@@ -43,13 +43,12 @@ class History(msgspec.Struct, frozen=True):
 
     Attributes:
         originals: The messages as they were before any compaction, from the first one on.
-        places: For each of the first ``len(places)`` live messages, the index in ``originals`` of
-            the first message that it stands for; it stands for all up to the next one's index.
-        n_blocks: The number of blocks of the last of these live messages; it may grow later if it
-            is the conversation's last message.
-        joined: Indices of live messages that stand for the same originals as the one before: a
-            summary and the words beside it are several messages, and none of them alone has
-            originals.
+        places: For each of the first ``len(places)`` live messages, the index of its first original
+            in ``originals``. Its originals end where those of the next message begin.
+        n_blocks: The number of blocks of the last of these live messages. More blocks may join that
+            message later if it is the last of the conversation.
+        joined: Indices of live messages that share originals with the message before: a summary and
+            the words next to it are several messages with common originals.
     """
 
     originals: tuple[Message, ...] = ()
@@ -79,7 +78,7 @@ def group_start(history: History, index: int) -> int:
 
 
 def group_stop(history: History, index: int) -> int:
-    """Return the index after the last live message of that group."""
+    """Return the index after the last live message of the group of ``index``."""
     while index in history.joined:
         index += 1
     return index
@@ -93,8 +92,8 @@ def spliced(
     Args:
         messages: The live messages.
         history: Their history.
-        splices: Ascending and not overlapping. A replacement of the same length represents message
-            for message, unless it is ``whole``; any other one represents the whole range together.
+        splices: Ascending and not overlapping. A replacement of the same length replaces message by
+            message, unless it is ``whole``. Any other replacement replaces the whole range.
     """
     if not splices:
         return tuple(messages), history
@@ -119,7 +118,7 @@ def spliced(
 
 
 class _MessageRow(NamedTuple):
-    """A live message, its place, and whether it has the same originals as the message before."""
+    """A live message, its place, and whether it shares originals with the message before."""
 
     message: Message
     place: int
@@ -142,7 +141,7 @@ def _replaced(
         for message, row in zip(splice.messages, old, strict=True):
             yield _MessageRow(message, row.place, row.is_joined)
         return
-    # A replaced message may belong to the group before; then the replacement does, too.
+    # If a replaced message belongs to the group before, the replacement belongs to that group, too.
     place, is_joined = place_of(messages, history, splice.start), splice.start in history.joined
     for message in splice.messages:
         yield _MessageRow(message, place, is_joined)
@@ -162,7 +161,7 @@ def _grown(messages: Sequence[Message], history: History) -> tuple[Message, ...]
 
 
 def _n_grown(messages: Sequence[Message], history: History) -> int:
-    """Return the number of these messages."""
+    """Return the number of originals, with a message for joined blocks."""
     n = len(history.originals)
     if not _new_blocks(messages, history):
         return n
@@ -177,11 +176,11 @@ def _new_blocks(messages: Sequence[Message], history: History) -> tuple[Block, .
     return messages[n_live - 1].blocks[history.n_blocks :] if n_live else ()
 
 
-TAIL_SHARE = 4  # the protected tail takes at most a quarter of the window (H22)
+TAIL_SHARE = 4  # the protected tail has at most a quarter of the window (H22)
 
 
 def is_boundary(messages: Sequence[Message], index: int) -> bool:
-    """May the conversation be cut right before ``index``? Both sides then keep their pairs."""
+    """May the conversation be cut right before ``index`` without parting a call from its result?"""
     if index == 0:
         return True
     if index == len(messages):
@@ -219,9 +218,9 @@ def tail_start(messages: Sequence[Message], *, turns: int, tokens: int, window: 
 
     Args:
         messages: The live messages.
-        turns: Newest turns that stay; rounds, if that many turns exceed the limit.
-        tokens: Tokens that stay, if that is more.
-        window: The model's window in tokens; the tail takes at most a quarter, but always the last
+        turns: The newest turns that stay; if these exceed the limit, rounds.
+        tokens: Tokens that stay, if these are more.
+        window: The model's window in tokens; the tail has at most a quarter, but always the last
             exchange.
     """
     most = window // TAIL_SHARE
@@ -238,12 +237,12 @@ def tail_start(messages: Sequence[Message], *, turns: int, tokens: int, window: 
 
 
 def last_exchange(messages: Sequence[Message]) -> int:
-    """Return the index of the first message of the newest exchange; 0 if missing."""
+    """Return the index of the first message of the newest exchange; 0 without an exchange."""
     return snapped(messages, len(messages) - 1) if messages else 0
 
 
 def _tokens_from(messages: Sequence[Message]) -> list[int]:
-    """Return, for each index, the tokens from there to the end, and one more entry for the end."""
+    """Return, for each index and for the end, the tokens from there to the end."""
     sums = [0] * (len(messages) + 1)
     for at in range(len(messages) - 1, -1, -1):
         sums[at] = sums[at + 1] + message_tokens(messages[at])

@@ -44,7 +44,7 @@ Kind: TypeAlias = Literal[
 ]
 
 
-LEFT_OUT = "left-out"  # the tag of the note that something was left out without a trace
+LEFT_OUT = "left-out"  # the tag of the note on content that was removed without a marker
 
 
 class _InjectionRow(NamedTuple):
@@ -86,14 +86,14 @@ KINDS: Mapping[Kind, _InjectionRow] = {
 
 
 class Frame(NamedTuple):
-    """The tag of a text, with the attributes of its opening tag."""
+    """The tag of a text, with the attributes of the opening tag."""
 
     kind: Kind
     attributes: Mapping[str, str] = {}
 
 
 def framed(frame: Frame, text: str) -> str:
-    """Return ``text`` within the tag of ``frame``; it can open or close no tag."""
+    """Return ``text`` inside the tag of ``frame``; the text cannot open or close a tag."""
     tag = KINDS[frame.kind].tag
     shown = "".join(f' {name}="{_attribute(value)}"' for name, value in frame.attributes.items())
     body = noted(neutralise(scalar_text(text))).strip("\n")
@@ -108,14 +108,14 @@ def inject(
     attributes: Mapping[str, str] | None = None,
     tool_use_id: str | None = None,
 ) -> Text:
-    """Make the block that carries ``text`` as ``kind``; the text cannot open or close a tag.
+    """Make the block of ``text`` with the tag of ``kind``; the text cannot open or close a tag.
 
     Args:
         kind: Determines tag, tier and source.
-        text: The data; it is neutralised here and nowhere else.
-        turn: The turn it belongs to, 1-based.
-        attributes: Attributes of the opening tag, escaped here.
-        tool_use_id: The call that a hook's words are about.
+        text: The data; only this function neutralises the text.
+        turn: The turn that the block belongs to, 1-based.
+        attributes: Attributes of the opening tag; this function escapes the values.
+        tool_use_id: The tool call that a hook's text is about.
     """
     row = KINDS[kind]
     wrapped = framed(Frame(kind, attributes or {}), text)
@@ -134,7 +134,7 @@ def inject(
 
 
 def _attribute(value: str) -> str:
-    """Escape an attribute's value: no quote, bracket or line break survives."""
+    """Escape an attribute's value: quotes, brackets and line breaks are replaced."""
     flat = " ".join(value.split())
     for raw, entity in (("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;"), (">", "&gt;")):
         flat = flat.replace(raw, entity)
@@ -142,12 +142,12 @@ def _attribute(value: str) -> str:
 
 
 SHARE = 4  # a text may take a quarter of the window
-_SHOWN = 1_500  # characters of head and of tail that stay in the message
+_SHOWN = 1_500  # characters at each end that stay in the message
 
 
 def is_oversize(text: str, window: int) -> bool:
     """Would this one text take more than a quarter of ``window`` tokens?"""
-    # Cheap first: no character costs more than three tokens.
+    # Try the fast bound first: no character has more than three tokens.
     return len(text) * 3 > window // SHARE and estimate_tokens(text) > window // SHARE
 
 

@@ -1,6 +1,7 @@
 """Facts that the user lets Indwell remember: the page, the ranking, the choice for a prompt.
 
-A page is Markdown that people edit, with one ``- fact`` per line; all else on it stays unchanged.
+A page is a Markdown file that people edit, with one ``- fact`` per line. All other text on the page
+stays unchanged.
 
 Facts are ranked by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
 Beyond", 2009) with its usual constants. The user's words count most, then file names, then selected
@@ -23,9 +24,9 @@ from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Text
 
-FACT_CHARACTERS = 300  # a fact is one sentence; a longer line, written by a person, is cut
-MOST_FACTS = 500  # facts of one page that are examined; ranking so many takes 5 ms
-PAGE_LIMIT_B = 1 << 20  # a larger file is not a page of ours
+FACT_CHARACTERS = 300  # characters of a fact; a longer line that a person wrote is cut
+MOST_FACTS = 500  # facts of one page that are examined; ranking this number takes 5 ms
+PAGE_LIMIT_B = 1 << 20  # bytes; a larger file is not read as a page
 
 Scope: TypeAlias = Literal["workspace", "user"]
 """The subject of a fact: this workspace, or the user in all workspaces."""
@@ -38,14 +39,14 @@ _SUBJECT: dict[Scope, str] = {"workspace": "this workspace", "user": "you"}
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """A fact that is worth knowing in later sessions.
+    """A fact for later sessions.
 
     Attributes:
         text: The fact, on one line.
         scope: The subject of the page.
-        day: ISO date on which it was kept; empty if the user wrote it by hand.
-        session: The session in which it was proposed; empty if none.
-        is_cut: Whether its line on the page is longer.
+        day: ISO date on which the fact was stored; empty if the user wrote the fact by hand.
+        session: The session in which the model proposed the fact; empty for the user's own facts.
+        is_cut: Whether the line on the page is longer than the limit.
     """
 
     text: str
@@ -72,7 +73,7 @@ def new_page(scope: Scope) -> str:
 
 
 def entries(page: str, scope: Scope) -> tuple[MemoryEntry, ...]:
-    """Return the facts of a page, in its order."""
+    """Return the facts of a page, in the order of the page."""
     found: list[MemoryEntry] = []
     is_code = False
     for number, line in enumerate(_lines(page)):
@@ -97,13 +98,13 @@ def entries(page: str, scope: Scope) -> tuple[MemoryEntry, ...]:
 
 
 def fact_line(fact: Fact) -> str:
-    """Return a fact as its line on a page; a comment at the end has its date."""
+    """Return the line of a fact on a page; a comment at the end of the line has the date."""
     session = f" session {fact.session}" if fact.session else ""
     return f"- {fact.text} <!-- {fact.day}{session} -->" if fact.day else f"- {fact.text}"
 
 
 def with_fact(page: str, fact: Fact, instead_of: str = "") -> str:
-    """Return the page with one more fact, which replaces an equal fact.
+    """Return the page with one more fact; an equal fact is replaced.
 
     Raises:
         ToolError: The fact would not be found on the page again.
@@ -120,7 +121,7 @@ def with_fact(page: str, fact: Fact, instead_of: str = "") -> str:
 
 
 def without(page: str, scope: Scope, texts: frozenset[str]) -> str:
-    """Return the page without facts of this text."""
+    """Return the page without the facts of these texts."""
     gone = {one.line for one in entries(page, scope) if one.fact.text in texts}
     return _changed(page, lambda number, line: "" if number in gone else line)
 
@@ -148,7 +149,7 @@ def _same_end(new: str, line: str, number: int, old: MemoryEntry) -> str:
 
 
 MOST = 5  # facts with one prompt
-MOST_TOKENS = 300  # of the block that carries them
+MOST_TOKENS = 300  # tokens of the block with the facts
 
 _HEAD = "Kept from earlier sessions because they may matter here; they may be out of date:"
 
@@ -168,7 +169,7 @@ def recalled(
         query: The subject of the user's prompt.
         conversation: The conversation so far.
         turn: The number of the turn that begins.
-        hide: Redacts secrets, because people also write pages by hand.
+        hide: Removes secrets, because people also write pages by hand.
     """
     standing = _standing(conversation)
     found = (_hidden(one, hide) for one in ranked(facts, query))
@@ -196,7 +197,7 @@ def _line(fact: Fact) -> str:
 
 
 def _standing(conversation: Conversation) -> frozenset[str]:
-    """Return the lines of facts that the conversation or the next request shows."""
+    """Return the lines of facts in the conversation or in the next request."""
     return frozenset(line for text in _memories(conversation) for line in text.split("\n"))
 
 
@@ -210,10 +211,12 @@ def _memories(conversation: Conversation) -> Iterator[str]:
 
 
 _K1, _B = 1.2, 0.75
-_OF_WORDS, _OF_PATHS, _OF_TEXT = 1.0, 0.7, 0.4  # weight of a shared word, by its place
-_LEAST = 0.7  # weight of all shared words: one of the user's, one of a path, or two of the text
-_COMMON_IN = 6  # with so many facts, a word in more than half of them says nothing
-MOST_CHARACTERS = 4_000  # characters of each part that are examined
+# Weight of a shared word in the user's words, a path, or the selected text.
+_OF_WORDS, _OF_PATHS, _OF_TEXT = 1.0, 0.7, 0.4
+# Least weight of all shared words: one of the user's words, one of a path, or two of the text.
+_LEAST = 0.7
+_COMMON_IN = 6  # from this number of facts on, a word in more than half of the facts is ignored
+MOST_CHARACTERS = 4_000  # characters of each part of the query that are examined
 
 
 class MemoryQuery(msgspec.Struct, frozen=True):
@@ -276,10 +279,10 @@ def _share(n_times: int, size: float) -> float:
 
 _WORD = lazy_pattern(r"[^\W_]+")
 _PARTS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-# In scripts without blanks between words, two consecutive signs count as a word.
+# In scripts without blanks between words, two consecutive characters count as a word.
 _UNSPACED = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+")
-_LEAST_LENGTH = 2  # characters of a word
-_STEM = 3  # characters that stay at least
+_LEAST_LENGTH = 2  # characters of the shortest word that counts
+_STEM = 3  # least characters of a word after an ending is removed
 _HISSING = ("sses", "shes", "ches", "xes", "zes")
 
 _FILLER = """
@@ -294,11 +297,11 @@ _FILLER = """
     der die das und ist ein eine nicht mit von zu den le la les et un une des est pas que el los y
 """
 FILLER = frozenset(_FILLER.split())
-"""Words that say nothing about the topic, such as those of nearly every prompt."""
+"""Words that say nothing about the topic, such as words in nearly every prompt."""
 
 
 def terms(text: str) -> tuple[str, ...]:
-    """Return the stems of the words that tell a text's topic, in order, with repetitions."""
+    """Return the stems of a text's words that may tell the topic, in order, with repetitions."""
     found: list[str] = []
     for word in _WORD.findall(text):
         for run in _UNSPACED.findall(word):
@@ -312,7 +315,7 @@ def terms(text: str) -> tuple[str, ...]:
 
 
 def _apart(parts: list[str], whole: str) -> list[str]:
-    """Return the parts of a name such as ``parseHTTPHeader``, unless it has only one."""
+    """Return the parts of a name such as ``parseHTTPHeader``; empty for a name of one part."""
     return [one.casefold() for one in parts] if parts and parts[0].casefold() != whole else []
 
 
@@ -332,8 +335,8 @@ def _stem(word: str) -> str:
     return word
 
 
-ALIKE = 86.0  # of 100: one sentence in other words, or with another number
-LEAST_WORDS = 4  # words of a fact that another one contains; with fewer that may be chance
+ALIKE = 86.0  # least similarity of two facts, of 100; one sentence with another number reaches it
+LEAST_WORDS = 4  # words of a fact that must be in another fact; fewer words may agree by chance
 
 
 def same(text: str, facts: Iterable[Fact]) -> Fact | None:
@@ -345,10 +348,10 @@ def same(text: str, facts: Iterable[Fact]) -> Fact | None:
 
 
 def alike(text: str, facts: Iterable[Fact]) -> Fact | None:
-    """Return the fact most similar to ``text``, if the text may be meant to replace it.
+    """Return the fact that is most similar to ``text``, if ``text`` may be a new version of it.
 
-    Only the user can tell a correction from another fact, so the caller shows both. A fact that was
-    cut cannot be judged and is never returned.
+    Only the user can tell a correction from a different fact, so the caller shows both. A fact that
+    was cut is never returned.
     """
     from rapidfuzz.fuzz import token_sort_ratio  # noqa: PLC0415 # as above
     from rapidfuzz.utils import default_process  # noqa: PLC0415
@@ -370,6 +373,6 @@ def alike(text: str, facts: Iterable[Fact]) -> Fact | None:
 
 
 def _holds(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Does one of two facts contain the other?"""
+    """Does one of two facts contain all words of the other?"""
     shorter, longer = sorted((Counter(some), Counter(others)), key=Counter.total)
     return shorter.total() >= LEAST_WORDS and shorter <= longer

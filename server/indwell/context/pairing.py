@@ -1,7 +1,8 @@
 """Ensures that every tool use has exactly one result, right after it (H24).
 
-Every provider rejects an orphan, so the check runs after each operation on the messages, before
-each send, and when a session is loaded. An orphan is repaired and reported, never sent.
+Every provider rejects a tool use without a result, and a result without a tool use. So the check
+runs after each operation on the messages, before each send, and when a session is loaded. A fault
+is repaired and reported, never sent.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ def problems(
 
     Args:
         messages: All messages.
-        start: The first ``start`` messages were found right before and have not changed; of them
-            only the last one is examined again, for its calls.
+        start: The number of messages that an earlier check found valid and that have not changed;
+            of these, only the calls of the last message are examined again.
         may_wait: Whether the calls of the last message may still lack results.
     """
     found: list[str] = []
@@ -58,11 +59,12 @@ def problems(
 
 
 def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-    """Turn any messages into valid messages, and describe the changes.
+    """Turn any messages into valid messages; return these, and descriptions of the changes.
 
-    A missing result becomes a result that reports the interruption. A result without its call, and
-    a second one for the same call, are dropped. Results move to the front; neighbours of one role
-    become one message; a missing beginning is stated. Messages without a problem stay unchanged.
+    A missing result is replaced by a result that reports an interruption. A result without a call,
+    and a second result of a call, are dropped. Results move to the front of their message.
+    Consecutive messages of one role become one message. If the beginning is missing, a note says
+    so. Messages without a fault stay unchanged.
     """
     if not problems(messages):
         return tuple(messages), ()

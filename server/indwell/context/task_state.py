@@ -13,9 +13,9 @@ from indwell.errors import UserError
 PlanState: TypeAlias = Literal["none", "proposed", "approved", "rejected", "done"]
 """The state of a plan."""
 PlanInput: TypeAlias = Literal["propose", "edit", "approve", "reject", "finish"]
-"""An event in the life of a plan: the model proposes and finishes; the user does the rest."""
-MOST_CHARACTERS = 12_000  # some 3,000 tokens, which each request has once the plan is approved
-MOST_BYTES = 8 * MOST_CHARACTERS  # bytes of its document; a longer file is not a plan
+"""An event of a plan: the model proposes and finishes; the user edits, approves and rejects."""
+MOST_CHARACTERS = 12_000  # about 3,000 tokens, which are in each request once the plan is approved
+MOST_BYTES = 8 * MOST_CHARACTERS  # bytes of the plan's document; a larger file is not read
 TABLE: Mapping[tuple[PlanState, PlanInput], PlanState] = {
     ("none", "propose"): "proposed",
     ("proposed", "propose"): "proposed",
@@ -29,9 +29,10 @@ TABLE: Mapping[tuple[PlanState, PlanInput], PlanState] = {
     ("rejected", "approve"): "approved",
     ("done", "propose"): "proposed",
 }
-"""The next states. An event that is not in the table cannot happen, and ``next_state`` says why.
+"""The next state for each state and event. An event without an entry cannot happen; ``next_state``
+says why.
 
-Further words of the user change no state: a discussed plan still waits for approval.
+Prompts of the user do not change the state.
 """
 _CANNOT: Mapping[PlanState, str] = {
     "none": "there is no plan; ask for one in mode `plan`",
@@ -44,7 +45,7 @@ TodoState: TypeAlias = Literal["open", "doing", "done"]
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A plan with its state; ``path`` is that of its document, empty if missing."""
+    """A plan with its state; ``path`` names the plan's document, empty if missing."""
 
     state: PlanState = "none"
     text: str = ""
@@ -64,7 +65,7 @@ def next_state(state: PlanState, happens: PlanInput) -> PlanState:
 
 
 def inherited(plan: Plan) -> Plan:
-    """Return the plan for a session that continues the task; None if the plan is done."""
+    """Return the plan for a new session that continues the task; empty if the plan is done."""
     return Plan(plan.state, plan.text) if plan.state in {"proposed", "approved"} else Plan()
 
 
@@ -93,8 +94,8 @@ class TodoItem(msgspec.Struct, frozen=True):
 
     Attributes:
         text: The item, on one line.
-        state: Its progress.
-        after: The 1-based numbers of the items that must be done before it.
+        state: The item's progress.
+        after: The 1-based numbers of the items that must be done before this item.
     """
 
     text: str
@@ -103,7 +104,7 @@ class TodoItem(msgspec.Struct, frozen=True):
 
 
 def done_words(items: Sequence[TodoItem]) -> str:
-    """Describe the progress, such as ``2 of 5 done``."""
+    """Return the progress of the list, such as ``2 of 5 done``."""
     if not items:
         return "empty"
     return f"{sum(one.state == 'done' for one in items)} of {len(items)} done"
@@ -115,7 +116,7 @@ def is_open(items: Sequence[TodoItem]) -> bool:
 
 
 def open_before(items: Sequence[TodoItem], item: TodoItem) -> tuple[int, ...]:
-    """Return the numbers of the items that must be done before this one and are not."""
+    """Return the numbers of the open items that must be done before ``item``."""
     return tuple(number for number in item.after if items[number - 1].state != "done")
 
 
@@ -126,7 +127,7 @@ def waits_words(items: Sequence[TodoItem], item: TodoItem) -> str:
 
 
 def shown_lines(items: Sequence[TodoItem]) -> tuple[str, ...]:
-    """Return the list for people, one line per item: number, state, what it waits for."""
+    """Return one line per item for people: number, state, items to wait for."""
     marks = {"open": " ", "doing": "~", "done": "x"}
     lines = []
     for number, one in enumerate(items, 1):
@@ -167,7 +168,7 @@ def _circle(items: Sequence[TodoItem]) -> tuple[int, ...]:
 
 
 def list_words(items: Sequence[TodoItem]) -> str:
-    """Return the body of ``<agent-todo>``: the model's own words, which instruct nobody."""
+    """Return the body of ``<agent-todo>``, which has the model's own words."""
     lines = (f"- [{one.state}] {one.text}{_after_words(one)}" for one in items)
     return "\n".join(("Your list of steps, as you wrote it last:", *lines))
 

@@ -1,10 +1,10 @@
 """Estimates tokens by character class (H15), calibrated by the endpoint's counts (H16). Pure.
 
-This module knows no network and no clock. It maps a text's bytes to a few classes and counts what
-o200k makes tokens of: letters, beginnings of words and numbers, digits, signs, line ends. The
-weights were fitted on real texts against o200k (``benchmarks/tokens.py``,
-``docs/tokens-and-cost.md``) and err slightly high, because an early compaction beats an overflow.
-Until an endpoint has counted, the family of the model corrects the estimate (``FAMILIES``).
+The estimate counts letters, beginnings of words and numbers, digits, signs and line ends, and adds
+a weight for each. The weights were fitted on real texts to the vocabulary o200k
+(``benchmarks/tokens.py``, ``docs/tokens-and-cost.md``). The estimate is slightly high, because an
+early compaction is better than an overflow. Until an endpoint has counted, the family of the model
+corrects the estimate (``FAMILIES``).
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import msgspec
 
 from indwell.messages import Message, Request, Thinking, ToolSpec
 
-BLOCK_OVERHEAD = 4  # tokens of role and separators
-IMAGE_TOKENS = 1_600  # upper end of what providers charge for one picture
+BLOCK_OVERHEAD = 4  # tokens added to each block for role and separators
+IMAGE_TOKENS = 1_600  # the most tokens that providers charge for one picture
 SAMPLED_FROM = 30_000  # characters; a longer text is sampled in evenly spread pieces
-_PIECE, _STEP = 509, 2_029  # characters; primes, so that no regular text keeps step with them
+# Characters of a piece, and from piece to piece; primes, so that regular texts are sampled evenly.
+_PIECE, _STEP = 509, 2_029
 
 # The cost of each class, in tokens. ASCII first: a letter, a capital, a digit, a line end, an
 # indented line, a sign; a capital in a word (camelCase), the beginning of a word and of a number
@@ -34,15 +35,15 @@ _TAB, _SIGN_APART, _NUMBER_APART = 0.32, 0.26, 0.5
 
 
 class _Script(NamedTuple):
-    """Characters whose UTF-8 begins with these bytes, and the cost of one of them."""
+    """Characters whose UTF-8 begins with these bytes, and the tokens of one such character."""
 
     leads: Iterable[int]
     tokens: float
 
 
 _SCRIPTS = (
-    _Script(range(0xC2, 0xC4), 1.12),  # Western accents; they also break the word around them
-    _Script(range(0xC4, 0xCA), 2.05),  # Central European and Vietnamese ones
+    _Script(range(0xC2, 0xC4), 1.12),  # Western accents, which also split the word around them
+    _Script(range(0xC4, 0xCA), 2.05),  # accents of Central Europe and Vietnam
     _Script(range(0xCA, 0xD0), 0.48),  # Greek
     _Script(range(0xD0, 0xD4), 0.38),  # Cyrillic
     _Script(range(0xD4, 0xE0), 0.49),  # Hebrew, Arabic
@@ -76,7 +77,7 @@ _NO_LEAD = bytes(code for code in range(256) if not _LEADS[code])
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of ``text``, erring high; 0 only for the empty string.
+    """Estimate the tokens of ``text``, rather too high; 0 only for the empty string.
 
     It takes about 12 ns a character (30 for non-ASCII). It samples a quarter of a long text, evenly
     spread: 1 MB takes 3 ms, and the estimate moves by at most 4 % (366 real texts of 60,000
@@ -91,9 +92,9 @@ def estimate_tokens(text: str) -> int:
 
 
 def message_tokens(message: Message) -> int:
-    """Return the sum of a message's blocks with their overhead (H17: nothing is counted twice).
+    """Return the tokens of a message's blocks, with an overhead for each block (H17).
 
-    Reasoning does not count, because it is not sent back (H65).
+    Reasoning is not counted, because it is not sent back to the model (H65).
     """
     return sum(
         block.meta.tokens + BLOCK_OVERHEAD
@@ -106,11 +107,11 @@ class Family(NamedTuple):
     """The token counts of models with one vocabulary and chat template, relative to o200k.
 
     Attributes:
-        names: Their names, as a pattern.
-        text: Tokens for each token of the estimate of a text.
-        tools: Tokens for each token of the estimate of tool specs, as the template writes them.
-        tool: More tokens for each tool.
-        frame: More tokens for the template's own words about tools.
+        names: A pattern of the models' names.
+        text: Tokens for each estimated token of a text.
+        tools: Tokens for each estimated token of tool specs, as the chat template writes them.
+        tool: Additional tokens for each tool.
+        frame: Additional tokens for the template's own words about tools.
     """
 
     names: str
@@ -142,8 +143,8 @@ def family_of(model: str) -> Family:
 def tools_tokens(tools: tuple[ToolSpec, ...], model: str = "") -> int:
     """Return the estimated tokens of tool specs, the same in all requests of a session.
 
-    They are in the measure of the estimate of texts: ``Calibration`` makes tokens of the model's
-    own family of both.
+    The result is on the scale of estimated texts: ``Calibration`` converts both to tokens of the
+    model's family.
     """
     plain = sum(estimate_tokens(tool.name + tool.description + tool.parameters) for tool in tools)
     family = family_of(model)
@@ -190,42 +191,44 @@ def _weigh(text: str) -> float:
     return tokens + sum(leads.count(_A + at) * script.tokens for at, script in enumerate(_SCRIPTS))
 
 
-LOWEST = 1 / 1.2  # H16: a low count may leave something out, and an overflow costs a whole call
+# Lowest ratio of counted to estimated tokens that is used; a low count may be incomplete (H16).
+LOWEST = 1 / 1.2
 HIGHEST = 2.0
-"""No vocabulary in use makes twice o200k's tokens of code or prose. A larger ratio is a fixed extra
-of the endpoint (a hidden prompt, a picture), which ``reported`` includes and which does not grow.
+"""The highest ratio that is used. No vocabulary in use has twice the tokens of o200k. A larger
+ratio means that the endpoint adds a fixed number of tokens, such as for a hidden prompt.
 """
 
 
 MOST_TIMES, LEAST_TIMES = 3, 10
-"""A count of over three times the estimate (beside a fixed extra), or under a tenth of it, is
-wrong: no vocabulary differs so much, so the endpoint counts something else or nothing at all.
+"""Bounds of a plausible count. More than three times the estimate (plus a fixed extra), or less
+than a tenth, is wrong, because no vocabulary differs so much.
 """
-MOST_EXTRA = 8_000  # tokens; the longest hidden prompts of gateways have about this size
-EXTRA_SHARE = 4  # but at most this part of the room, so that a count alone never fills the room
+# Tokens of a fixed extra; the longest hidden prompts of gateways have about this size.
+MOST_EXTRA = 8_000
+EXTRA_SHARE = 4  # a fixed extra is at most 1/4 of the room, so that it never fills the room
 
 
 def is_plausible(reported: int, estimated: int, room: int) -> bool:
-    """Can this be the endpoint's count of a request that was estimated at ``estimated``?
+    """Is this a plausible count of a request that was estimated at ``estimated`` tokens?
 
     Args:
         reported: The endpoint's count of prompt tokens.
-        estimated: Our estimate for the same request.
-        room: Tokens that a request may have. The endpoint took this request, so a larger count is
-            wrong, or the room is; neither may end the conversation.
+        estimated: The estimate for the same request.
+        room: The most tokens of a request. The endpoint accepted this request, so a larger count is
+            wrong, or the room is assumed too small.
     """
     most = MOST_TIMES * estimated + min(MOST_EXTRA, room // EXTRA_SHARE)
     return estimated <= reported * LEAST_TIMES and reported <= min(most, max(room, estimated))
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """The endpoint's last count, beside our estimate for the same request.
+    """The endpoint's last count of a request, and the estimate for the same request.
 
     Attributes:
-        model: The model that it belongs to; estimates for other models are not corrected by it.
+        model: The model of the request; estimates for other models are not corrected.
         reported: Prompt tokens of the last request as the endpoint counted them; 0 before the first
             count.
-        estimated: Our estimate for that request.
+        estimated: The estimate for that request.
     """
 
     model: str = ""
@@ -234,13 +237,13 @@ class Calibration(msgspec.Struct, frozen=True):
 
     @property
     def ratio(self) -> float:
-        """The factor for an estimate for this model."""
+        """The factor by which estimates for ``model`` are corrected."""
         if not self.reported or not self.estimated:
             return 1.0
         return min(max(self.reported / self.estimated, LOWEST), HIGHEST)
 
     def ratio_of(self, model: str) -> float:
-        """Return the factor for an estimate for ``model``."""
+        """Return the factor by which estimates for ``model`` are corrected."""
         return self.ratio if self.reported and model == self.model else family_of(model).text
 
     def tokens(self, model: str, estimate: int) -> int:

@@ -1,15 +1,16 @@
 r"""Makes foreign text harmless: Indwell's tags, invisible characters, lone surrogates (H8, H9).
 
-A tag may open or close only if Indwell wrote it. ``neutralise`` processes every text of a user, a
-file, a tool or an editor before it is wrapped or sent, and replaces the opening bracket of
-everything that a model could read as one of our tags.
+Only Indwell may open or close its tags. ``neutralise`` processes every text of a user, a file, a
+tool or an editor before the text is wrapped or sent. It replaces the opening bracket of everything
+that a model could read as one of Indwell's tags.
 
-A text can hold words that only a model reads (Unicode tag letters), or show in another order than
-it is stored (direction overrides). The model gets such characters as ``\u{202e}``. Characters that
-real scripts need stay: joiners in Persian or Hindi, direction marks beside Hebrew, emoji of several
-parts. An edit that returns such an escape means the character (``restored``).
+A text can contain words that only a model reads (Unicode tag letters), or appear in a different
+order than it is stored (direction overrides). The model gets such characters as escapes like
+``\u{202e}``. Characters that real scripts need stay: joiners in Persian or Hindi, direction marks
+next to Hebrew, emoji of several parts. In an edit, ``restored`` turns an escape back into the
+character.
 
-A person reads foreign text too, in questions and reports: ``visible`` and ``short_line``.
+``visible`` and ``short_line`` prepare foreign text for people, in questions and reports.
 """
 
 from __future__ import annotations
@@ -50,22 +51,24 @@ TAGS = (
 """Every tag that Indwell writes; a test compares it with ``injections``."""
 
 HARMLESS = "&lt;"
-"""The replacement for the bracket: readable for a model, and no look-alike of ``<``."""
+"""The replacement for the bracket, readable for a model and different from ``<``."""
 
-# Less-than, and characters that look like it by Unicode's confusables table or in a font.
+# The less-than sign, and characters that look like it, by Unicode's confusables table or in a font.
 BRACKETS = "<＜﹤‹❬❮❰〈\u2329⟨⦑⧼《⟪«≺≪⋘⋖≮˂ᐸᚲ𐊆𝈶"  # noqa: RUF001 - look-alikes are the point
 
-# Of these, and of the look-alikes of greater-than, the ones that are letters of some script.
+# Look-alikes of less-than and greater-than that are letters of some script.
 _LETTER_BRACKETS = frozenset(one for one in BRACKETS if one.isalnum()) | {"\u1433", "\U00016f3f"}
 
-# Blanks that count as letters, marks or symbols: joiner, Hangul and Khmer fillers, Braille.
+# Invisible characters that Unicode counts as letters, marks or symbols: joiner, Hangul and Khmer
+# fillers, Braille blank.
 NO_INK = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
     + "".join(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 )
 """Invisible characters with the category of visible ones, and all variation selectors."""
 
-# Letters of our tags in similar scripts; NFKD folds full-width and mathematical ones.
+# Look-alikes of the letters of Indwell's tags in other scripts; NFKD folds full-width and
+# mathematical letters.
 _LOOK_ALIKE = str.maketrans(
     "асԁеɡһіјӏкмոорԛѕтυνԝхуοαιɪκⅼερτı"
     "ꓮꓐꓚꓓꓰꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜꓝ"  # noqa: RUF001 - look-alikes are the point: Lisu
@@ -77,21 +80,21 @@ _LOOK_ALIKE = str.maketrans(
     "drtemshlcpkjagv",
 )
 _JOINERS = "-_‐‑‒–—−﹣－＿"  # noqa: RUF001 - look-alikes are the point
-# Characters between the letters of one name, for a reader who ignores them.
+# Characters between the letters of one name that a reader may ignore.
 _BETWEEN = frozenset(":.+\\~*·•\u29fa\u29f9")
 _FILLERS = frozenset("/\\／⁄∕⧸＼\u29f9\u29fa|[{(!?'\"`.\ufffd" + BRACKETS)  # noqa: RUF001 - look-alikes are the point
-_LONGEST = 200  # characters within which a name is found, unless somebody hides it
+_LONGEST = 200  # characters after a bracket in which a tag's name is looked for
 _NAMES = tuple(re.sub("[-_]", "", tag) for tag in TAGS)
 _FIRST = "".join(sorted({name[0] for name in _NAMES}))
-# The look-ahead only saves time: an ASCII letter or sign behind the bracket that begins no tag.
+# The lookahead only saves time: it skips an ASCII letter or sign that cannot begin one of the tags.
 _PREFIX = lazy_pattern(r"[\w.-]{1,32}:")  # a namespace: ``<x:skill>``
 _BRACKET = lazy_pattern(
     f"[{re.escape(BRACKETS)}]"
     f"(?![-=+*)}}\\]$%&,;:@^~#0-9]|(?![{_FIRST}{_FIRST.upper()}])[A-Za-z](?![\\w.-]{{0,31}}:))"
 )
 
-# Code uses two of the names as well, and both tags only mark data. So what can only be a type
-# argument or a comparison stays: ``List<Skill>``, ``level < skill;``.
+# Code uses two of the names, too, and the tags of both only mark data. So type arguments and
+# comparisons stay: ``List<Skill>``, ``level < skill;``.
 _ORDINARY = lazy_pattern(
     r"(?<=[\w.:])<\[?(?:Skill|ConversationSummary)(?=\s?[>,\[\]|&?<])"
     r"|(?<=[\w.:])<(?i:task|conversation|project)(?:\.|::)(?:Card|Summary|Instructions)(?=\s?[>,&?<])"
@@ -102,10 +105,10 @@ _ORDINARY = lazy_pattern(
 
 
 def neutralise(text: str) -> str:
-    """Make every imitation of Indwell's tags in ``text`` harmless; all else stays unchanged.
+    """Make every imitation of Indwell's tags in ``text`` harmless; other text stays unchanged.
 
-    It recognises any case, spacing, attributes, invisible characters, look-alike brackets and
-    letters, opening or closing. It is idempotent, and its work is linear in the length of ``text``.
+    The function recognises any case, spacing, attributes, invisible characters, and look-alikes of
+    brackets and letters, in opening and closing tags. It is idempotent and takes linear time.
     """
     parts: list[str] = []
     copied = looked = 0
@@ -133,15 +136,15 @@ def with_tags(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def shows_nothing(character: str) -> bool:
-    """Is it a control, format, unassigned or private character, half a pair, or a blank?"""
+    """Is the character invisible: control, format, unassigned, private, a surrogate, or a blank?"""
     return unicodedata.category(character) in {"Cc", "Cf", "Cn", "Co", "Cs"} or character in NO_INK
 
 
 def _imitation(text: str, at: int) -> tuple[list[int], int]:
     """Return the brackets to replace in the run that begins at ``at``, and where to continue.
 
-    A run is a sequence of brackets with slashes, spaces and the like between them; all of it stands
-    before one name, or before none. No character belongs to two runs, so the work is linear.
+    A run is a sequence of brackets, with slashes, spaces and similar characters between them,
+    before one name or before none. No character belongs to two runs, so the time is linear.
     """
     brackets = [at]
     after = at + 1
@@ -160,7 +163,7 @@ def _imitation(text: str, at: int) -> tuple[list[int], int]:
 
 
 def _name(text: str, at: int) -> tuple[bool, int]:
-    """Would a reader who ignores spaces and invisible marks see one of our names at ``at``?"""
+    """Would a reader who ignores spaces and invisible marks see a name of a tag at ``at``?"""
     letters, names = "", _NAMES
     while at < len(text):
         character = text[at]
@@ -179,7 +182,7 @@ def _name(text: str, at: int) -> tuple[bool, int]:
 
 
 def _continues(character: str, folded: str) -> bool:
-    """Does the word go on, so that it is another name (``<skillet>``, ``<skill-set>``)?"""
+    """Does the word continue, so that the name is different (``<skillet>``, ``<skill-set>``)?"""
     return character in _JOINERS or (folded.isalnum() and character not in _LETTER_BRACKETS)
 
 
@@ -191,7 +194,7 @@ def _is_filler(character: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _fold(character: str) -> str:
-    """Return the plain letters that a text looks like: no width, style, accent or case."""
+    """Return the plain letters that a character looks like, without style, accent or case."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
     return "".join(one for one in plain if unicodedata.category(one) != "Mn").translate(_LOOK_ALIKE)
 
@@ -203,9 +206,9 @@ def _is_invisible(character: str) -> bool:
     return shows_nothing(character) or unicodedata.category(character) in {"Mn", "Me"}
 
 
-MOST = 200  # characters that are escaped one by one; further ones only take room and are removed
+MOST = 200  # invisible characters that are escaped; further invisible characters are removed
 
-_NEARBY = 80  # characters to each side within which a direction mark needs a letter
+_NEARBY = 80  # characters on each side in which a direction mark needs a right-to-left letter
 
 _HIDDEN = (
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -213,8 +216,8 @@ _HIDDEN = (
     r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _RUN = lazy_pattern(f"[{_HIDDEN}]+")
-# Characters that need a closer look. A single joiner in a script that has joiners, and a single
-# variation selector behind a sign, are skipped here, because texts can be full of them.
+# Characters that need a closer check. The pattern skips a single joiner in a script with joiners,
+# and a single variation selector after a sign, because texts can have many of these.
 _DOUBTFUL = lazy_pattern(
     rf"(?=[{_HIDDEN}])(?!(?<=[\u0600-\u18ff\ua800-\uabff\U00010a00-\U00011fff])[\u200c\u200d](?![{_HIDDEN}]))"
     rf"(?!(?<=[^\x00-\x7f])[\ufe0e\ufe0f](?![{_HIDDEN}]))[{_HIDDEN}]+"
@@ -223,7 +226,7 @@ _RIGHT_TO_LEFT = lazy_pattern(
     "[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
 _ESCAPE = lazy_pattern(r"\\u\{([0-9a-f]{2,6})\}")
-# England, Scotland and Wales: a black flag and invisible letters; the only such flags in use.
+# The flags of England, Scotland and Wales: a black flag and invisible letters.
 _FLAGS = lazy_pattern("\U0001f3f4(?:gbeng|gbsct|gbwls)\U000e007f".translate(
     {ord(letter): 0xE0000 + ord(letter) for letter in "begnlstwc"}
 ))  # fmt: skip
@@ -237,7 +240,7 @@ _SCRIPTS_BY_CHARACTER = {
     **dict.fromkeys("\ufe00\ufe01\ufe02", range(0x2000, 0x30000)),  # signs of mathematics, Han
     **dict.fromkeys(map(chr, range(0xE0100, 0xE01F0)), range(0x3400, 0x33480)),  # Han
 }  # fmt: skip
-"""Characters that occur only in some scripts, and these scripts."""
+"""Invisible characters that some scripts need, and the ranges of these scripts."""
 _KEYCAP = "\u20e3"
 
 
@@ -247,7 +250,8 @@ class VisibleText(msgspec.Struct, frozen=True):
     Attributes:
         text: The text with escapes.
         n_escaped: Number of invisible characters that were escaped.
-        n_left_out: Number of those beyond ``MOST``, which were removed.
+        n_left_out: Number of invisible characters that were removed, because there were more than
+        ``MOST``.
     """
 
     text: str
@@ -256,7 +260,7 @@ class VisibleText(msgspec.Struct, frozen=True):
 
     @property
     def notice(self) -> str:
-        """The note about the escapes; empty if there were none."""
+        """The note about the escapes; empty without escapes."""
         if not self.n_escaped:
             return ""
         one = self.n_escaped == 1
@@ -277,7 +281,8 @@ def seen(text: str) -> VisibleText:
     for run in _DOUBTFUL.finditer(text):
         if run.start() < kept_until:
             continue
-        if n_escaped >= MOST:  # a text with so many gets no exceptions for scripts
+        # In a text with too many invisible characters, scripts get no exceptions.
+        if n_escaped >= MOST:
             rest = _RUN.sub("", text[copied:])
             n_more = len(text) - copied - len(rest)
             return VisibleText("".join((*parts, rest)), n_escaped + n_more, n_left_out + n_more)
@@ -302,15 +307,16 @@ def is_unseen(text: str) -> bool:
 
 
 def noted(text: str) -> str:
-    """Return the text with escapes, and with a note at its end if there are any."""
+    """Return the text with escapes; if there are any, with a note at the end."""
     found = seen(text)
     return f"{found.text}\n{found.notice}" if found.notice else found.text
 
 
 def restored(text: str, original: str) -> str:
-    r"""Put characters in place of the escapes with which ``original`` was shown.
+    r"""Replace the escapes by characters, for a text that was shown with escapes.
 
-    If ``original`` spells out ``\u{202e}``, as code of some languages does, the letters are meant.
+    If ``original`` itself contains the letters ``\u{202e}``, as code of some languages does, the
+    letters stay.
     """
 
     def character(escape: re.Match[str]) -> str:
@@ -323,7 +329,7 @@ def restored(text: str, original: str) -> str:
 
 
 def _belongs(text: str, start: int, stop: int) -> bool:
-    """Does a run of such characters belong to the text around it?"""
+    """Does a run of invisible characters belong to the script of the text around it?"""
     before = text[start - 1 : start]
     after = text[stop : stop + 1]
     match text[start:stop]:
@@ -340,7 +346,7 @@ def _belongs(text: str, start: int, stop: int) -> bool:
 
 
 def _is_sign(character: str) -> bool:
-    """Is it a pictograph, a skin tone, or an arrow that joins pictographs?"""
+    """Is the character a pictograph, a skin tone, or an arrow that joins pictographs?"""
     return bool(character) and unicodedata.category(character) in {"So", "Sk", "Sm"}
 
 
@@ -352,15 +358,15 @@ def _is_right_to_left(text: str, at: int) -> bool:
 
 
 def scalar_text(text: str) -> str:
-    """Make ``text`` encodable: surrogate pairs become their character, lone ones U+FFFD."""
+    """Make ``text`` encodable: a surrogate pair becomes one character, a lone surrogate U+FFFD."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-LONG_LINES = 15  # lines that a dialog shows, roughly
+LONG_LINES = 15  # approximate number of lines that a dialog shows
 LONG_CHARACTERS = 1_200
-_READ = 4  # times a line's length: blanks are folded, and a huge text is not read whole
+_READ = 4  # characters that are read, as a multiple of the line's length, because blanks are folded
 _CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BLANK = r"[ \t\r\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000]"
 _EMPTY_LINES = lazy_pattern(rf"\n(?:{_BLANK}*\n){{3,}}")
@@ -378,7 +384,7 @@ def visible(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Replace empty lines and blanks that would push the end of a text out of sight by words."""
+    """Replace many empty lines and blanks by a note, because they push text out of sight."""
     short = narrow(text)
     lines = text.count("\n") + 1
     if lines <= LONG_LINES and len(text) <= LONG_CHARACTERS:
@@ -387,7 +393,7 @@ def folded(text: str) -> str:
 
 
 def narrow(text: str) -> str:
-    """Replace long runs of blanks by words."""
+    """Replace long runs of blanks by a note."""
     short = _EMPTY_LINES.sub(lambda run: f"\n[… {run[0].count(chr(10)) - 1} empty lines …]\n", text)
     return _BLANKS.sub(lambda run: f" [… {len(run[0])} blanks …] ", short)
 
@@ -400,7 +406,7 @@ def one_line(text: str) -> str:
 def short_line(text: str, most: int) -> str:
     """Return any text as one line of at most ``most`` characters: ``visible``, blanks folded.
 
-    Use it for names and reports; the subject of a question is never cut.
+    Use this function for names and reports; the subject of a question must never be cut.
     """
     shown = visible(" ".join(text[: _READ * most].split()))
     is_whole = len(shown) <= most and len(text) <= _READ * most

@@ -24,16 +24,19 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
 _UNSAFE = lazy_pattern(r"[^A-Za-z0-9_-]+")
-_STAMP_BYTES = 10  # bytes of a digest, 16 characters; for 5 bytes a collision is found in a second
-_MOST_OF_TOOL = 64  # characters of a tool's name, as providers bound it; a model may write more
-_NAME_LENGTH = 10  # characters from the end of a call's id for a file name; ids begin alike
+# Bytes of a digest (16 characters); with 5 bytes a collision could be found in a second.
+_STAMP_BYTES = 10
+# Characters of a tool's name; the limit of providers, though a model may write more.
+_MOST_OF_TOOL = 64
+# Characters from the end of a call's id in a file name; ids differ most at the end.
+_NAME_LENGTH = 10
 
 Shorten: TypeAlias = Callable[[str], str]
 """Maps the path of the spill file to the text that replaces the result."""
 
 
 class ResultPlace(NamedTuple):
-    """A result with its place, block ``at`` of message ``among``; ``use`` is its call."""
+    """A tool result with its place (block ``at`` of message ``among``) and its call ``use``."""
 
     among: int
     at: int
@@ -68,7 +71,7 @@ def called(use: ToolUse) -> str:
 
 
 def spill_name(identifier: str, text: str) -> str:
-    """Return a file name for a removed text; it has the text's stamp, as call ids may repeat."""
+    """Return a file name for a removed text; it includes a digest, because call ids may repeat."""
     safe = _UNSAFE.sub("-", identifier)[-_NAME_LENGTH:].strip("-") or "text"
     return f"{safe}-{stamp(text)}.txt"
 
@@ -76,7 +79,7 @@ def spill_name(identifier: str, text: str) -> str:
 def stamp(text: str) -> str:
     """Return a digest that identifies a text in a file name and is hard to forge.
 
-    The stamp has no capitals, because some file systems ignore case.
+    The digest has no capitals, because some file systems ignore case.
     """
     data = text.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=_STAMP_BYTES).digest()
@@ -91,9 +94,9 @@ def spill_path(folder: str, name: str) -> str:
 def cut_step(layer: str, view: View, cuts: Iterable[ResultCut]) -> CompactionStep | None:
     """Build the step that makes the cuts; None if no cut saves anything.
 
-    The spill file gets the tool's whole result, not the rest after an earlier cut. Each cut
-    carries the text, even if the result seems to name the file already: a tool can print such
-    words, and in a fork the file is in another folder. The writer leaves an existing file alone.
+    The file gets the tool's whole result, not the rest after an earlier cut. Each cut includes the
+    text, even if the result already seems to name the file: a tool can print such words, and in a
+    fork the file is in another folder. The writer does not change an existing file.
     """
     whole: tuple[Message, ...] | None = None
     spills: dict[str, SpilledText] = {}
@@ -129,7 +132,7 @@ def with_blocks(message: Message, blocks: Iterable[Block]) -> Message:
 
 
 def _original(view: View, whole: Sequence[Message], index: int, result: ToolResult) -> str:
-    """Return the text that the tool returned; a message that was never compacted still holds it."""
+    """Return the whole text that the tool returned, from before any compaction."""
     history = view.conversation.history
     if index >= len(history.places):
         return result.text
@@ -158,12 +161,12 @@ def snip(layer: Snip, view: View) -> Action | None:
 
 
 def first_and_last_lines(text: str, ends: int, more: str) -> str:
-    """Return ``ends`` lines of ``text`` at each side, and how many lines between them were omitted.
+    """Return the first and last ``ends`` lines, with a marker that counts the omitted lines.
 
     Args:
         text: The text of a result.
-        ends: Lines that stay at the beginning, and as many at the end.
-        more: Words added to the marker, such as where the rest is.
+        ends: The number of lines that stay at each end.
+        more: Words for the marker, such as the place of the rest.
     """
     lines = text.splitlines()
     left_out = len(lines) - 2 * ends
@@ -176,8 +179,8 @@ def head_and_tail(text: str, characters: int, more: str) -> str:
 
     Args:
         text: Longer than ``characters``.
-        characters: How many stay; the cut is at the end of a line if one is near.
-        more: Words added to the marker, such as where the rest is.
+        characters: The number of characters that stay; cuts are at line ends if possible.
+        more: Words for the marker, such as the place of the rest.
     """
     head, tail = text[: characters * 2 // 3], text[len(text) - characters // 3 :]
     if (end := head.rfind("\n")) > len(head) * 3 // 4:
@@ -217,7 +220,7 @@ def micro(layer: Micro, view: View) -> Action | None:
 
 
 def _is_placeholder(place: ResultPlace) -> bool:
-    """Was the result replaced before? A tool's imitation of the mark is a short text and stays."""
+    """Was the result replaced before? An imitation of the mark by a tool is short, so it stays."""
     return place.result.text.startswith(_MARK)
 
 
@@ -233,7 +236,7 @@ _WORDS = (
 
 
 def slide(layer: Slide, view: View) -> Action | None:
-    """Drop as many of the oldest exchanges as the goal needs; keep the newest and pinned blocks."""
+    """Drop the oldest exchanges until the goal is reached; keep newest and pinned blocks."""
     del layer
     stop = _stop(view)
     if stop <= 0:

@@ -1,11 +1,11 @@
 """The compaction ladder: decides which layer runs next and when the layers stop (H18, H30). Pure.
 
-The driver (``agent.compaction.fit`` or ``replay``) asks for the next action until there is none.
-The caller writes a step's spill files and applies the step. Or the caller lets a model write a
-summary, and applies the resulting step.
+The caller (``agent.compaction.fit`` or ``replay``) asks for the next action until no action is
+left. For a step, the caller writes the cut texts to files and applies the step. For a summary, the
+caller lets a model write the text, and applies the resulting step.
 
-Each layer acts at most ``MOST_RUNS`` times in one climb. A layer that gained too little waits until
-the conversation has grown.
+Each layer acts at most ``MOST_RUNS`` times before one model call. A layer that gained too little
+waits until the conversation has grown.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def next_action(
 
 
 def _layers(rung: Rung) -> tuple[Layer, ...]:
-    """Return a rung's layers: if a summary gains nothing more, results are cut instead (H29)."""
+    """Return the layers of a rung; after a summary layer, a layer that cuts results (H29)."""
     return (rung.layer, Trim()) if isinstance(rung.layer, Collapse) else (rung.layer,)
 
 
@@ -83,7 +83,7 @@ def trigger(rung: Rung, budget: int) -> float:
 
 
 def take(conversation: Conversation, step: CompactionStep) -> Conversation:
-    """Return the conversation after a step; every call still has its result (H24)."""
+    """Return the conversation after a step, with every call still paired with its result (H24)."""
     messages, history = spliced(conversation.messages, conversation.history, step.splices)
     wrong = problems(messages)
     assert not wrong, (step.layer, wrong)
@@ -123,20 +123,21 @@ def act(layer: Layer, view: View) -> Action | None:
 MOST_RUNS = 3
 """Runs of one layer before one call.
 
-A layer frees all that it can reach in its first run. Further runs
-take old exchanges between the user's words one after another, when wider steps have more to gain.
+A layer frees all that it can reach in its first run. Further runs help if the old exchanges must be
+removed in several parts, between the user's words.
 """
-LEAST_STEP = 0.01  # share of the prompt; a layer whose step gains less has no more to gain now
-FORCED_AIM = 0.5  # share of the size at the start; the hard rungs aim at half (H18)
+# Share of the prompt; a layer whose step gains less is not run again before this call.
+LEAST_STEP = 0.01
+FORCED_AIM = 0.5  # share of the size at the start; forced compaction aims at half (H18)
 
 
 class Climb(msgspec.Struct, frozen=True):
-    """The progress of one climb.
+    """The progress of compaction before one model call.
 
     Attributes:
-        begun: Tokens of the whole prompt at the start, with what will join it.
-        force: Whether the prompt must become half as long, regardless of the counts.
-        out: Layers that are no longer tried.
+        begun: Tokens of the whole prompt at the start, including text that the next call adds.
+        force: Whether the prompt must become half as long, even if it seems to fit.
+        out: Layers that are not tried any more.
         runs: How often each layer has acted.
     """
 
@@ -149,10 +150,10 @@ class Climb(msgspec.Struct, frozen=True):
 def next_step(
     climb: Climb, conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> Action | None:
-    """Return the next action; None if the climb is done. Sets only ``failed`` and ``force``.
+    """Return the next action; None if compaction is done. Sets only ``failed`` and ``force``.
 
-    Under force the conversation is treated as if it filled the window, so that the aims of all
-    rungs are below its size.
+    If forced, the conversation is treated as if it filled the window, so that every rung has
+    something to remove.
     """
     known = msgspec.structs.replace(facts, failed=climb.out, force=climb.force)
     limit = climb.begun if climb.force else 0
@@ -160,9 +161,9 @@ def next_step(
 
 
 def climbed(climb: Climb, layer: str, *, before: int, gain: int) -> Climb:
-    """Return the climb after ``layer`` gained ``gain`` tokens of a prompt of ``before`` tokens.
+    """Return the progress after ``layer`` gained ``gain`` of the prompt's ``before`` tokens.
 
-    An action that was not taken gained nothing.
+    For an action that was not carried out, pass a gain of 0.
     """
     runs = {**climb.runs, layer: climb.runs.get(layer, 0) + 1}
     is_out = runs[layer] >= MOST_RUNS or gain < max(1.0, LEAST_STEP * before)
@@ -177,7 +178,7 @@ def climbed(climb: Climb, layer: str, *, before: int, gain: int) -> Climb:
 def _narrowed(conversation: Conversation, limit: int) -> Conversation:
     """Return the conversation with a window of ``limit`` tokens; 0 keeps the window.
 
-    Values that depend on the real window stay, such as the room for the user's words.
+    Values that depend on the real window do not change, such as the space for the user's words.
     """
     config = conversation.config
     if not 0 < limit < config.budget:
@@ -186,17 +187,17 @@ def _narrowed(conversation: Conversation, limit: int) -> Conversation:
     return msgspec.structs.replace(conversation, config=config)
 
 
-LEAST_GAIN = 0.1  # share of the tokens before; H30
-POOR_RUNS = 2  # runs in a row; H30
-GROWN = 1.1  # times the tokens at which the layer gave up, about as much as it must gain
+LEAST_GAIN = 0.1  # least gain, as share of the tokens before (H30)
+POOR_RUNS = 2  # consecutive runs with too little gain, after which a layer stops (H30)
+GROWN = 1.1  # a stopped layer runs again once the prompt is this many times larger
 
 
 class Restraint(msgspec.Struct, frozen=True):
-    """The counts of runs in which layers gained too little.
+    """Counts of the runs in which layers gained too little.
 
     Attributes:
-        poor: For each layer's name, the runs in a row that gained too little.
-        stopped: For each layer's name, the tokens at which it gave up.
+        poor: For each layer's name, the consecutive runs that gained too little.
+        stopped: For each layer's name, the prompt tokens at which the layer stopped.
     """
 
     poor: Mapping[str, int] = {}
@@ -204,7 +205,7 @@ class Restraint(msgspec.Struct, frozen=True):
 
 
 def failed(restraint: Restraint, tokens: int) -> frozenset[str]:
-    """Return the layers that are not tried at a prompt of ``tokens``."""
+    """Return the layers that are not tried for a prompt of ``tokens``."""
     return frozenset(name for name, at in restraint.stopped.items() if tokens < at * GROWN)
 
 
@@ -215,7 +216,7 @@ def after_run(restraint: Restraint, layer: str, before: int, after: int) -> Rest
         restraint: The restraint before.
         layer: The name of the layer.
         before: Tokens of the whole prompt when the layer began.
-        after: The same tokens less what this layer saved.
+        after: The same tokens without those that the layer saved.
     """
     poor, stopped = dict(restraint.poor), dict(restraint.stopped)
     stopped.pop(layer, None)

@@ -12,12 +12,12 @@ When: TypeAlias = Literal["always", "pays"]
 
 
 class Digest(msgspec.Struct, frozen=True, tag="digest"):
-    """Keeps, of all old results and calls, the lines most likely to be needed (H19).
+    """Keeps the lines of old results and calls that are most likely to be needed (H19).
 
     Attributes:
         tail_share: Share of the budget at the end of the conversation that stays unchanged.
-        root: The aim is at most this number times the square root of the budget, in tokens: the
-            needs of a task grow slower than the window.
+        root: The aim is at most this number times the square root of the budget, in tokens, because
+            the needs of a task grow slower than the window.
     """
 
     tail_share: float = 0.04
@@ -25,7 +25,7 @@ class Digest(msgspec.Struct, frozen=True, tag="digest"):
 
 
 class Micro(msgspec.Struct, frozen=True, tag="micro"):
-    """Replaces results older than the newest ``keep``, of over ``longer_than`` characters (H19)."""
+    """Replaces old results of over ``longer_than`` characters, except the newest ``keep`` (H19)."""
 
     keep: int = 3
     longer_than: int = 100
@@ -40,11 +40,11 @@ class Snip(msgspec.Struct, frozen=True, tag="snip"):
 
 
 class Summarise(msgspec.Struct, frozen=True, tag="summarise"):
-    """Replaces all but the newest ``keep`` messages by a summary, if there are over ``over`` (H25).
+    """Summarises all but the newest ``keep`` messages, if there are more than ``over`` (H25).
 
     Attributes:
-        most_characters: Characters that the summariser sees at most; 0: all.
-        most_of_message: Characters of one message that it sees at most; 0: all.
+        most_characters: The most characters that the summariser reads; 0 means all.
+        most_of_message: The most characters of one message that the summariser reads; 0 means all.
     """
 
     over: int = 10
@@ -57,8 +57,8 @@ class Regions(msgspec.Struct, frozen=True, tag="regions"):
     """Summarises runs of compactable blocks before the protected tail, the largest first (H22).
 
     Attributes:
-        tail_turns: Newest turns (rounds, if one turn is longer) that stay.
-        tail_tokens: Tokens that stay, if that is more; at most a quarter of the window.
+        tail_turns: The newest turns that stay; if one turn is too long, rounds.
+        tail_tokens: Tokens that stay, if these are more; at most a quarter of the window.
     """
 
     tail_turns: int = 4
@@ -66,7 +66,7 @@ class Regions(msgspec.Struct, frozen=True, tag="regions"):
 
 
 class Collapse(msgspec.Struct, frozen=True, tag="collapse"):
-    """Keeps a summary and the last ``keep`` messages, if over ``over``; else ``least`` (H29)."""
+    """Keeps a summary and the last ``keep`` messages, if above ``over``; else ``least`` (H29)."""
 
     over: int = 4
     keep: int = 4
@@ -88,11 +88,11 @@ class Rung(msgspec.Struct, frozen=True):
     """One rung of the ladder.
 
     Attributes:
-        layer: The action.
-        at: Share of the budget from which on it may run.
-        aim: Share of the budget that it aims at.
-        when: Whether it runs only if it saves money.
-        at_tokens: Prompt tokens from which on it may run, in place of a share; 0: the share counts.
+        layer: The compaction layer.
+        at: Share of the budget above which the layer may run.
+        aim: Share of the budget that the layer aims at.
+        when: Whether the layer runs only if this saves money.
+        at_tokens: Prompt tokens above which the layer may run; 0 means that ``at`` applies.
     """
 
     layer: Layer
@@ -107,12 +107,12 @@ class Preset(msgspec.Struct, frozen=True):
 
     Attributes:
         name: The name in the user's settings.
-        rungs: In the order in which they are tried; each runs only while the prompt exceeds its
-            aim.
-        card: Whether a task card replaces what is cut (H27).
-        repeats: Whether lines that are read again become pointers before they are sent
+        rungs: The rungs in the order in which they are tried; each rung runs only while the prompt
+            exceeds its aim.
+        card: Whether a task card replaces removed messages (H27).
+        repeats: Whether lines that the model reads again become pointers before sending
             (``repeats``).
-        every_call: Whether the lowest rung runs before every call, whatever the size.
+        every_call: Whether the lowest rung runs before every call, for a prompt of any size.
     """
 
     name: str

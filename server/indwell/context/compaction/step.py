@@ -1,9 +1,9 @@
 """A compaction step: its inputs, its result, and whether it pays for the lost cache (H18). Pure.
 
-Above the first threshold, the decision is made before every call, and is mostly no. Bounds from the
-sums in the tally give the answer without reading texts, so the time hardly grows with the
-conversation. A cached prompt costs a tenth. A cut saves that tenth in every later call, and
-everything after the first cut is sent once more at the full price.
+Above the first threshold, the decision is made before every call, and the answer is mostly no.
+Bounds from the sums in the tally give the answer without reading texts, so the time hardly grows
+with the conversation. A cached prompt costs a tenth of the full price. A cut saves this tenth in
+every later call, but the text after the first cut is sent once at the full price.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from indwell.context.tokens import message_tokens
 from indwell.messages import Block, Message, Source
 
 GROWN = 0.02
-"""Share of the budget by which a prompt grows before a refused compaction is considered again. To
-consider a million tokens takes a second. On every fifth recorded session, cost and kept text stay
-within 0.2 % of those with a check before each call.
+"""Share of the budget by which a prompt grows before a refused compaction is considered again.
+Considering a million tokens takes a second. On every fifth recorded session, cost and kept text
+stay within 0.2 % of those with a check before each call.
 """
 
 
 class SpilledText(msgspec.Struct, frozen=True):
-    """A text that was cut, to be written to disk before the step is applied (H21).
+    """A cut text, to be written to disk before the step is applied (H21).
 
     Attributes:
         name: The file name in the session's spill folder.
@@ -54,10 +54,11 @@ class CompactionStep(msgspec.Struct, frozen=True):
     """A rewrite that is ready to be applied.
 
     Attributes:
-        layer: The name of the layer that made it.
-        splices: Ascending and not overlapping; their indices count before any of them is applied.
-        spills: Texts to write before the step is applied.
-        note: The notice for the user; empty if nothing is worth a notice.
+        layer: The name of the layer that made the step.
+        splices: The replacements, ascending and not overlapping; indices refer to the messages
+        before the step.
+        spills: Texts to write to disk before the step is applied.
+        note: The notice for the user; empty without a notice.
     """
 
     layer: str
@@ -70,16 +71,17 @@ class SummarySpan(msgspec.Struct, frozen=True):
     """A summary to be written by a model or by extraction; ``apply_summary`` makes the step.
 
     Attributes:
-        layer: The name of the layer that wants it.
+        layer: The name of the layer that asks for the summary.
         start: The first live message that the summary replaces.
-        stop: The index after the last one.
-        source: The originals of those messages, never a summary (H26).
+        stop: The index after the last replaced message.
+        source: The originals of the replaced messages, never a summary (H26).
         kept: Blocks that stay word for word: the user's words and pinned blocks.
-        range: The replaced range in words, for the summary's head, such as ``turns 3 to 17``.
-        target: Tokens that the summary should have: a fifth of the region's.
-        most_characters: Characters of the source's text that a summariser may see; 0: all.
-        most_of_message: Characters of one message that it may see; 0: all.
-        spills: Texts to write before the step is applied: the user's words that no longer fit.
+        range: A description of the replaced range, such as ``turns 3 to 17``.
+        target: Tokens that the summary should have: a fifth of the replaced tokens.
+        most_characters: Characters of the source that a summariser may read; 0 means all.
+        most_of_message: Characters of one message that a summariser may read; 0 means all.
+        spills: Texts to write to disk before the step is applied: the user's words that no longer
+        fit.
     """
 
     layer: str
@@ -102,10 +104,11 @@ class View(msgspec.Struct, frozen=True):
 
     Attributes:
         conversation: The conversation before the step.
-        facts: Facts that the conversation does not hold.
-        tokens: Tokens of the next prompt, with what will join it.
-        goal: Tokens that the layer should leave at most.
-        must: Whether the layer has to reach the goal; otherwise it acts only if that pays.
+        facts: Facts for the decision that are not in the conversation.
+        tokens: Tokens of the next prompt, including text that the next call adds.
+        goal: The most tokens that the layer should leave.
+        must: Whether the layer must reach the goal; otherwise the layer acts only if this saves
+        money.
     """
 
     conversation: Conversation
@@ -121,7 +124,7 @@ class View(msgspec.Struct, frozen=True):
 
     @property
     def budget(self) -> int:
-        """Tokens that a prompt may have."""
+        """The most tokens of a prompt."""
         return self.conversation.config.budget
 
     @property
@@ -152,19 +155,17 @@ class TokenRates(msgspec.Struct, frozen=True):
 
 
 class CompactionFacts(msgspec.Struct, frozen=True):
-    """Facts for a decision that the conversation does not hold.
+    """Facts for a decision that are not in the conversation.
 
     Attributes:
-        incoming: Tokens of words and injections that will join before the next call.
+        incoming: Tokens of the words and injections that the next call adds.
         rates: Prices of the main model.
-        small: Prices of the model that writes summaries, if there is another one.
+        small: Prices of the model that writes summaries; None if it is the main model.
         is_cached: Whether a cache holds the prefix that was sent last.
         spill_folder: The folder of spill files, as the model can pass it to ``read_file``.
-        failed: Layers that gained too little since the last change, and are not tried again.
-        unpinned: Sources whose blocks are outdated, so that they may be cut although they are
-            pinned.
-        force: Whether the provider refused the size, so that the hard rungs run regardless of the
-            counts.
+        failed: Layers that recently gained too little, and are not tried.
+        unpinned: Sources whose pinned blocks are outdated, so that the blocks may be cut.
+        force: Whether the provider refused the size, so that compaction is forced.
     """
 
     incoming: int = 0
@@ -177,17 +178,17 @@ class CompactionFacts(msgspec.Struct, frozen=True):
     force: bool = False
 
     def keeps(self, block: Block) -> bool:
-        """Must the block stay word for word, even if its neighbours are cut?"""
+        """Must the block stay word for word?"""
         return block.meta.pinned and block.meta.source not in self.unpinned
 
 
 class NothingPays(msgspec.Struct, frozen=True):
-    """The engine found no step that saves money, and no other action was due.
+    """A remembered decision: no step saves money, and no other action was due.
 
     Attributes:
-        tokens: Tokens of the prompt, with what would join it.
-        budget: Tokens that a prompt might have.
-        is_cached: Whether there was a cache to lose.
+        tokens: Tokens of the prompt at that time, including text that the call added.
+        budget: The most tokens of a prompt at that time.
+        is_cached: Whether the prompt was in a cache at that time.
     """
 
     tokens: int
@@ -198,7 +199,7 @@ class NothingPays(msgspec.Struct, frozen=True):
 def refusal(
     conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> NothingPays | None:
-    """Return the state to remember after the engine found no step; None to ask it again."""
+    """Return the decision to remember after no step was found; None if it must be made again."""
     tokens, asked = _asked(conversation, preset, facts)
     if facts.force or preset.every_call or any(rung.when != "pays" for rung in asked):
         return None
@@ -211,10 +212,10 @@ def nothing_pays(
     facts: CompactionFacts,
     before: NothingPays | None = None,
 ) -> bool:
-    """Is it known, without reading texts, that the engine would find no step now?
+    """Is it known, without reading texts, that compaction would find no step now?
 
-    For rungs that must save money, this is known from the bounds, or from a recent refusal: the
-    engine is asked again when the prompt has grown by ``GROWN`` of its budget.
+    For rungs that must save money, this follows from bounds or from a recent decision. The decision
+    is made again when the prompt has grown by ``GROWN`` of its budget.
     """
     now = refusal(conversation, preset, facts)
     if now is None:
@@ -241,7 +242,7 @@ def nothing_can_pay(conversation: Conversation, preset: Preset, facts: Compactio
 
 
 def can_pay(layer: Digest, view: View, outline: Outline) -> bool:
-    """Would a step save money that removes everything removable before the tail, up to the goal?"""
+    """Would a step save money if it removed as much as possible before the tail?"""
     estimated = estimated_tokens(view.conversation) + view.facts.incoming
     goal = goal_of(layer, view)
     loose = outline.before(tail_of(view, outline, int(view.budget * layer.tail_share))).loose
@@ -255,14 +256,14 @@ def can_pay(layer: Digest, view: View, outline: Outline) -> bool:
 
 
 def goal_of(layer: Digest, view: View) -> float:
-    """Return the estimated tokens that the prompt should have afterwards."""
+    """Return the estimated tokens that the prompt should have after compaction."""
     estimated = estimated_tokens(view.conversation) + view.facts.incoming
     scale = estimated / view.tokens if view.tokens else 1.0
     return min(view.goal, layer.root * sqrt(view.budget)) * scale
 
 
 def tail_of(view: View, outline: Outline, tokens: int) -> int:
-    """Return the first message of the unchanged tail, which has at least the last exchange."""
+    """Return the first message of the unchanged tail; the tail has at least the last exchange."""
     last = last_exchange(view.messages)
     start = outline.tail(tokens)
     while start < last and not is_boundary(view.messages, start):
@@ -273,14 +274,14 @@ def tail_of(view: View, outline: Outline, tokens: int) -> int:
 def _asked(
     conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> tuple[int, tuple[Rung, ...]]:
-    """Return the tokens of the next prompt, and the rungs that may run at that size."""
+    """Return the tokens of the next prompt, and the rungs that may run at this size."""
     tokens = prompt_tokens(conversation) + facts.incoming
     budget = conversation.config.budget
     return tokens, tuple(one for one in preset.rungs if tokens > (one.at_tokens or one.at * budget))
 
 
 def _view(conversation: Conversation, rung: Rung, facts: CompactionFacts, tokens: int) -> View:
-    """Return the view on which a rung that must pay would decide."""
+    """Return the inputs of the decision of a rung that must save money."""
     goal = int(rung.aim * conversation.config.budget)
     return View(conversation=conversation, facts=facts, tokens=tokens, goal=goal, must=False)
 
@@ -294,18 +295,18 @@ LEAST_SHARE = 0.1  # share of the budget that an optional step must free
 def pays(*, freed: float, rewritten: float, growth: float, facts: CompactionFacts) -> bool:
     """Should the step free these tokens now, or is it cheaper to wait and free more at once?
 
-    The conversation grows and is compacted again and again, so the question is how far it should
-    grow in between. This is the economic lot (Harris 1913): a rewrite costs ``rewritten * (write -
-    cached)`` however much it frees, and each token that waits to be freed costs ``cached`` in each
-    call. Over ``freed / growth`` calls the sum is least where ``freed ** 2 == 2 * rewritten *
-    growth * (write - cached) / cached``.
+    The conversation grows and is compacted again and again, so the question is how far the
+    conversation should grow in between. This is the economic order quantity (Harris 1913). A
+    rewrite costs ``rewritten * (write - cached)``, however much it frees. Each token that waits to
+    be freed costs ``cached`` in each call. Over ``freed / growth`` calls the sum is least where
+    ``freed ** 2 == 2 * rewritten * growth * (write - cached) / cached``.
 
     Args:
         freed: Tokens by which every later call is shorter.
         rewritten: Tokens after the first cut, counted after the step.
         growth: Tokens that a call adds to the conversation.
-        facts: Prices, and whether there is a cache to lose. If nothing costs anything, as with a
-            model on this machine, the usual ratios represent the time.
+        facts: Prices, and whether the prompt is in a cache. For a free model on this machine, the
+            usual price ratios stand for time.
     """
     if not facts.is_cached:
         return freed > 0
@@ -327,10 +328,10 @@ _TOKENS = attrgetter("tokens")
 
 
 class Outline:
-    """Sums over the messages of a conversation, for any part of it, in O(log n).
+    """Sums over any part of a conversation's messages, in O(log n).
 
     Args:
-        conversation: Its messages that the tally lacks are visited once.
+        conversation: The conversation; messages that the tally lacks are visited once.
     """
 
     def __init__(self, conversation: Conversation) -> None:

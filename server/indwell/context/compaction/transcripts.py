@@ -1,11 +1,11 @@
 """Writes removed messages as files to read later, and as text for a summariser.
 
-The conversation is cut from its beginning, always at the same messages, and a file is named for its
-text. So all summaries of a conversation name the same files. Each file is written once, and all
-files together are hardly longer than the conversation.
+The conversation is split from its beginning, always at the same messages, and a file's name depends
+on its text. So all summaries of a conversation use the same files. Each file is written once, and
+all files together are hardly longer than the conversation.
 
-A note names the content that was removed without a trace, and the files that contain it. The note
-is data of the lowest trust, because it repeats words of calls.
+A note names the content that was removed without a marker, and the files with this content. The
+note is data of the lowest trust, because it repeats words of calls.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from indwell.context.untrusted_text import neutralise
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Image, Message, Text, Thinking, ToolResult, ToolUse
 
-FILE_LENGTH = 16_000  # characters at which a file ends, mostly fewer than the text that stays
-_MOST_NAMED = 3  # files that a summary names; of a longer list, the first and the last
+FILE_LENGTH = 16_000  # characters after which a new file begins
+_MOST_NAMED = 3  # files that a summary names; of a longer list, only the first and the last
 
 
 class Files(NamedTuple):
-    """The text on files in a summary's head, and the files themselves, in order."""
+    """The line that names files in a summary, and the files themselves, in order."""
 
     named: str
     spills: tuple[SpilledText, ...]
 
 
 def transcript_files(conversation: Conversation, start: int, stop: int, folder: str) -> Files:
-    """Return the files that hold the live messages ``start`` to ``stop``, and maybe a few more.
+    """Return the files with the live messages ``start`` to ``stop``, and perhaps a few more.
 
     Args:
-        conversation: The conversation whose originals they hold.
+        conversation: The conversation whose originals are written.
         start: The first live message.
-        stop: The index after the last one.
-        folder: The folder of spill files, as the model can name it.
+        stop: The index after the last message.
+        folder: The folder of the files, as the model can name it.
     """
     messages, history = conversation.messages, conversation.history
     start, stop = (place_of(messages, history, at) for at in (start, stop))
@@ -58,7 +58,7 @@ def transcript_files(conversation: Conversation, start: int, stop: int, folder: 
 
 
 def named_files(folder: str, names: Sequence[str]) -> str:
-    """Name the files in order: each by its name; of many, the first and the last."""
+    """Name the files in order; of many files, only the first and the last."""
     if not names:
         return ""
     path = spill_path(folder, names[0])
@@ -99,7 +99,7 @@ def _spill(number: int, part: _TranscriptPart) -> SpilledText:
 
 _TAG = "transcript"
 _IMITATION = lazy_pattern(rf"<(?=[\s/]*{_TAG}\b)", re.IGNORECASE)
-_CHARACTERS_A_TOKEN = 3  # characters that are hardly ever more than one token
+_CHARACTERS_A_TOKEN = 3  # this number of characters is hardly ever more than one token
 
 
 def source_text(span: SummarySpan) -> str:
@@ -112,16 +112,16 @@ def source_text(span: SummarySpan) -> str:
 
 
 def as_data(text: str) -> str:
-    """Return originals in one tag that nothing in them can close."""
+    """Return text in one tag that the text cannot close."""
     safe = _IMITATION.sub("&lt;", neutralise(text))
     return f"<{_TAG}>\n{safe}\n</{_TAG}>"
 
 
 def pieces(span: SummarySpan, most_tokens: int) -> tuple[SummarySpan, ...]:
-    """Split a span into spans whose sources a summariser takes, between exchanges, in order.
+    """Split a span, between exchanges, into spans that a summariser can read.
 
-    Their texts, joined, are one summary of the whole span. An exchange that is too large by itself
-    is shown in part.
+    The summaries of the spans, joined, are one summary of the whole span. Of an exchange that is
+    too large, only a part is shown.
     """
     if span.most_characters or tokens_of(span.source) <= most_tokens:
         return (span,)
@@ -179,11 +179,11 @@ def _block(block: Block) -> str:
             return ""
 
 
-_LISTED = 6  # calls that a note names; the files have all of them
+_LISTED = 6  # calls that a note names; the files have all calls
 
 
 def is_note(block: Block) -> bool:
-    """Did an earlier digest write the block? No other block has this source and tag."""
+    """Is the block a note of an earlier digest, by its source and tag?"""
     return (
         isinstance(block, Text)
         and block.meta.source == "compactor"
@@ -194,13 +194,13 @@ def is_note(block: Block) -> bool:
 def left_out(
     conversation: Conversation, cut: int, dropped: Sequence[Block], folder: str
 ) -> tuple[Text, tuple[SpilledText, ...]]:
-    """Return the note on all omitted content before ``cut``, and the files that it names.
+    """Return the note on all omitted content before ``cut``, and the files that the note names.
 
     Args:
         conversation: The conversation before the step.
-        cut: The first live message of which nothing is left out.
-        dropped: Originals of the calls and replies that are dropped now; the newest are named.
-        folder: The folder of spill files, as the model can name it.
+        cut: The first live message that stays whole.
+        dropped: Originals of the calls and replies that this step drops; the note names the newest.
+        folder: The folder of the files, as the model can name it.
     """
     files = transcript_files(conversation, 0, cut, folder)
     uses = [one for one in dropped if isinstance(one, ToolUse)]

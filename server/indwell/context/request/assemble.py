@@ -1,12 +1,13 @@
 """Assembles a request from a conversation (H6). The same input gives the same bytes.
 
-At most four cache marks show where the prompt cache may end (H34). The worth of a mark is the
-tokens in front of it times the chance that a later call finds them unchanged and alive. An endpoint
-with marks keeps a prefix for five minutes or an hour after its last use. It finds an older prefix
-only if that ends at a mark or at most 20 blocks before one (Anthropic's rules, 2026).
+At most four cache marks tell the endpoint which prefixes to cache (H34). The value of a mark is the
+number of tokens before the mark, times the chance that a later call can read these from the cache.
+An endpoint with marks keeps a prefix for five minutes or an hour after its last use. The endpoint
+finds an older prefix only if this prefix ends at a mark, or at most 20 blocks before a mark
+(Anthropic's rules, 2026).
 
-All marks of a request have one life. A provider bills the tokens after the newest prefix in its
-cache, so a long mark in front of a short one would make nothing live longer.
+All marks of a request have the same lifetime. Different lifetimes would not help, because a
+provider bills the tokens after the newest cached prefix.
 """
 
 from __future__ import annotations
@@ -57,13 +58,13 @@ def assemble(
     idle_s: float | None = None,
     calls_to_come: int | None = None,
 ) -> Request:
-    """Make the request. Orphans are a bug here, because the sender has repaired them.
+    """Make the request. Calls must have results: the sender has repaired the conversation.
 
-    The work grows only with messages since ``conversation.tally``.
+    The time depends only on messages that ``conversation.tally`` does not cover.
 
     Args:
-        conversation: The conversation with everything that is sent.
-        tool_choice: As in ``messages.Request``.
+        conversation: The conversation to send, with all blocks.
+        tool_choice: The value for ``messages.Request``.
         idle_s: As in ``place_anchors``.
         calls_to_come: As in ``place_anchors``.
 
@@ -147,16 +148,16 @@ def _called(block: Block, messages: Sequence[Message]) -> str:
 
 
 MOST = 4
-LOOKED_BACK = 20  # blocks before a mark within which an older prefix's end is found
+LOOKED_BACK = 20  # blocks before a mark; an endpoint finds older prefixes that end within these
 
-# The chance that the longest usable prefix of a call ends at this mark, so that no later mark
-# serves it. Measured on what the provider billed for the 9,386 follow-up calls of the 129 recorded
-# sessions (`cache_read` beside the whole call before; `benchmarks/anchors.py`): 96.4 % read all of
-# the call before, 1.1 % a part of the conversation, 1.1 % only system and tools (one in twenty of
-# them the tools alone), 1.4 % nothing. The recordings do not say where in the conversation such a
-# part ended: the shares of a compaction's end and a large result, four to three, are a judgement.
+# The chance that a call can read the cache up to exactly this mark. Measured on what the provider
+# billed for the 9,386 follow-up calls of the 129 recorded sessions (`cache_read` beside the whole
+# call before; `benchmarks/anchors.py`): 96.4 % read all of the call before, 1.1 % a part of the
+# conversation, 1.1 % only system and tools (one in twenty of them the tools alone), 1.4 % nothing.
+# The recordings do not say where in the conversation such a part ended: the shares of a
+# compaction's end and a large result, four to three, are a judgement.
 _TAIL, _REWRITTEN, _MILESTONE, _SYSTEM, _TOOLS = 0.964, 0.006, 0.0045, 0.011, 0.0005
-_BEFORE = _TAIL  # where this call finds the last cache entry, if the tail is too far away
+_BEFORE = _TAIL  # the chance for a mark where the last request had its last mark
 
 
 class _Mark(NamedTuple):
@@ -169,15 +170,14 @@ def place_anchors(
 ) -> Anchors:
     """Mark the newest message, large and stable places before it, system and tools.
 
-    The next call sends everything up to the newest message again unchanged, the results of tools
-    in it as well. By ``indwell replay`` that costs 10 % less on the 129 recorded sessions than a
-    mark on the message before. The milestone (a large result) and the end of what compaction
-    rewrote keep a long prefix alive when the tail moves. If more than four places are worth a mark,
-    the least valuable ones get none. The work grows only with what ``conversation.tally`` does not
-    hold yet.
+    The next call sends everything up to the newest message again, unchanged, including tool
+    results. By ``indwell replay``, a mark there costs 10 % less on the 129 recorded sessions than a
+    mark on the message before. Marks after a large result and after compacted messages keep a long
+    prefix in the cache when the end changes. Only the four most valuable places get a mark. The
+    time depends only on messages that ``conversation.tally`` does not cover.
 
-    If no call follows, writing the tail to a cache would only cost money. Then the mark
-    goes where the last call had it, and nothing new is written.
+    If no call follows, writing new text to the cache would only cost money. So the mark stays at
+    the place of the last request's mark.
 
     Args:
         conversation: The conversation that is sent.
@@ -209,7 +209,7 @@ def _fixed_tokens(conversation: Conversation) -> tuple[int, int]:
 def _in_messages(
     conversation: Conversation, fixed: int, *, is_alive: bool, goes_on: bool
 ) -> list[_Mark]:
-    """Return marks for the next call (``goes_on``), and where the last one wrote."""
+    """Return marks for the next call (``goes_on``), and a mark where the last request had one."""
     messages = conversation.messages
     tally = extended(conversation.tally, messages)
     tail = len(messages) - 1
@@ -238,7 +238,7 @@ def _in_messages(
 
 
 def _up_to(messages: tuple[Message, ...], place: int, enough: int) -> int:
-    """Count tokens up to a message until they are ``enough``: more tokens change no order."""
+    """Count the tokens up to a message, but stop at ``enough`` tokens."""
     tokens = 0
     for index in range(place + 1):
         tokens += message_tokens(messages[index])
@@ -248,7 +248,7 @@ def _up_to(messages: tuple[Message, ...], place: int, enough: int) -> int:
 
 
 def tool_picture(use: ToolUse, media_type: str, data: str) -> Image:
-    """Return the block of a picture that a tool shows; data of tier 3, like its result."""
+    """Return the block of a picture in a tool's result; data of tier 3."""
     meta = Meta(tier=3, source="tool", tokens=IMAGE_TOKENS, turn=use.meta.turn, tool_use_id=use.id)
     return Image(media_type=media_type, data=data, meta=meta)
 
@@ -260,7 +260,7 @@ def attached_picture(label: str, media_type: str, data: str, *, turn: int) -> Im
 
 
 def without_pictures(conversation: Conversation) -> Conversation:
-    """Replace pictures by a text, for a model that takes none."""
+    """Replace pictures by a text, for a model that does not accept pictures."""
     if not any(map(_has_picture, conversation.messages)):
         return conversation
     messages = tuple(

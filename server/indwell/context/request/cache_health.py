@@ -1,15 +1,15 @@
 """Measures how well the prompt cache works (H36), and sums up model calls (H37). Pure.
 
 A sent message never changes (H35), so the cache should serve all of the last request in the next
-one. This module knows no clock: idle times are arguments.
+request. Idle times are arguments, because this module does not read a clock.
 
-Messages are frozen and shared between requests, so an unchanged message is the same object. One
-pass over the identities finds where to look for the first difference. Only fields that a provider
-sees count; other metadata of a block is not a change.
+Messages are frozen and shared between requests, so an unchanged message is the same object.
+Comparing identities finds the first message that may differ. Only fields that a provider gets are
+compared, not other metadata of a block.
 
-Calls and compactions are summed up for a turn, a session or a day. An unknown price stays unknown:
-a sum with one unpriced call has no cost, only the known part and the number of calls that it leaves
-out.
+Calls and compactions are summed up for a turn, a session or a day. If the price of a call is
+unknown, the cost of the sum is unknown; the sum still has the known part of the cost, and the
+number of calls without a price.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from indwell.messages import (
 
 
 class Compactions(msgspec.Struct, frozen=True):
-    """The effect of one layer of compaction: how often it ran, and the tokens that it removed."""
+    """The effect of one layer of compaction: the number of runs, and the removed tokens."""
 
     count: int = 0
     saved: int = 0
@@ -49,12 +49,12 @@ class UsageFigures(msgspec.Struct, frozen=True):
     """Usage of some model calls, and the compactions between them.
 
     Attributes:
-        requests: Calls made.
-        estimated: Calls whose tokens are our estimate, because the endpoint did not count them.
-        unpriced: Calls of unknown cost.
+        requests: Number of calls.
+        estimated: Number of calls whose tokens are estimated, because the endpoint sent no usage.
+        unpriced: Number of calls of unknown cost.
         usage: Tokens of all calls.
         counted: Prompt tokens of the calls that the endpoint counted.
-        expected: Prompt tokens that a cache should have served, as the endpoint counts.
+        expected: Prompt tokens that a cache should have served, in the endpoint's count.
         known_cost: US dollars of the calls of known cost.
         compactions: Compactions by layer.
     """
@@ -75,7 +75,7 @@ class UsageFigures(msgspec.Struct, frozen=True):
 
     @property
     def hit_rate(self) -> float | None:
-        """Share of the counted prompt tokens that came from a cache; None if none were counted."""
+        """Share of the counted prompt tokens that came from a cache; None if there are none."""
         return self.usage.cached / self.counted if self.counted else None
 
     @property
@@ -101,7 +101,7 @@ class UsageFigures(msgspec.Struct, frozen=True):
 
 
 def of_call(usage: Usage, cost: float | None, *, expected: int = 0) -> UsageFigures:
-    """Return the figures of one model call; ``expected`` as in ``UsageFigures``."""
+    """Return the figures of one model call; ``expected`` is explained in ``UsageFigures``."""
     return UsageFigures(
         requests=1,
         estimated=0 if usage.reported else 1,
@@ -119,9 +119,9 @@ def of_compaction(layer: str, before: int, after: int) -> UsageFigures:
 
 
 LIFE_S = 300.0  # seconds that a cache keeps an unused prefix: the shortest time in use (H34)
-HOUR_S = 3_600.0  # seconds, where the marks ask for it
+HOUR_S = 3_600.0  # seconds, if the cache marks ask for the longer time
 LEAST_PREFIX = 1_024  # tokens; no endpoint caches a shorter prefix
-THRASH_AT = 3  # calls in a row (H36)
+THRASH_AT = 3  # consecutive calls without a cache hit, after which the user is warned (H36)
 
 
 def life_s(life: CacheLife) -> float:
@@ -133,10 +133,10 @@ class Health(msgspec.Struct, frozen=True):
     """Statistics of the cache and sums after some model calls.
 
     Attributes:
-        last: The last request that was answered.
+        last: The last request that got a reply.
         has_cache: Whether the endpoint of that request has ever reported a cache.
         misses: Consecutive calls without a cached token although a prefix should have hit.
-        turn_number: The turn whose sums are in ``turn``.
+        turn_number: The number of the turn whose sums are in ``turn``.
         turn: Sums of that turn.
         session: Sums of all turns.
     """
@@ -164,19 +164,19 @@ def after_call(
         turn: Number of the turn, 1-based.
         usage: The usage of the call.
         cost: US dollars; None if unknown.
-        expected: As in ``UsageFigures``.
+        expected: Explained in ``UsageFigures``.
     """
     return added(health, turn, of_call(usage, cost, expected=expected))
 
 
 class CacheReading(NamedTuple):
-    """The evidence of an answered request about the cache.
+    """What the reply to a request tells about the cache.
 
     Attributes:
-        health: The statistics with this request.
+        health: The statistics, including this request.
         expected: Prompt tokens that the cache should have served, as the endpoint counts.
-        warning: A warning if the cache has failed for the third time in a row, else empty. The
-            warning is given once, until the cache serves tokens again.
+        warning: A warning if the cache has failed for the third time in a row, else empty. No
+            further warning is given until the cache serves tokens again.
     """
 
     health: Health
@@ -192,12 +192,12 @@ def after_reply(
     idle_s: float = 0.0,
     has_cache: bool = False,
 ) -> CacheReading:
-    """Add the tokens that the cache served for an answered request of the conversation.
+    """Update the statistics with the reply to a request of the conversation.
 
     Args:
         health: The statistics before.
         request: The request as it was sent.
-        usage: Tokens as the endpoint counted them; an estimate tells nothing about the cache.
+        usage: Tokens as the endpoint counted them; an estimate is ignored.
         idle_s: Seconds since the reply to the request before.
         has_cache: Whether the endpoint is known to have a cache.
     """
@@ -214,7 +214,7 @@ def after_reply(
         common = prefix if difference is None else difference.common
     misses = health.misses if is_same and not usage.cached else 0
     if prefix >= LEAST_PREFIX and (known or has_cache) and not usage.cached:
-        misses += 1  # a call that could not hit does not count
+        misses += 1  # only calls that should have read the cache count
     is_thrash = misses == THRASH_AT > health.misses
     changed = msgspec.structs.replace(health, last=request, has_cache=known, misses=misses)
     warning = thrash_words(difference, common) if is_thrash else ""
@@ -230,8 +230,9 @@ def thrash_words(difference: RequestDifference | None, common: int) -> str:
     """Describe the change that stopped the cache, with the text before and after.
 
     Args:
-        difference: Where the newest request differs from the one before, if it does.
-        common: Tokens of their common beginning.
+        difference: The first difference between the newest request and the request before; None
+        without one.
+        common: Tokens of the common beginning of both requests.
     """
     head = f"{THRASH_AT} requests in a row got nothing from the prompt cache"
     if difference is None:
@@ -255,13 +256,13 @@ def _named(difference: RequestDifference) -> str:
 
 
 def _in_its_count(common: int, request: Request, usage: Usage) -> int:
-    """Convert our token count into the endpoint's, by the ratio of the whole request."""
+    """Convert estimated tokens to the endpoint's count, by the ratio of the whole request."""
     ours = total_tokens(request)
     return min(round(common * usage.input / ours), usage.input) if ours else 0
 
 
 def added(health: Health, turn: int, figures: UsageFigures) -> Health:
-    """Add to the sums of the session and of turn ``turn``, which is the newest."""
+    """Add figures to the sums of the session and of its newest turn ``turn``."""
     of_turn = health.turn if turn == health.turn_number else UsageFigures()
     return msgspec.structs.replace(
         health, turn_number=turn, turn=of_turn + figures, session=health.session + figures
@@ -271,7 +272,7 @@ def added(health: Health, turn: int, figures: UsageFigures) -> Health:
 EXCERPT = 60  # characters of each of the two texts
 
 
-_LEAD = 20  # characters before the first one that differs
+_LEAD = 20  # characters before the first difference
 
 
 GONE = ""
@@ -282,10 +283,12 @@ class RequestDifference(msgspec.Struct, frozen=True):
 
     Attributes:
         place: The first differing block, such as ``message 3, block 2``, 1-based.
-        source: The source of that block; ``tools`` for the tool specs.
-        before: An excerpt of its text around the first change, on one line; empty if it is new.
-        after: The same excerpt of its present text; empty if the block is gone.
-        common: Tokens of the earlier request before that place.
+        source: The source of the differing block; ``tools`` for the tool specs.
+        before: An excerpt of the block's earlier text around the change, on one line; empty for a
+        new block.
+        after: An excerpt of the block's new text around the change, on one line; empty for a
+        removed block.
+        common: Tokens of the earlier request before the difference.
         turn: The turn that brought the block; 0 if unknown.
     """
 
@@ -298,7 +301,7 @@ class RequestDifference(msgspec.Struct, frozen=True):
 
 
 def first_difference(before: Request, after: Request) -> RequestDifference | None:
-    """Return where ``after`` stops repeating ``before``; None if it only adds to the end."""
+    """Return where ``after`` stops repeating ``before``; None if ``after`` only adds to the end."""
     if before.tools is not after.tools and before.tools != after.tools:
         return _in_tools(before.tools, after.tools)
     if before.system is not after.system:
@@ -315,13 +318,13 @@ def first_difference(before: Request, after: Request) -> RequestDifference | Non
 
 
 def total_tokens(request: Request) -> int:
-    """Return the estimated tokens of a request, counted only if no earlier estimate exists."""
+    """Return the estimated tokens of a request; an earlier estimate is used again."""
     return request.tokens or request_tokens(request)
 
 
 def _in_messages(before: Request, after: Request) -> RequestDifference | None:
     if before.messages == after.messages[: len(before.messages)]:
-        return None  # nearly always; five times as fast as the search
+        return None  # the usual case, five times as fast as the search below
     for index in compress(count(), map(is_not, before.messages, after.messages)):
         earlier, later = before.messages[index], after.messages[index]
         is_last = index == len(before.messages) - 1
@@ -351,7 +354,7 @@ def _in_message(before: Message, after: Message, *, may_grow: bool) -> int | Non
 
 
 def _parted(before: Sequence[Block], after: Sequence[Block], *, is_whole: bool) -> int | None:
-    """Return the index of the first differing block; blocks may follow unless ``is_whole``."""
+    """Return the index of the first difference; ``is_whole``: added blocks are a difference."""
     pairs = zip(before, after, strict=False)
     for index, (earlier, later) in enumerate(pairs):
         if earlier is not later and _sent(earlier) != _sent(later):

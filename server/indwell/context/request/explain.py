@@ -1,6 +1,6 @@
 """Explains the next request block by block: the data of ``explainRequest``. Pure.
 
-A conversation of 10,000 blocks takes some 50 ms, so this does not belong on the event loop.
+A conversation of 10,000 blocks takes 50 ms, so call ``explain`` in a thread.
 """
 
 from __future__ import annotations
@@ -32,29 +32,31 @@ from indwell.messages import (
 EXCERPT = 200  # characters of a block; two lines of a panel
 
 State: TypeAlias = Literal["sent", "new", "waiting"]
-"""``sent``: part of the last request; ``new``: added since; ``waiting``: joins with the words."""
+"""``sent``: part of the last request; ``new``: added later; ``waiting``: sent with the next prompt.
+"""
 
 
 class BlockFacts(msgspec.Struct, frozen=True):
     """One block of the next request.
 
     Attributes:
-        message: The index of its message; -1 for tools and system.
-        role: The role of its message, or ``tools`` or ``system``.
-        kind: Its class; ``tools`` for all specs together.
-        source: Where it came from.
-        tier: Its trust tier.
-        tokens: Its estimated tokens.
-        turn: The turn that brought it; 0 for tools and system.
-        pinned: Whether compaction must keep it.
-        compactable: Whether compaction may shorten it.
-        anchor: Whether a cache mark follows it.
-        state: Whether it was sent before.
-        altered: Whether compaction changed it.
-        first: The first message of the transcript that it represents; -1 for tools and system.
-        last: The last message of the transcript that it represents.
-        why: The reason for its presence and state, in one sentence.
-        excerpt: Its beginning.
+        message: The index of the block's message; -1 for tools and system.
+        role: The role of the block's message, or ``tools`` or ``system``.
+        kind: The block's class; ``tools`` for all tool specs together.
+        source: The source of the block.
+        tier: The trust tier of the block.
+        tokens: The estimated tokens of the block.
+        turn: The turn that added the block; 0 for tools and system.
+        pinned: Whether compaction must keep the block.
+        compactable: Whether compaction may shorten the block.
+        anchor: Whether a cache mark follows the block.
+        state: Whether the block was sent before.
+        altered: Whether compaction changed the block.
+        first: The first message of the transcript that the block represents; -1 for tools and
+        system.
+        last: The last message of the transcript that the block represents.
+        why: One sentence that explains the block.
+        excerpt: The beginning of the block's text.
     """
 
     message: int
@@ -80,9 +82,9 @@ class Headroom(msgspec.Struct, frozen=True):
 
     Attributes:
         layer: The name of the rung's layer.
-        at: Prompt tokens from which on it may run.
-        left: Tokens until then; negative if it may run already.
-        pays: Whether it runs only if the saving pays for the rewritten cache.
+        at: Prompt tokens above which the rung may run.
+        left: Tokens until then; negative if the rung may already run.
+        pays: Whether the rung runs only if this saves money.
     """
 
     layer: str
@@ -120,8 +122,8 @@ def explain(
 
     Args:
         conversation: The conversation with all waiting blocks already in its last message.
-        preset: The preset in force.
-        n_waiting: How many blocks at the end of the last message were waiting.
+        preset: The compaction preset in use.
+        n_waiting: Number of blocks at the end of the last message that wait to be sent.
         n_characters: Characters of each block in its excerpt; None for all.
     """
     anchors = place_anchors(conversation)
@@ -204,7 +206,7 @@ def _of_messages(conversation: Conversation, anchors: Anchors, n_waiting: int) -
 
 
 def _is_original(block: Block, same: set[int], originals: tuple[Message, ...]) -> bool:
-    """Is the block unchanged? Compares identities, and after a reload texts."""
+    """Is the block unchanged? Compares identities, or texts after a restart."""
     return id(block) in same or any(block == one for message in originals for one in message.blocks)
 
 

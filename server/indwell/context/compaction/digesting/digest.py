@@ -1,9 +1,9 @@
 """Shortens old messages to the lines that are most likely to be needed (H19, H23). Pure.
 
-All lines before the protected tail compete for the room that the goal leaves, so a text loses lines
-by their worth and not by its position. Lines are chosen from the originals: a line that was left
-out comes back when the agent uses its names again. An exchange without chosen lines is dropped as a
-whole, and a note reports this. The user's words are never touched.
+All lines before the protected tail compete for the space that the goal leaves. So lines are removed
+by their value, not by their position. Lines are chosen from the original texts: a removed line
+comes back when the agent uses its names again. An exchange without chosen lines is dropped, and a
+note reports this. The user's words never change.
 
 Candidates are calls and their results, injected texts of the workspace, and longer replies of the
 agent. The user's words, pinned blocks, Indwell's own reminders and summaries are never candidates.
@@ -64,7 +64,7 @@ def digest(layer: Digest, view: View) -> CompactionStep | None:
 
 
 def _pays(view: View, outline: Outline, step: CompactionStep) -> bool:
-    """Does the step save money, measured by the tokens that it really frees?"""
+    """Does the step save money, measured by the tokens that the step really frees?"""
     gain = freed(view.messages, step.splices)
     return gain >= LEAST_SHARE * view.budget and pays(
         freed=gain,
@@ -75,8 +75,8 @@ def _pays(view: View, outline: Outline, step: CompactionStep) -> bool:
 
 
 LEAST_TEXT = 60  # tokens of a text that is worth shortening
-MARKER = 30.0  # tokens of a marker, which stands for removed lines and names the file with them
-_TELLING = 20  # characters of a line that says more than "Done."
+MARKER = 30.0  # tokens of a marker that replaces removed lines and names the file with these lines
+_TELLING = 20  # characters of a line with more content than "Done."
 WORKSPACE = 2  # the trust tier of injected data
 
 
@@ -84,10 +84,10 @@ class Candidate(NamedTuple):
     """A block that may become shorter.
 
     Attributes:
-        message: The index of its live message.
-        live: The block as it is now.
-        original: The block as it was at first.
-        piece: Its original text, from which lines are chosen.
+        message: The index of the message that has the block.
+        live: The present block.
+        original: The original block.
+        piece: The original text, from which lines are chosen.
     """
 
     message: int
@@ -100,10 +100,10 @@ def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> It
     """Return all candidates of the live messages before ``cut``, in order.
 
     Args:
-        view: The conversation, and what is decided on it.
-        whole: Its transcript; lines are chosen from the original blocks.
+        view: The conversation, and the inputs of the decision.
+        whole: The transcript with the original blocks.
         cut: The first message of the tail, which starts an exchange.
-        uses: How the transcript has used names and files.
+        uses: The uses of names and files in the transcript.
     """
     messages, history = view.messages, view.conversation.history
     stop = place_of(messages, history, cut)
@@ -111,7 +111,8 @@ def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> It
     for index in range(cut):
         begin = place_of(messages, history, index)
         end = place_of(messages, history, index + 1)
-        # Ids repeat between rounds; if exchanges were dropped from a range, the first one counts.
+        # Call ids may repeat. If exchanges were dropped from a range, the first block of an id is
+        # used.
         originals = {key(one): one for part in reversed(whole[begin:end]) for one in part.blocks}
         calls = any(isinstance(one, ToolUse) for one in messages[index].blocks)
         for block in messages[index].blocks:
@@ -153,7 +154,7 @@ def _may_shorten(text: Text) -> bool:
 
 
 def _must_stay(text: Text, *, with_calls: bool) -> tuple[int, ...]:
-    """Return lines that must stay: the two of a tag, and the line that reports completion."""
+    """Return the lines that must stay: those with a tag, and the line that reports completion."""
     if text.meta.source != "assistant":
         return (0, text.text.count("\n"))
     if with_calls:
@@ -165,7 +166,7 @@ def _must_stay(text: Text, *, with_calls: bool) -> tuple[int, ...]:
 
 
 def _texts(messages: Sequence[Message]) -> Iterator[str]:
-    """Return the original texts; a missing block was shortened before."""
+    """Yield the texts of blocks, to recognise blocks that an earlier step shortened."""
     for message in messages:
         yield from (block.text for block in message.blocks if isinstance(block, Text))
 
@@ -183,7 +184,7 @@ def rewritten(
     """Build the step that keeps the chosen lines; None if the step changes nothing.
 
     Args:
-        view: The conversation, and what is decided on it.
+        view: The conversation, and the inputs of the decision.
         cut: The first message of the tail.
         found: All candidates before the tail.
         kept: For each candidate, the numbers of the lines that stay.
@@ -213,11 +214,11 @@ def rewritten(
 
 
 class _Rewrite:
-    """Goes through the messages before the tail and collects the texts that files must keep.
+    """Rewrites the messages before the tail, and collects the removed texts for files.
 
     Attributes:
         spills: Texts of blocks that now contain a marker.
-        dropped: Original blocks that leave no marker.
+        dropped: Original blocks that were removed without a marker.
     """
 
     def __init__(self, view: View, found: Sequence[Candidate], kept: Sequence[set[int]]) -> None:
@@ -234,7 +235,7 @@ class _Rewrite:
     ) -> tuple[dict[int, Message], list[int]]:
         """Return the changed messages by index, and the starts of exchanges that are dropped whole.
 
-        The agent's words beside dropped calls move to the front of its next reply.
+        Words of the agent next to dropped calls move to the front of the agent's next reply.
         """
         changed = dict(behind)
         gone: list[int] = []
@@ -251,7 +252,8 @@ class _Rewrite:
                 changed[index] = _with(message, moved + blocks)
                 moved, index = (), index + 1
                 continue
-            pair = self._view.messages[index + 1]  # results are before the tail like their calls
+            # The results of these calls are before the tail, too.
+            pair = self._view.messages[index + 1]
             results = self._blocks(pair)
             said = tuple(one for one in blocks if _is_said(one))
             if not results:
@@ -259,7 +261,7 @@ class _Rewrite:
                 moved += said
             else:
                 if not said and not moved and not any(isinstance(one, ToolUse) for one in blocks):
-                    # Other blocks are beside the results, and a reply may not be empty.
+                    # The message has other blocks next to the results, and no reply may be empty.
                     blocks, results = self._stub(message, pair, results)
                 changed[index] = _with(message, moved + blocks)
                 changed[index + 1] = _with(pair, results)
@@ -315,7 +317,7 @@ class _Rewrite:
     def _stub(
         self, message: Message, pair: Message, results: tuple[Block, ...]
     ) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
-        """Return the last call and its result without any line, and the other blocks."""
+        """Return the last call and its result without any line, together with the other blocks."""
         use = next(one for one in reversed(message.blocks) if isinstance(one, ToolUse))
         answer = next(
             one for one in pair.blocks if isinstance(one, ToolResult) and one.tool_use_id == use.id
@@ -349,7 +351,7 @@ def short_result(
 
 
 def short_use(use: ToolUse, lines: Sequence[str], kept: Collection[int], path: str) -> ToolUse:
-    """Return a call with chosen lines of its arguments, in a form that no tool accepts."""
+    """Return a call with chosen lines of the arguments, in a form that no tool accepts."""
     call = call_of(use)
     shown: dict[str, object] = {"path": call.path} if call.path else {"about": call.main}
     shown["shortened"] = f"{len(use.arguments):,} characters; all: {path}"
@@ -362,13 +364,13 @@ def short_use(use: ToolUse, lines: Sequence[str], kept: Collection[int], path: s
 
 
 def short_injection(text: Text, lines: Sequence[str], kept: Collection[int], path: str) -> Text:
-    """Return an injected text with chosen lines, the two lines of its tag among them."""
+    """Return an injected text with chosen lines, including the two lines of its tag."""
     first, *rest = _with_gaps(lines, kept)
     return _with_text(text, "\n".join((first, _marker(lines, kept, path), *rest)))
 
 
 def short_reply(text: Text, lines: Sequence[str], kept: Collection[int]) -> Text:
-    """Return a reply with chosen lines, without a marker: the model would learn to write one."""
+    """Return a reply with chosen lines, without a marker, which the model would imitate."""
     end = [] if len(lines) - 1 in kept else [_GAP]
     return _with_text(text, "\n".join((*_with_gaps(lines, kept), *end)))
 

@@ -1,7 +1,7 @@
 """Chooses the lines to keep: those with the highest expected use per token. Pure.
 
 A second line with the same name adds nothing. So lines are chosen one after the other, each by its
-gain over the chosen lines. This greedy rule for coverage reaches at least 1 - 1/e of the optimum
+gain over the lines already chosen. This greedy algorithm reaches at least 1 - 1/e of the optimum
 (Nemhauser, Wolsey, Fisher 1978).
 
 The chance that a line is needed in the next 25 model calls comes from logistic regressions on 86 of
@@ -24,11 +24,13 @@ from indwell.context.compaction.digesting.lines import DigestedLine, lines_of, n
 from indwell.context.file_work import call_of
 from indwell.messages import Block, Message, ToolUse
 
-LEAST_WORTH = 0.0014  # expected uses per token; a line below it costs more than reading it again
-_BREAK = 1.0  # tokens of a line break, and of an occasional gap
-PAIR = 50.0  # tokens of a short call with the tags around it and its result
-_MENTIONED = 0.3  # weight of a line whose names occur only in the agent's own words
-_TOGETHER = 0.8  # the lines of one edit are needed together, and one call reads them again
+# Expected uses per token; a line with fewer costs more than reading the line again.
+LEAST_WORTH = 0.0014
+_BREAK = 1.0  # tokens of a line break, and of a mark for a gap now and then
+PAIR = 50.0  # tokens of a short call and its result, with the tags around both
+_MENTIONED = 0.3  # weight of a line if only the agent's own words use its names
+# Weight of an edit's need for a line, because one call can read all lines of the edit again.
+_TOGETHER = 0.8
 _ANY = 0.001  # expected uses of a line without any known feature
 
 
@@ -37,11 +39,11 @@ class ReducibleText(NamedTuple):
 
     Attributes:
         text: The whole text.
-        head: Tokens of the marker that its first chosen line needs.
-        pair: Identifies a call with its result, which stay or go together; the first line of either
-            needs ``PAIR`` more tokens. Empty: the text belongs to no pair.
-        read: The call that read the text from a file, if one did.
-        kept: Numbers of lines that stay in any case.
+        head: Tokens of the marker; the first chosen line pays for it.
+        pair: Identifies a call and its result, which stay or go together. The first chosen line of
+            either needs ``PAIR`` more tokens. Empty if the text is not part of a call or result.
+        read: The call that read the text from a file; None for other texts.
+        kept: Numbers of the lines that always stay.
         is_said: Whether the text is the agent's own words; statements in such a text are worth
             more.
     """
@@ -57,13 +59,13 @@ class ReducibleText(NamedTuple):
 def chosen(
     pieces: Sequence[ReducibleText], room: float, shown: Iterable[Block], uses: Uses
 ) -> list[set[int]]:
-    """Return the 0-based numbers of the lines that stay in each piece; all are worth their tokens.
+    """Return the 0-based numbers of the lines that stay in each piece.
 
     Args:
         pieces: The candidates.
         room: Tokens that the lines may take.
-        shown: Blocks that stay as they are; what they say need not be repeated.
-        uses: How the conversation has used names and files so far.
+        shown: Blocks that stay unchanged; lines with the same content are not chosen.
+        uses: The uses of names and files in the conversation.
     """
     choice = _Choice(pieces, shown, uses)
     for at, piece in enumerate(pieces):
@@ -77,7 +79,7 @@ def chosen(
 
 
 class _Choice:
-    """The lines chosen so far, and the gain of each other line."""
+    """The lines chosen so far, and the gain of each remaining line."""
 
     def __init__(self, pieces: Sequence[ReducibleText], shown: Iterable[Block], uses: Uses) -> None:
         self._pieces, self._uses = pieces, uses
@@ -91,21 +93,22 @@ class _Choice:
                 self._show(line, is_said=block.meta.source == "assistant")
         self.kept: list[set[int]] = [set() for _ in pieces]
         self._n_lines = [piece.text.count("\n") + 1 for piece in pieces]
-        self._lines: list[dict[int, DigestedLine]] = [{} for _ in pieces]  # lines worth considering
-        # One heap for each piece, and one of the heaps' heads, so that no single step looks at all
-        # lines.
+        # Lines that may be chosen, by number, for each piece.
+        self._lines: list[dict[int, DigestedLine]] = [{} for _ in pieces]
+        # One heap for each piece, and a heap of the heaps' first entries, so that no step visits
+        # all lines.
         self._heaps = [self._sorted(at, piece) for at, piece in enumerate(pieces)]
         self._heads = [(heap[0][0], at) for at, heap in enumerate(self._heaps) if heap]
         heapq.heapify(self._heads)
 
     def best(self) -> tuple[int, int] | None:
-        """Return the line that adds most per token; None if no line is worth its tokens."""
+        """Return the line with the largest gain per token; None if no line is worth its tokens."""
         while self._heads:
             known, at = heapq.heappop(self._heads)
             heap = self._heaps[at]
             _, number = heapq.heappop(heap)
             worth = -self._density(at, self._lines[at][number])
-            if worth > known and -worth >= LEAST_WORTH:  # chosen lines have its names
+            if worth > known and -worth >= LEAST_WORTH:  # chosen lines have the names of this line
                 heapq.heappush(heap, (worth, number))
                 heapq.heappush(self._heads, (heap[0][0], at))
                 continue
@@ -167,8 +170,8 @@ class _Choice:
 def name_chance(name: str, uses: Uses) -> float:
     """Return the chance, 0 to 1, that the agent writes ``name`` again.
 
-    Whether the agent has written the name before counts most, then in how many texts it occurs,
-    then how many calls ago it was last written or seen.
+    The strongest sign is that the agent has written the name before. The next signs are the number
+    of texts with the name, and the number of calls since its last use.
     """
     odds = -2.7 + 0.65 * log1p(uses.spread.get(name, 0))
     odds -= 0.5 * log1p(uses.n_calls - uses.seen.get(name, 0))
@@ -183,9 +186,9 @@ def edit_chance(line: DigestedLine, n_lines: int, read: Read, uses: Uses) -> flo
 
     Args:
         line: The line.
-        n_lines: Lines that were read with it; among many, each one counts for less.
-        read: The call that read them.
-        uses: How the conversation has used names and files so far.
+        n_lines: The number of lines that the same call read; among many lines, each is less likely.
+        read: The call that read the lines.
+        uses: The uses of names and files in the conversation.
     """
     if not line.key:
         return 0.0
@@ -202,22 +205,22 @@ def _chance(log_odds: float) -> float:
 
 
 class Read(NamedTuple):
-    """A call that read a file: the file, and the number of the model call that asked for it."""
+    """A file that was read, and the number of the model call that asked for the file."""
 
     path: str
     call: int
 
 
 class Uses(msgspec.Struct, frozen=True):
-    """How a conversation has used names and files; model calls are numbered from 1.
+    """The uses of names and files in a conversation; model calls are numbered from 1.
 
     Attributes:
         n_calls: Model calls so far.
         written: For each identifier, the model call in which the agent last wrote it.
-        seen: For each identifier, the model call after which it last occurred anywhere.
-        spread: For each identifier, the number of blocks that hold it.
+        seen: For each identifier, the model call after which the identifier last occurred anywhere.
+        spread: For each identifier, the number of blocks that contain the identifier.
         reads: For each tool call's id, the file that the call read.
-        read_last: For each path, the model call that last read it.
+        read_last: For each path, the model call that last read the file.
     """
 
     n_calls: int

@@ -1,8 +1,8 @@
 """Splits a text into lines that can be left out, with the identifiers in them. Pure.
 
 An identifier is a path, a name in snake_case, camelCase or dotted form, or the name of an error,
-with at least ``LEAST_NAME`` characters. Compaction chooses lines by identifiers, and a replay
-measures loss by them (``compaction-study.md``).
+with at least ``LEAST_NAME`` characters. Compaction chooses lines by identifiers, and ``indwell
+replay`` measures loss by identifiers (``compaction-study.md``).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Text, ToolResult, ToolUse
 
-MOST_KEPT = 1_000_000  # characters of texts whose lines are cached for the next decision
-LONGEST_END = 400_000  # characters of the head and of the tail of a text that are examined
-LONGEST_LINE = 2_000  # characters of a line in which names are searched
-_CHARACTERS = 3.3  # characters per token, roughly; only lines of one conversation are compared
+MOST_KEPT = 1_000_000  # characters of all texts whose lines are cached
+LONGEST_END = 400_000  # characters that are examined at each end of a long text
+LONGEST_LINE = 2_000  # characters of a line that are searched for names
+_CHARACTERS = 3.3  # approximate characters per token; exact enough to compare lines
 
 
 class DigestedLine(msgspec.Struct, frozen=True, gc=False):
@@ -26,9 +26,9 @@ class DigestedLine(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         number: The 0-based number of the line in its text.
-        names: Its identifiers.
-        key: The form in which it is compared with lines of other texts; empty if it is too short.
-        tokens: Its tokens, roughly.
+        names: The identifiers in the line.
+        key: The form in which lines of different texts are compared; empty if too short.
+        tokens: The approximate number of tokens.
     """
 
     number: int
@@ -63,7 +63,7 @@ _known = _LineCache()
 
 
 def lines_of(text: str) -> tuple[DigestedLine, ...]:
-    """Return the lines of a text that have content; of a huge text, those of its two ends."""
+    """Return the lines of a text that have content; of a huge text, only lines at both ends."""
     return _known.lines(text)
 
 
@@ -103,7 +103,7 @@ def text_of(block: Block) -> str:
 
 @lru_cache(maxsize=1_000)
 def argument_texts(arguments: str) -> tuple[str, ...]:
-    """Return the texts among a call's arguments; the whole text if it is not a JSON object."""
+    """Return the texts among a call's arguments; all of the text if it is not a JSON object."""
     try:
         return tuple(_texts(msgspec.json.decode(arguments)))
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -111,7 +111,7 @@ def argument_texts(arguments: str) -> tuple[str, ...]:
 
 
 def names_of(block: Block) -> Iterable[str]:
-    """Return the identifiers of a block; some occur more than once."""
+    """Yield the identifiers of a block; an identifier may occur more than once."""
     return (name for line in lines_of(text_of(block)) for name in line.names)
 
 
@@ -129,7 +129,7 @@ def _texts(value: object) -> Iterator[str]:
             pass
 
 
-LEAST_NAME, LEAST_LINE = 5, 4  # characters
+LEAST_NAME, LEAST_LINE = 5, 4  # shortest identifier and shortest line, in characters
 LONGEST_NAME = 300  # characters; a longer name is data
 _TOKEN = lazy_pattern(r"[\w./@-]{5,}")
 _CAMEL = lazy_pattern(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
@@ -144,19 +144,19 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def line_key(line: str) -> str:
-    """Return a line without its number and trailing blanks; empty if it is too short to matter."""
+    """Return a line without its number and trailing blanks; empty if the line is very short."""
     number = _NUMBERED.match(line)
     key = (line[number.end() :] if number else line).rstrip()
     return key if len(key.strip()) >= LEAST_LINE else ""
 
 
 def forget_identifiers() -> None:
-    """Empty the cache of identifiers, which may hold some ten megabytes."""
+    """Empty the cache of identifiers, which may use ten megabytes."""
     _names.cache_clear()
 
 
 def is_numbered(line: str) -> bool:
-    """Does the line begin with its number, like lines of files and of searches?"""
+    """Does the line begin with its number, as in results of file reads and searches?"""
     return _NUMBERED.match(line) is not None
 
 

@@ -1,7 +1,7 @@
-"""Replaces lines that the model already has by a pointer, before sending. Pure.
+"""Replaces lines that the conversation already shows by a pointer, before sending. Pure.
 
-A fifth of the file text that agents read is unchanged since an earlier read. The replacement
-loses nothing and breaks no cache, because no request has had the result yet.
+A fifth of the file text that agents read is unchanged since an earlier read. No information is
+lost. The prompt cache stays valid, because no request has had the result yet.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from indwell.context.tokens import estimate_tokens
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
-LEAST_RUN = 200  # characters of consecutive lines; a pointer is shorter
-LEAST_SAVED = 50  # tokens
-LEAST_MESSAGES = 5  # the words, a call and its result, and another call and its result
-LOOKED_BACK = 400  # messages; a pointer names no line further away
+LEAST_RUN = 200  # characters of consecutive lines, longer than a pointer
+LEAST_SAVED = 50  # tokens that a pointer must save
+LEAST_MESSAGES = 5  # a prompt, and two calls with their results
+LOOKED_BACK = 400  # messages that are searched for shown lines
 _WORDS = "unchanged since they were read above"
 _NUMBERED = lazy_pattern(r"\s*(\d{1,9})[→\t](.*)", re.DOTALL)
 
 
 def may_repeat(messages: Sequence[Message]) -> bool:
-    """Do the newest results hold text of a file? A quick check."""
+    """Do the newest results have text of a file? A quick check."""
     return (
         len(messages) >= LEAST_MESSAGES
         and messages[-1].role == "user"
@@ -39,12 +39,13 @@ def may_repeat(messages: Sequence[Message]) -> bool:
 
 
 def repeats(messages: Sequence[Message]) -> CompactionStep | None:
-    """Replace lines of the newest results that were shown before; None if missing.
+    """Replace lines of the newest results that were shown before; None if there are none.
 
-    The work grows with the reads of the same files, so do not run it on the event loop.
+    The time grows with the number of reads of the same files, so do not call this on the event
+    loop.
 
     Args:
-        messages: The live messages; the last one holds results that were not sent yet.
+        messages: The live messages; the last message has results that were not sent yet.
     """
     if not may_repeat(messages):
         return None
@@ -66,9 +67,10 @@ def repeats(messages: Sequence[Message]) -> CompactionStep | None:
 
 
 def whole_again(conversation: Conversation, step: CompactionStep) -> CompactionStep:
-    """Return the step, and after the messages that it removes, all texts that pointed to them.
+    """Return the step, extended so that later pointers into removed messages become whole texts.
 
-    If the conversation would grow, the pointers stay: a pointer names its lines, which can be read.
+    If the conversation would grow, the pointers stay, because the model can read the named lines
+    again.
     """
     begin = min((one.start for one in step.splices), default=len(conversation.messages))
     rewritten = {at for one in step.splices for at in range(one.start, one.stop)}
@@ -81,9 +83,9 @@ def whole_again(conversation: Conversation, step: CompactionStep) -> CompactionS
 
 
 def unfolded(messages: Sequence[Message], history: History, start: int) -> dict[int, Message]:
-    """Return messages from ``start`` on, by index, with the lines that pointers had replaced.
+    """Return the changed messages from ``start`` on, by index, with lines in place of pointers.
 
-    A layer needs these texts before it removes the lines to which the pointers refer.
+    A layer needs these texts before the layer removes the lines to which the pointers refer.
     """
     found: dict[int, Message] = {}
     if start >= len(history.places):
@@ -115,7 +117,7 @@ def _points(block: Block) -> bool:
 
 
 def _calls(message: Message) -> Iterator[tuple[ParsedCall, ToolUse]]:
-    """Return the calls of a reply that concern a file."""
+    """Yield the calls of a reply that concern a file."""
     for block in message.blocks:
         if isinstance(block, ToolUse):
             call = call_of(block)
@@ -124,7 +126,7 @@ def _calls(message: Message) -> Iterator[tuple[ParsedCall, ToolUse]]:
 
 
 def _shown(messages: Sequence[Message], paths: set[str]) -> dict[str, dict[int, str]]:
-    """Return the last shown lines of files, by path and number, if no edit touched them."""
+    """Return the shown lines of files, by path and number, without lines of edited files."""
     shown: dict[str, dict[int, str]] = {}
     for reply, results in pairwise(messages):
         reads: dict[str, str] = {}

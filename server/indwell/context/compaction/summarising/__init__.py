@@ -1,1 +1,1 @@
-"""Replaces old messages by a summary: its range, its writer, the blocks that stay (H25)."""
+"""Replaces old messages by a summary (H25)."""

@@ -1,9 +1,9 @@
 """Restores lines that a summary lost and later rounds may need (H27). Pure.
 
-A summary keeps the story and loses names. The agent mostly repeats its recent words:
-identifiers of its own edits and searches, paths, names in the newest request, and names in errors
-that still occur. Each of these that neither the summary nor a live message shows is restored with
-its *original line* and that line's place, because a bare name says nothing.
+A summary tells what happened, but loses names. The agent mostly uses names again from its own edits
+and searches, from the newest request, and from errors that still occur. If neither the summary nor
+a live message has such a name, the *original line* with the name is restored, together with the
+line's place.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from indwell.context.tokens import estimate_tokens
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
-MOST_TOKENS = 1_200  # benchmarks/audit.py: beyond it, a longer extract gains as much
-SHARE = 3  # at most a third of the source text
-MOST_NAMES = 250  # names to look for; beyond it, names ranked by worth hardly matter
+MOST_TOKENS = 1_200  # beyond this size, a longer extract is as useful (benchmarks/audit.py)
+SHARE = 3  # restored lines have at most a third of the source's tokens
+MOST_NAMES = 250  # names that are looked for, the most valuable first
 LONGEST_LINE = 220  # characters; a longer line, as in a minified file, is skipped
-LOOKED_AT = 800  # messages; a use 400 rounds ago counts 2 ** -33, so this bounds the work
+LOOKED_AT = 800  # newest messages that are examined; a use 400 rounds ago counts only 2 ** -33
 HALF_LIFE = 12  # rounds after which a use counts half
 HEAD = "Original lines that later work may need (data, word for word):"
 
-# Bounded, and started at most once in a run, so that a megabyte without a blank costs no more.
+# Repetitions have limits, so that a megabyte without a blank is still searched quickly.
 NAME = lazy_pattern(
     r"(?<![\w.@/-])[\w.@-]{0,80}(?:/[\w.@-]{1,80}){1,20}"  # a path
     r"|\b(?<!-)[\w-]{1,80}\.[A-Za-z]\w{0,4}\b"  # a file, or a.b
@@ -48,9 +48,9 @@ class AuditedLine(msgspec.Struct, frozen=True):
     """An original line with its place.
 
     Attributes:
-        place: The index of its message in the source; only for the order.
+        place: The index of the line's message in the source, used to sort lines.
         label: Where the line was: a path or a command; empty for the agent's own words.
-        number: Its line number there; 0 if unknown.
+        number: The line number in that file or output; 0 if unknown.
         text: The line, without blanks at both ends.
     """
 
@@ -68,15 +68,15 @@ def audited(
     live: Sequence[Message] = (),
     most_tokens: int = MOST_TOKENS,
 ) -> str:
-    """Return the summary with the lines it should not have lost; call before ``apply_summary``.
+    """Return the summary with important lines that it lost; call before ``apply_summary``.
 
     The work takes about 0.1 s for 100,000 tokens, so do not run it on the event loop.
 
     Args:
         span: The span whose source is summarised.
-        text: The summary, already found usable.
+        text: The summary, which ``is_usable`` has accepted.
         card: The task card that accompanies it.
-        live: The messages that stay unchanged; the newest words are looked for there first.
+        live: The messages that stay unchanged; the newest words of the user are taken from these.
         most_tokens: Tokens that may be restored at most.
     """
     kept = [*span.kept, *(block for message in live for block in message.blocks)]
@@ -97,7 +97,7 @@ def missing(
         source: The original messages that were summarised.
         shown: All text that stays visible: summary, card and live messages.
         newest: The user's newest words; names in them count most.
-        room: Tokens that the lines may take.
+        room: The most tokens of the lines.
     """
     lines: list[AuditedLine] = []
     here = names(shown)
@@ -125,7 +125,7 @@ def missing(
 
 
 def names(text: str) -> set[str]:
-    """Return the code-like names of a text; of a path, its last part."""
+    """Return the code-like names in a text; for a path, its last part."""
     found = (match[0].rstrip("./").rpartition("/")[2] for match in NAME.finditer(text))
     return {name for name in found if len(name) >= SHORTEST_NAME}
 
@@ -144,7 +144,7 @@ def rendered(lines: Iterable[AuditedLine]) -> str:
 
 
 def _musts(source: Sequence[Message], shown: str) -> Iterator[tuple[int, str]]:
-    """Return errors that still occur, and the user's rules, unless another block shows them."""
+    """Yield errors that still occur, and rules of the user, unless another block shows them."""
     flat = " ".join(shown.split())
     for check in failing(source):
         if check.error and check.error not in shown:
@@ -155,7 +155,7 @@ def _musts(source: Sequence[Message], shown: str) -> Iterator[tuple[int, str]]:
 
 
 def _worth(source: Sequence[Message], newest: str, here: set[str]) -> dict[str, float]:
-    """Return names that the agent used and nothing shows any more, the most valuable first."""
+    """Return the value of names that the agent used and that no visible text has."""
     worth: dict[str, float] = {}
     n_rounds = sum(message.role == "assistant" for message in source)
     at = 0
@@ -181,7 +181,7 @@ def _worth(source: Sequence[Message], newest: str, here: set[str]) -> dict[str, 
 def _defined(source: Sequence[Message]) -> Iterator[tuple[str, float]]:
     """Return names defined in files that the agent has read: edited files first, then by age.
 
-    No call has used these names yet, so they rank behind all used names.
+    No call has used these names yet, so they rank after all used names.
     """
     edited = {one.path for one in changed(source)}
     ages: dict[int, int] = {}
@@ -194,7 +194,7 @@ def _defined(source: Sequence[Message]) -> Iterator[tuple[str, float]]:
 
 
 def _best_lines(source: Sequence[Message], wanted: dict[str, float]) -> dict[str, AuditedLine]:
-    """Return each name's most telling line: a definition, one with other names, the newest."""
+    """Return the best line for each name: a definition, a line with more names, or the newest."""
     best: dict[str, tuple[float, AuditedLine]] = {}
     for line in _lines(source):
         here = names(line.text) & wanted.keys()
@@ -242,7 +242,7 @@ def _written(use: ToolUse) -> Iterator[str]:
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return
     if isinstance(given, dict):
-        path = call_of(use).path  # alone it is a bare name
+        path = call_of(use).path  # a path alone is not restored
         yield from (one for one in given.values() if isinstance(one, str) and one != path)
 
 
@@ -258,7 +258,7 @@ def _newest_words(messages: Sequence[Message]) -> str:
 
 
 def _cost(line: AuditedLine) -> int:
-    """Return the tokens of a line with its label, since lines of one file often stand apart."""
+    """Return the tokens of a line with its label, which often goes with each line."""
     return estimate_tokens(line.text) + 4 + (estimate_tokens(line.label) if line.label else 0)
 
 

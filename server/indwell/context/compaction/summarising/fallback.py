@@ -15,12 +15,12 @@ from indwell.context.tokens import estimate_tokens
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text, ToolResult, ToolUse
 
-MOST_PATHS = 20  # H28
-MOST_ERRORS = 5  # H28
+MOST_PATHS = 20  # files in a summary (H28)
+MOST_ERRORS = 5  # errors in a summary (H28)
 ERROR_LENGTH = 150  # characters of an error's line; H28
 _MOST_STATEMENT = 400  # characters of one statement of the assistant
 _MOST_LINE = 300  # characters of a line in a simulated summary
-_CHARACTERS_A_TOKEN = 3.4  # for code and logs (H15); it only decides how many lines are tried
+_CHARACTERS_A_TOKEN = 3.4  # for code and logs (H15); only decides how many lines are tried
 
 ERROR = lazy_pattern(
     r"\b(?:[A-Z]\w*(?:Error|Exception|Warning)|error|fatal|panic|FAILED|failed|failure|"
@@ -58,7 +58,7 @@ def simulated(span: SummarySpan, ratio: float) -> str:
 
     Args:
         span: The span to summarise.
-        ratio: Tokens of the summary per token of what it replaces.
+        ratio: Tokens of the summary per replaced token.
     """
     most = int(ratio * min(tokens_of(span.source), SUMMARY_SHARE * span.target))
     ranked = sorted(_telling(span.source), key=lambda one: (one[0], -one[1]))
@@ -84,7 +84,7 @@ def _chosen(ranked: Iterable[tuple[int, int, str]], room: int) -> str:
 
 
 def _files(source: Sequence[Message]) -> list[str]:
-    """Return at most ``MOST_PATHS`` files, newest first, each with the agent's actions on it."""
+    """Return at most ``MOST_PATHS`` files, newest first, each with the agent's actions."""
     done: dict[str, list[str]] = {}
     for use in _uses(source):
         call = call_of(use)
@@ -129,7 +129,7 @@ def _uses(source: Iterable[Message]) -> Iterator[ToolUse]:
 
 
 def _telling(source: Sequence[Message]) -> Iterator[tuple[int, int, str]]:
-    """Return lines with their rank (0 is kept first) and their place."""
+    """Yield lines with rank (0 is kept first) and place."""
     place = 0
     for message in source:
         for block in message.blocks:

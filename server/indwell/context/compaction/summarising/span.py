@@ -34,16 +34,16 @@ from indwell.context.injections import inject
 from indwell.context.tokens import BLOCK_OVERHEAD
 from indwell.messages import Block, Message, Source, Text, ToolResult
 
-SUMMARY_SHARE = 5  # a summary should have a fifth of the tokens that it replaces (H25)
+SUMMARY_SHARE = 5  # a summary should have a fifth of the replaced tokens (H25)
 WORDS_SHARE = 8  # the user's words may take an eighth of the window, word for word
 HEAD_TOKENS = 60  # tokens of the tag with its attributes
-_LEAST_TARGET = 100  # tokens; a shorter summary says nothing
+_LEAST_TARGET = 100  # tokens of the shortest useful summary
 _MOST_RUNS = 12  # ranges of turns in one line
-_LEAST_GAIN_SHARE = 50  # share of the budget; a model is not asked for less than 2 % of it
+_LEAST_GAIN_SHARE = 50  # a summary that frees less than 1/50 of the budget is not written
 
 
 class KeptBlocks(NamedTuple):
-    """Blocks that stay, and texts that go to files for lack of room."""
+    """Blocks that stay, and texts that go to files for lack of space."""
 
     blocks: tuple[Block, ...]
     spills: tuple[SpilledText, ...] = ()
@@ -59,20 +59,20 @@ def summary_span(
     most_characters: int = 0,
     most_of_message: int = 0,
 ) -> SummarySpan | None:
-    """Plan one summary of the live messages from ``start`` to ``stop``; both are boundaries.
+    """Plan one summary of the live messages from ``start`` to ``stop``, both at boundaries.
 
     Args:
-        layer: The layer that wants it.
+        layer: The layer that asks for the summary.
         view: The inputs of the decision.
         start: The first message.
-        stop: The index after the last one.
-        keep_replies: Whether the assistant's words stay, unless the conversation would begin with
-            them.
+        stop: The index after the last message.
+        keep_replies: Whether the assistant's words stay; never at the beginning of the
+            conversation.
         most_characters: See ``SummarySpan``.
         most_of_message: See ``SummarySpan``.
 
     Returns:
-        None if the summary would not make the conversation clearly shorter.
+        The plan; None if the conversation would not become clearly shorter.
     """
     start, stop = _with_originals(view, start), group_stop(view.conversation.history, stop)
     source = view.originals(start, stop) if start < stop else ()
@@ -106,10 +106,9 @@ def kept_blocks(
 ) -> KeptBlocks:
     """Return the user's words within their budget, pinned blocks, and replies if asked for.
 
-    Words without room go to files. A line among the blocks names these files, so no word is lost.
-    The files hold all of the source's words without room, also those that an earlier summary of the
-    source has put into a file. A source that pins several
-    blocks keeps only its newest one.
+    Words for which there is no space go to files. A line among the blocks names these files, so no
+    word is lost. The files have all such words of the source, also words that an earlier summary
+    has put into a file. Of the pinned blocks of one source, only the newest block stays.
 
     Args:
         source: The original messages.
@@ -130,10 +129,11 @@ def kept_blocks(
     for block in later:
         pinned.pop(block.meta.source, None)
     words = [one for one in said if is_users_words(one)]
-    # An endpoint may accept less than the window, so words must not fill all of it.
+    # An endpoint may accept less than its window, so the words must not fill the whole budget.
     budget = min(view.conversation.config.window // WORDS_SHARE, view.budget // 2)
     task: tuple[int, ...] = ()
-    if view.messages[-1].role == "user":  # else the turn is over, and another task follows
+    # Otherwise the turn is over, and the next prompt may be a different task.
+    if view.messages[-1].role == "user":
         task = _task(words, [one for one in later if is_users_words(one)])
     gone = _without_room(words, budget, task)
     if not gone:
@@ -153,11 +153,10 @@ def kept_blocks(
 
 
 def _word_files(words: Sequence[Text], gone: Sequence[int], folder: str) -> Files:
-    """Return the files that hold the words ``gone``, and some words around them.
+    """Return files with the words ``gone``, and some words around these.
 
-    The words are cut from the beginning, always at the same messages, and a file is named for its
-    text. So a later summary names the files of an earlier one again, and only the newest is
-    written.
+    The words are split from the beginning, always at the same messages, and a file's name depends
+    on its text. So later summaries use the same files again, and only the newest file is written.
     """
     spills: list[SpilledText] = []
     wanted = set(gone)
@@ -179,7 +178,7 @@ def _word_files(words: Sequence[Text], gone: Sequence[int], folder: str) -> File
 
 
 def _notes(messages: Sequence[Message], start: int, stop: int) -> tuple[Block, ...]:
-    """Return the note on omitted content, if the note covers more than the span's files."""
+    """Return the notes on omitted content that name more than the span's files."""
     blocks = (block for message in messages[start:stop] for block in message.blocks)
     return tuple(filter(is_note, blocks))[-1:] if start else ()
 
@@ -190,15 +189,15 @@ def is_users_words(block: Block) -> TypeGuard[Text]:
 
 
 def block_tokens(blocks: Sequence[Block]) -> int:
-    """Return the tokens of blocks, counted like a message's tokens."""
+    """Return the tokens of blocks, counted as in a message."""
     return sum(block.meta.tokens + BLOCK_OVERHEAD for block in blocks)
 
 
 def _with_originals(view: View, start: int) -> int:
     """Return ``start``, or the head of its group of rewritten messages, which has the originals.
 
-    Otherwise the content of an older summary would be lost, as a summary is not a source (H26).
-    The user's words beside it come from the originals, too, at whatever place they are now.
+    Without this, the content of an older summary would be lost, because a summary is never
+    summarised (H26). The user's words next to the older summary are taken from the originals, too.
     """
     messages, history = view.messages, view.conversation.history
     start = group_start(history, start)
@@ -223,7 +222,7 @@ def _task(words: Sequence[Text], later: Sequence[Text]) -> tuple[int, ...]:
 def _without_room(words: Sequence[Text], budget: int, task: Sequence[int]) -> list[int]:
     """Return which words do not fit: the task comes first, then newer words before older ones.
 
-    A long paste that does not fit leaves its room to earlier short words.
+    If a long pasted text does not fit, earlier short words get the space.
     """
     order = dict.fromkeys((*task, *range(len(words) - 1, -1, -1)))
     left, gone = budget, list[int]()
@@ -254,13 +253,14 @@ def _range(source: Sequence[Message]) -> str:
     return f"turns {first} to {last}" if first < last else f"part of turn {last}"
 
 
-_ROOMS = (16_000, 8_000, 4_000, 2_000, 1_000, 400)  # characters that a result may keep, by need
-_SUMMARY_SHARE = 4  # a summary must free at least this part of what has to go
-_FORCED_SHARE = 10  # a forced step frees at least a tenth, even if the prompt seems to fit
+# Characters that a result may keep, in decreasing order.
+_ROOMS = (16_000, 8_000, 4_000, 2_000, 1_000, 400)
+_SUMMARY_SHARE = 4  # a summary must free at least 1/4 of the tokens that have to be removed
+_FORCED_SHARE = 10  # a forced step frees at least 1/10, even if the prompt seems to fit
 
 
 def collapse(layer: Collapse, view: View) -> Action | None:
-    """Plan a summary of all but the newest messages; if that gains nothing, cut the results."""
+    """Plan a summary of all but the newest messages; if this gains too little, cut results."""
     messages = view.messages
     if not messages:
         return None
@@ -275,7 +275,7 @@ def collapse(layer: Collapse, view: View) -> Action | None:
 
 
 def cut_results(view: View, layer: str = "collapse") -> CompactionStep | None:
-    """Cut the longest results, no deeper than the goal needs; None if there is nothing to cut."""
+    """Cut the longest results until the goal is reached; None if no result can be cut."""
     places = results_of(view.messages, 0, len(view.messages))
     wanted = max(view.to_free, view.tokens // _FORCED_SHARE if view.facts.force else 0)
     best: CompactionStep | None = None
@@ -300,9 +300,9 @@ def _shortened(place: ResultPlace, room: int, path: str) -> str:
     return head_and_tail(place.result.text, room, more)
 
 
-_SMALL, _LARGE = 1_000, 10_000  # characters of a result: low and high priority (H22)
-_FEWEST = 4  # a run that frees less than a quarter of the missing tokens is not worth a call
-_TRIED = 3  # the weightiest runs; a lighter one hardly frees more
+_SMALL, _LARGE = 1_000, 10_000  # characters of results with low and with high priority (H22)
+_FEWEST = 4  # a summary that frees less than 1/4 of the missing tokens is not worth a model call
+_TRIED = 3  # number of runs that are tried, the largest first
 
 
 class _BlockRun(NamedTuple):
@@ -312,9 +312,10 @@ class _BlockRun(NamedTuple):
 
 
 def regions(layer: Regions, view: View) -> Action | None:
-    """Plan a summary of the weightiest run; of everything before the tail if all runs are small.
+    """Plan a summary of the largest run, or of all before the tail if all runs are small.
 
-    A run lies between the user's words and older summaries. The assistant's words stay.
+    A run is a range of messages between the user's words and older summaries. The assistant's words
+    stay.
     """
     if not view.to_free and not view.facts.force:
         return None
@@ -336,7 +337,7 @@ def regions(layer: Regions, view: View) -> Action | None:
 
 
 def _runs(messages: tuple[Message, ...], stop: int) -> list[_BlockRun]:
-    """Return runs of whole exchanges from a reply up to the user's next words at most."""
+    """Return runs of whole exchanges; a run begins with a reply and ends before user's words."""
     ends = [at for at in range(stop) if any(map(_divides, messages[at].blocks))]
     edges = [*(at + 1 for at in ends), stop]
     runs = ((start, snapped(messages, end)) for start, end in pairwise(edges))
@@ -370,7 +371,7 @@ def _block_weight(block: Block) -> float:
 
 
 def summarise(layer: Summarise, view: View) -> Action | None:
-    """Plan a summary of the messages before the newest ``keep``, at a boundary of exchanges."""
+    """Plan a summary of the messages before the newest ``keep``, up to the end of an exchange."""
     n = len(view.messages)
     if n <= layer.over:
         return None

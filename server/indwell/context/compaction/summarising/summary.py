@@ -1,13 +1,14 @@
 """Builds the step that replaces messages by a summary, and chooses its model (H25, H26, H31).
 
-A summary is a tagged block of tier 3, headed by its range; the task card and the user's own words
-follow it. Roles keep alternating: if a neighbour is the user's message, the two become one.
+A summary is a tagged block of tier 3 that begins with its range. The task card and the user's own
+words follow. Roles still alternate: a summary next to a message of the user joins that message.
 
-As one more turn of the conversation, a request to the main model reads the prefix that its cache
-holds. Any other call reads the region alone, at the full price. The instructions are the same.
+A summary request to the main model can continue the conversation, so that the prompt cache serves
+the prefix. Any other request has only the messages to summarise, at the full price. The
+instructions are the same.
 
-An outdated span is removed together with the messages that a summary replaces. It is beside the
-user's words, which a fold keeps, and the summary breaks the cache anyway.
+A summary empties the prompt cache anyway, so outdated plans are removed at the same time
+(``without_stale``).
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ _ERROR_PAGE = lazy_pattern(
 )
 _SAID = frozenset({"user", "assistant"})
 _DROPPED = "Dropped to make room; there was none for a summary."
-_CHARACTERS_A_TOKEN = 2  # a cautious number: text cut to this length surely fits
+_CHARACTERS_A_TOKEN = 2  # low, so that a cut text surely fits
 
 
 def is_usable(span: SummarySpan, text: str) -> str:
-    """Say briefly why ``text`` cannot be the summary; empty if it can."""
+    """Say briefly why ``text`` cannot be used as the summary; empty if it can."""
     if not text.strip():
         return "it is empty"
     if _ERROR_PAGE.match(text):
@@ -65,22 +66,22 @@ def apply_summary(
     """Make the step that puts a summary in the place of the span's messages.
 
     Args:
-        conversation: The conversation that the span was made of.
-        span: What is replaced, and what stays.
-        text: The summary; it is cut if the conversation would not become shorter with all of it.
+        conversation: The conversation for which the span was planned.
+        span: The planned summary.
+        text: The summary; cut if the conversation would not become shorter otherwise.
         card: The task card; it replaces older cards among the messages.
-        least: A card of hardly more than a line, for when the first one has no room.
-        transcript: Where the complete conversation can be read (H31).
+        least: A minimal card, used if there is no space for ``card``.
+        transcript: A line that names the files with the complete conversation (H31).
 
     Returns:
-        A step without splices if nothing makes the conversation shorter, not even dropping the
-        span's messages with a note that says so (H28).
+        The step. It has no splices if even dropping the messages with a note would not make the
+        conversation shorter (H28).
     """
     attributes = {"range": span.range} | ({"transcript": transcript} if transcript else {})
     turn = conversation.messages[span.stop - 1].turn
 
     def made(words: str, cards: Sequence[Block]) -> tuple[MessageSplice, int]:
-        """Return the splice, and the number of tokens above its limit."""
+        """Return the splice, and the number of tokens above the limit."""
         summary = inject("summary", words, turn=turn, attributes=attributes)
         splice = _splice(conversation.messages, span, summary, cards, card if cards else None)
         replaced = conversation.messages[splice.start : splice.stop]
@@ -122,7 +123,7 @@ def _splice(
 
 
 def _dialogue(kept: Iterable[Block], turn: int) -> list[Message]:
-    """Return the messages that stay, by speaker; the last one is the user's and may be empty."""
+    """Return the kept blocks as messages; the last message is the user's and may be empty."""
     said = (one for one in kept if one.meta.source in _SAID)
     made = [
         Message("assistant" if source == "assistant" else "user", tuple(blocks), turn)
@@ -145,17 +146,18 @@ def _without_cards(blocks: Iterable[Block], new: Text | None) -> tuple[Block, ..
 
 
 Reader: TypeAlias = Literal["main", "small", "apart"]
-"""``main``: the main model, appended to the conversation; ``small``: the cheaper model reads the
-region; ``apart``: the main model reads the region alone, in a request of its own.
+"""The reader of the messages to summarise. ``main``: the main model, in a request that continues
+the conversation. ``small``: a cheaper model, in a separate request. ``apart``: the main model, in a
+separate request.
 """
 
-ROOM = 200  # tokens of output beyond the requested summary; H25
+ROOM = 200  # tokens of output in addition to the requested summary (H25)
 LEAST_OUTPUT = 1_000
-"""A reasoning model needs some tokens to think, and a short region has a target of a few dozen."""
+"""Least output tokens: a reasoning model needs tokens to think, even for a short summary."""
 
 
 class SummarySizes(msgspec.Struct, frozen=True):
-    """Tokens that a summary would read and write, in the count of the main model's endpoint.
+    """Tokens of a summary request and its reply, as the main model's endpoint counts.
 
     The same numbers estimate the tokens of another model.
 
@@ -164,10 +166,9 @@ class SummarySizes(msgspec.Struct, frozen=True):
         region: Tokens of the text to summarise, with the instructions.
         instructions: Tokens of the instructions alone.
         output: Tokens of the summary.
-        main_budget: Prompt tokens that the main model takes with that output.
-        small_budget: The same for the small model; 0 if missing.
-        is_faithful: Whether the prefix shows the region as it was; not if it contains a summary
-            (H26).
+        main_budget: The most prompt tokens of the main model, with room for the output.
+        small_budget: The most prompt tokens of the small model; 0 without a small model.
+        is_faithful: Whether the conversation has the original messages, not an older summary (H26).
     """
 
     prefix: int
@@ -180,12 +181,12 @@ class SummarySizes(msgspec.Struct, frozen=True):
 
 
 def output_limit(target: int) -> int:
-    """Return the tokens that the reply may have, for a summary of ``target`` tokens (H25)."""
+    """Return the most tokens of the reply, for a summary of ``target`` tokens (H25)."""
     return max(target + ROOM, LEAST_OUTPUT)
 
 
 def readers(sizes: SummarySizes, facts: CompactionFacts) -> tuple[Reader, ...]:
-    """Return the readers whose window has room for the text to summarise, the cheapest first."""
+    """Return the readers whose window can hold the text to summarise, the cheapest first."""
     prices: dict[Reader, float] = {}
     if sizes.is_faithful and sizes.prefix + sizes.instructions <= sizes.main_budget:
         prices["main"] = appended_price(sizes, facts.rates, is_cached=facts.is_cached)
@@ -206,19 +207,19 @@ def appended_price(sizes: SummarySizes, rates: TokenRates, *, is_cached: bool) -
 
 
 def apart_price(sizes: SummarySizes, rates: TokenRates) -> float:
-    """Return the price of reading the region alone, at the full rate, and of the summary."""
+    """Return the price of a separate summary request: input at the full rate, and output."""
     return sizes.region * rates.input + sizes.output * rates.output
 
 
 def without_stale(
     messages: Sequence[Message], step: CompactionStep, facts: CompactionFacts
 ) -> CompactionStep:
-    """Return the step that also drops plans that are done, rejected, or replaced by a newer one.
+    """Return the step, extended to drop plans that are done, rejected or replaced.
 
     Args:
         messages: The live messages that the step is made for.
-        step: A step with a summary; one without splices stays unchanged.
-        facts: They say whether a plan is outdated.
+        step: A step with a summary; a step without splices stays unchanged.
+        facts: The facts that say whether a plan is outdated.
     """
     if not step.splices:
         return step

@@ -1,14 +1,14 @@
 """Builds the task card, the facts that must survive every compaction, without a model (H27).
 
-The card has the user's trust (tier 1, pinned), and most of it is the user's own words. From calls
-it takes only paths, counts, commands without comments, and of an error only the *names* in it
-(files with lines, identifiers), never its prose. So a tool's output cannot plant a sentence in the
-card; the error's whole line goes into the summary, which is data. ``inject`` neutralises
-everything.
+The card is trusted like the user (tier 1, pinned), and most of it is the user's own words. From
+tool calls the card takes only paths, counts and commands without comments. From errors it takes
+only *names* (files with lines, identifiers), never sentences. So a tool's output cannot plant a
+sentence in the card. The error's whole line goes into the summary, which is data. ``inject``
+neutralises all texts.
 
-A sentence of the user is a rule if it has a word that forbids or demands, from a table for each
-language. A word that plain statements also use (such as *not*) counts only in short requests. A
-rule that no table knows is still in the requests, which the card also holds.
+A sentence of the user is a rule if it has a word that forbids or demands. Tables list these words
+for each language. A word that plain statements also use (such as *not*) counts only in short
+requests. A rule that is not recognised is still in the requests, which are also on the card.
 """
 
 from __future__ import annotations
@@ -38,15 +38,16 @@ from indwell.messages import Message, Text
 REQUEST_SHARE = 0.5  # share of the budget for the current request
 MOST_CONSTRAINTS, MOST_FILES, MOST_CHECKS, MOST_EARLIER = 12, 40, 5, 60
 EARLIER_LENGTH = 160  # characters of an earlier request
-SHORT = 120  # characters; "yes, go on" only has a meaning with what came before it
+SHORT = 120  # characters of a short request; "yes, go on" is only clear with the request before it
 BEFORE_LENGTH = 600  # characters of the request before a short one
 PATH_LENGTH = 200
-_RESERVE = 40  # tokens for the tags, and for the words about omitted lines
+_RESERVE = 40  # tokens for the tags, and for the note on omitted lines
 _NAME = lazy_pattern(
     r"[\w./\\-]*[\w\\/]\.\w{1,5}:\d+(?::\d+)?"  # file.go:12:3
     r"|(?<![\w.])(?!\d)(?:\w*[a-z][A-Z]\w*|\w*_\w+|\w+[./]\w+)[\w./]*"  # TestSetup, a_b, os.Open
 )
-_COMMENT = lazy_pattern(r"(?<!\S)#|;#")  # of a shell; a line break is a blank here
+# A comment in a shell command, in which line breaks are blanks.
+_COMMENT = lazy_pattern(r"(?<!\S)#|;#")
 MOST_NAMES, NAME_LENGTH = 4, 80
 MOST_RUNS = 12  # runs of unfinished turns in the line that stands for many
 _EARLIER = "Earlier requests; what is finished is not to be done again:"
@@ -59,7 +60,7 @@ def task_card(
 
     Args:
         messages: The complete transcript (``context.history.transcript``).
-        budget_tokens: Tokens that it may take; below about 100 it holds only the request.
+        budget_tokens: The most tokens of the card; below about 100, the card has only the request.
         pending: Paths with the number of the agent's changes that await review.
     """
     requests = asked(messages)
@@ -74,7 +75,7 @@ def task_card(
     earlier = requests[:-1]
     kept_free = _cost([_EARLIER, *_summed_up(earlier)]) if earlier else 0
     room -= kept_free
-    # In order of worth, each with the room that the earlier parts left; shown in this order.
+    # The parts are in order of value. Each part gets the space that the parts before it left.
     for title, lines in (
         ("What the user wants kept to:", _rules(messages, words)),
         ("Files changed so far (path, successful edits):", _files(changed(messages))),
@@ -91,7 +92,7 @@ def task_card(
 
 
 def least_card(messages: Sequence[Message]) -> Text | None:
-    """Build a card of only finished work, if no card has room; None without earlier requests."""
+    """Build a card that only lists finished requests; None without earlier requests."""
     requests = asked(messages)
     if not requests[:-1]:
         return None
@@ -100,7 +101,7 @@ def least_card(messages: Sequence[Message]) -> Text | None:
 
 
 def _rules(messages: Sequence[Message], shown: str) -> list[str]:
-    """Return the user's rules that the request itself does not show already."""
+    """Return the user's rules that ``shown`` does not contain."""
     flat = " ".join(shown.split())
     kept = [(turn, one) for turn, one in constraints(messages) if one not in flat]
     return [f"- {one} (turn {turn})" for turn, one in kept[:MOST_CONSTRAINTS]]
@@ -134,7 +135,7 @@ def _checks(messages: Sequence[Message]) -> list[str]:
 
 
 def _command(command: str) -> str:
-    """Return a command's text, quoted, without its comments, because they are prose."""
+    """Return a command's text, quoted, without comments, because comments are prose."""
     bare = _COMMENT.split(command, maxsplit=1)[0].strip()
     return json.dumps(bare if bare == command.strip() else f"{bare} …", ensure_ascii=False)
 
@@ -145,10 +146,10 @@ def _names(check: Failing) -> str:
 
 
 def _finished(earlier: Sequence[UserPrompt], room: int, *, is_short: bool) -> str:
-    """Return which earlier requests are finished: the newest by name, all others in one line.
+    """Return lines on earlier requests: the newest with their words, the others in one line.
 
-    That line stays even if there is no room. The user's words stay longer than the replies. The
-    agent repeats a request unless a line says that it is finished.
+    The one line for the others is added even if there is no space, because the agent repeats a
+    request unless a line says that the request is finished.
     """
     room -= _cost([_EARLIER, *_summed_up(earlier)])
     lines: list[str] = []
@@ -170,7 +171,7 @@ def _named(request: UserPrompt, length: int) -> str:
 def _summed_up(requests: Sequence[UserPrompt]) -> list[str]:
     """Sum up requests in one line, such as ``- turns 1 to 22: finished, but 7, 9 to 10: open``.
 
-    A second line replaces the oldest ones if too many are unfinished to name them all.
+    If too many requests are unfinished, a second line covers the oldest requests.
     """
     runs = [(state, tuple(some)) for state, some in groupby(requests, key=lambda one: one.state)]
     odd = [run for run in runs if run[0] != "finished"]
@@ -200,12 +201,12 @@ def _range(requests: Sequence[UserPrompt]) -> str:
 
 
 def _cost(lines: Sequence[str]) -> int:
-    """Return the tokens of lines, with their breaks, and of the blank line before them."""
+    """Return the tokens of lines, with line breaks and a blank line in front."""
     return sum(estimate_tokens(line) + 1 for line in lines) + 1
 
 
 def _fitting(title: str, lines: Sequence[str], room: int) -> tuple[str, int]:
-    """Return as many lines as fit, and their tokens."""
+    """Return as many lines as fit under a title, and the tokens of the lines."""
     spent = estimate_tokens(title) + 2
     taken: list[str] = []
     for line in lines:
@@ -221,27 +222,29 @@ def _fitting(title: str, lines: Sequence[str], room: int) -> tuple[str, int]:
 
 
 def _shortened(words: str, room: int) -> str:
-    """Return the text, or its head with the goal and its tail with the last wish."""
+    """Return the text; of a long text, the head and tail, which mostly have goal and last wish."""
     tokens = estimate_tokens(words)
     if tokens <= room:
         return words
-    share = len(words) * room * 0.9 / tokens  # the note in between takes a few
+    # Leaves some tokens for the note between head and tail.
+    share = len(words) * room * 0.9 / tokens
     head, tail = int(share * 0.7), int(share * 0.3)
     n_left = len(words) - head - tail
     return f"{words[:head]}\n[… {n_left:,} characters left out …]\n{words[len(words) - tail :]}"
 
 
 def _quoted(path: str) -> str:
-    """Return a path on one line, with its odd characters escaped."""
+    """Return a path on one line, with odd characters escaped."""
     shown = path if len(path) <= PATH_LENGTH else "…" + path[-PATH_LENGTH:]
     return shown if re.fullmatch(r"[\w./\\:@+~-]+", shown) else json.dumps(shown)
 
 
 LOOKED_AT = 20_000  # characters of one text of the user that are searched
-LONG = 2_000  # characters; a pasted plan or log has many topics, so only its strict words count
-MOST_OF_RULE, LEAST_OF_RULE = 240, 8  # Latin characters wide; a longer sentence has several rules
+LONG = 2_000  # characters; in a longer text, such as a pasted log, only words of ``STRICT`` count
+MOST_OF_RULE, LEAST_OF_RULE = 240, 8  # bounds of a rule's length, in Latin characters
 
-_BEGINS = r"(?:^|[,;:(]\s*|\b(?:please|and|but|so|also|just|you|then)\s+)"  # of an imperative
+# The beginning of an imperative.
+_BEGINS = r"(?:^|[,;:(]\s*|\b(?:please|and|but|so|also|just|you|then)\s+)"
 
 STRICT: Mapping[str, str] = {  # never, always, must, only, forbidden
     "en": rf"must|never|always|{_BEGINS}(?:do not|don['’]?t|only)",
@@ -303,17 +306,17 @@ def _pattern(words: Mapping[str, str], anywhere: Mapping[str, str]) -> re.Patter
 _STRICT = _pattern(STRICT, STRICT_ANYWHERE)
 _LOOSE = _pattern(LOOSE, LOOSE_ANYWHERE)
 _WORD = lazy_pattern(r"\w+")
-_LEAST_WORDS = 3  # a sentence with "!" is a demand from here on; "Good work!" is not
+_LEAST_WORDS = 3  # words of a sentence with "!" that counts as a demand; "Good work!" has fewer
 _END_WIDE = lazy_pattern(r"\w{4}！")
 _SENTENCE = lazy_pattern(r"(?<=[.!?;؟।])\s+|(?<=[。！？；])|\n+")
 _ASKS = ("?", "？", "؟")
-_WIDE = "\u2e80"  # from here on a character carries about as much as two Latin ones
+_WIDE = "\u2e80"  # characters from here on count as two Latin characters
 
 
 def constraints(messages: Sequence[Message]) -> tuple[tuple[int, str], ...]:
-    """Return the user's sentences that bind the work, with their turns: strict, then newest first.
+    """Return the user's rules, each with its turn: strict rules first, then the newest.
 
-    Code blocks are skipped.
+    Sentences in code blocks are skipped.
     """
     found: dict[str, int] = {}
     for request in asked(messages):
@@ -326,7 +329,7 @@ def constraints(messages: Sequence[Message]) -> tuple[tuple[int, str], ...]:
 
 
 def is_rule(sentence: str, *, in_short: bool) -> bool:
-    """Does the sentence bind the work? In a long text only strict words count."""
+    """Is the sentence a rule? In a long text only words of ``STRICT`` count."""
     if _STRICT.search(sentence):
         return True
     if not in_short or sentence.endswith(_ASKS):
