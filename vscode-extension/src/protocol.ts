@@ -1391,9 +1391,9 @@ export interface TodoChanged {
 export interface TodoItem {
   /** The item, on one line. */
   readonly text: string;
-  /** Its progress. */
+  /** The item's progress. */
   readonly state: "doing" | "done" | "open";
-  /** The 1-based numbers of the items that must be done before it. */
+  /** The 1-based numbers of the items that must be done before this item. */
   readonly after: readonly number[];
 }
 
