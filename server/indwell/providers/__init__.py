@@ -1,1 +1,1 @@
-"""Models behind one interface: real endpoints, retry, prices, and the scripted model."""
+"""Model providers behind one interface: endpoints, retries, prices, and a scripted model."""

@@ -14,8 +14,8 @@ class Sending(msgspec.Struct, frozen=True):
     """An attempt is about to be sent.
 
     Attributes:
-        dialect: How the request was written, as JSON.
-        digest: The body's digest (``chat.request.digest_of``); empty if unknown.
+        dialect: The dialect in which the request was written, as JSON.
+        digest: The digest of the request's body (``encoder.digest_of``); empty if unknown.
     """
 
     dialect: str
@@ -23,31 +23,31 @@ class Sending(msgspec.Struct, frozen=True):
 
 
 class TextDelta(msgspec.Struct, frozen=True):
-    """More of the assistant's words."""
+    """A piece of the assistant's text."""
 
     text: str
 
 
 class ThinkingDelta(msgspec.Struct, frozen=True):
-    """More of the model's reasoning."""
+    """A piece of the model's reasoning."""
 
     text: str
 
 
 class PromptProgress(msgspec.Struct, frozen=True):
-    """The share of the prompt that the endpoint has read, from 0 to 1; then the reply begins."""
+    """The share of the prompt that the endpoint has read, from 0 to 1."""
 
     share: float
 
 
 class CallStarted(msgspec.Struct, frozen=True):
-    """The model began a tool call; its arguments are still arriving."""
+    """The model began a tool call; the arguments are still arriving."""
 
     name: str
 
 
 class Discarded(msgspec.Struct, frozen=True):
-    """Discard the text streamed for this request so far: the request is sent again."""
+    """The text streamed for this request so far is void, because the request is sent again."""
 
 
 class RetryWait(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ StreamEvent: TypeAlias = (
 
 
 class Provider(Protocol):
-    """A model that answers."""
+    """Answers requests with a model."""
 
     async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
         """Answer ``request``; ``on_event`` receives each delta as it arrives, on the event loop.
@@ -81,10 +81,10 @@ class EditorModel(msgspec.Struct, frozen=True):
     """A model of the editor.
 
     Attributes:
-        name: Its name here, such as ``copilot/gpt-5@vscode``.
-        window: Tokens that a prompt may have; None if the editor does not say.
-        pictures: Whether it takes pictures; None if the editor does not say.
-        tools: Whether it takes tools; None if the editor does not say.
+        name: The model's name in Indwell, such as ``copilot/gpt-5@vscode``.
+        window: The most tokens of a prompt; None if the editor does not say.
+        pictures: Whether the model accepts pictures; None if the editor does not say.
+        tools: Whether the model accepts tools; None if the editor does not say.
     """
 
     name: str
@@ -97,7 +97,7 @@ class EditorRefusal(Exception):
     """The editor could not answer with its model.
 
     Args:
-        code: The editor's name of the error; empty if it has none.
+        code: The editor's name of the error; may be empty.
         words: The editor's message.
     """
 
@@ -116,7 +116,7 @@ class ModelConnection(Protocol):
     def answer(self, request: bytes) -> AsyncGenerator[Sequence[Mapping[str, Any]], None]:
         """Send a request; yield the pieces of the reply until it is complete.
 
-        Closing the generator cancels the request. Nothing limits the time.
+        Closing the generator cancels the request. There is no time limit.
 
         Raises:
             EditorRefusal: The editor refused the request, or the reply broke off.

@@ -1,7 +1,7 @@
-"""The providers that are offered by name: address, page for keys, local port. Data.
+"""Providers that are known by name: address, page for keys, local port. Data.
 
-Addresses and key pages come from each provider's own documentation (November 2026); any other
-endpoint is given by its address.
+Addresses and key pages come from each provider's documentation (November 2026). The user gives any
+other endpoint by its address.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ class KnownModel(msgspec.Struct, frozen=True):
     Attributes:
         name: The argument of ``indwell login NAME``.
         title: The name for people.
-        base_url: The address of its API.
-        needs_key: Whether it needs a key.
-        key_page: The page where a key is made.
-        variables: Environment variables that usually hold its key.
-        port: Its usual port on this machine; None for a provider on the network.
-        other_port: Another port where it is looked for, such as that of older or newer versions.
+        base_url: The address of the provider's API.
+        needs_key: Whether the provider needs a key.
+        key_page: The page where the user creates a key.
+        variables: Environment variables that usually hold the key.
+        port: The usual port on this machine; None for a provider on the network.
+        other_port: Another port to try, such as the port of older or newer versions.
         key_path: A path that answers 401 to a bad key, for providers with a public list of models.
-        begin: The command to run if it has no model yet.
+        begin: The command that gets a first model for a local server.
     """
 
     name: str
@@ -160,11 +160,11 @@ LOCAL: tuple[KnownModel, ...] = tuple(
     if row.port is not None
     for here in (row, *((_at_port(row, row.other_port),) if row.other_port else ()))
 )
-"""The servers to look for on this machine, each at each of its ports."""
+"""The servers to look for on this machine, with one entry for each port."""
 
 
 def row_of(base_url: str) -> KnownModel | None:
-    """Return the row with an address's host (on this machine: port); None if missing."""
+    """Return the entry with an address's host (on this machine: port); None if missing."""
     parts = urlsplit(base_url)
     for row in CATALOGUE:
         known = urlsplit(row.base_url)
@@ -185,7 +185,7 @@ _LEAST_M = 50  # a smaller number before an `m` is not a size: `1m` is a window
 def size_in_name(model: str) -> float | None:
     """Return the billion parameters in a model's name; None without such a number.
 
-    Of several sizes the largest counts: `30b-a3b` has 30, of which 3 work on each token.
+    Of several sizes the largest is used: `30b-a3b` has 30, of which 3 work on each token.
     """
     sizes = [
         int(experts or 1) * float(number) / (1 if unit == "b" else 1_000)
@@ -199,7 +199,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def is_local_model(base_url: str | None) -> bool:
-    """Return whether a server on this machine runs the model itself; LiteLLM asks other servers."""
+    """Does a server on this machine run the model itself? False for LiteLLM, which is a gateway."""
     if not base_url or urlsplit(base_url).hostname not in LOOPBACK:
         return False
     row = row_of(base_url)
@@ -207,6 +207,6 @@ def is_local_model(base_url: str | None) -> bool:
 
 
 def title_of(base_url: str) -> str:
-    """Return the endpoint's name for people: the row's title, else the host with its port."""
+    """Return the endpoint's name for people: the entry's title, else the host with its port."""
     row = row_of(base_url)
     return row.title if row is not None else urlsplit(base_url).netloc.rpartition("@")[2]

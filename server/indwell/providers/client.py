@@ -46,16 +46,18 @@ from indwell.providers.wires.messages import VERSION, MessagesReply
 from indwell.providers.wires.reply import GrowingReply
 from indwell.providers.wires.responses import ResponsesReply
 
-try:  # the SDK's own way to make a request, which its API does not promise
+try:  # the SDK's private function to make a request, which may be missing in other releases
     from openai._models import FinalRequestOptions
 except ImportError:  # pragma: no cover -- the public call does the same, slower
     FinalRequestOptions = None  # type: ignore[assignment,misc]
 
 STALL_S = 60.0  # seconds without a data event; H42
-CONNECT_S = 10.0  # seconds to reach the endpoint; longer is a dead address
+CONNECT_S = 10.0  # seconds to reach the endpoint
 ADAPTIONS = 5  # parameters of one request that refusals may remove (LLM-08)
-IN_A_THREAD = 500_000  # new characters of a request; encoding them takes some 5 ms
-LONG_BODY = 4_000_000  # bytes; a new digest of them takes 4 ms
+# New characters of a request, from which on a thread encodes; this takes 5 ms.
+IN_A_THREAD = 500_000
+# Bytes of a body, from which on a thread computes the digest; this takes 4 ms.
+LONG_BODY = 4_000_000
 
 _PLATFORMS: Mapping[str, Any] = {"linux": "Linux", "darwin": "MacOS", "win32": "Windows"}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -64,8 +66,8 @@ REPLIES: Mapping[WireName, type[GrowingReply]] = {
     "responses": ResponsesReply,
     "messages": MessagesReply,
 }
-_NO_KEY = "none"  # the SDK requires a key; local servers ignore it
-# Imported by the first request.
+_NO_KEY = "none"  # the SDK requires a key; local servers ignore the key
+# Modules that the first request imports.
 _LAZY = ("anyio._backends._asyncio", "encodings.idna", "stringprep")
 
 
@@ -73,14 +75,13 @@ _WRONG_WIRE = frozenset({httpx2.codes.BAD_REQUEST, httpx2.codes.NOT_FOUND})
 
 
 class _OtherWire(Exception):
-    """The endpoint wants this model's requests over another wire, which the dialect now names."""
+    """The endpoint wants another wire for this model; the dialect now names that wire."""
 
 
 class _Client(openai.AsyncOpenAI):
     """The SDK's client, without its detection of the platform.
 
-    The SDK asks ``platform``, which starts ``uname`` by its bare name; only the endpoint's
-    statistics use the answer.
+    To describe the platform, the SDK would start ``uname`` by its bare name.
     """
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - the SDK's own
@@ -89,11 +90,11 @@ class _Client(openai.AsyncOpenAI):
 
     @property
     def user_agent(self) -> str:
-        """The SDK's own user agent, without our class's name."""
+        """The SDK's own user agent, without the name of this class."""
         return f"AsyncOpenAI/Python {self._version}"
 
     def platform_headers(self) -> dict[str, str]:
-        """Return the SDK's headers about the platform, with values from our interpreter."""
+        """Return the SDK's headers about the platform, with values from this interpreter."""
         return {
             "X-Stainless-Lang": "python",
             "X-Stainless-Package-Version": self._version,
@@ -109,19 +110,19 @@ class EndpointClient:
 
     Args:
         base_url: The address of the API, with ``/v1``; None means OpenAI itself.
-        api_key: The key, which is sent to that address only; may be empty.
+        api_key: The key, which is only sent to this address; may be empty.
         timeout_s: Seconds without a data event after which the endpoint counts as stalled.
-        first_s: Seconds until a reply must begin; None for no limit, 0 for as many as
+        first_s: Seconds until a reply must begin; None for no limit, 0 for the value of
             ``timeout_s``.
         dialect: The endpoint's dialect, or a function that returns it for a model; by default the
             dialect known for its address and the model.
         extras: The user's own headers, parameters and proxy.
-        keeps_wire: Whether the wire stays, even if the endpoint asks for another one.
+        keeps_wire: Whether to keep the wire, even if the endpoint asks for another wire.
         on_wire: Called in a thread with a model and the wire that the endpoint asked for, once a
-            reply came over it; with None if the endpoint has no such wire, so a lesson was wrong.
+            reply came over that wire; with None if the endpoint lacks the wire.
         now: Returns the time to compare a ``Retry-After`` date with.
-        by_public_call: Send the same bytes through the SDK's public ``post``, as if its private
-            function to make a request were gone; slower.
+        by_public_call: Whether to send the same bytes through the SDK's public ``post``, as if the
+            SDK's private function did not exist; slower.
 
     Raises:
         SettingsError: ``base_url`` is not an http address, or the key cannot be sent.
@@ -155,8 +156,10 @@ class EndpointClient:
             self._dialect_of = dialect
         self._keeps_wire = keeps_wire
         self._on_wire = on_wire
-        self._asked_for: dict[str, WireName] = {}  # wires over which no reply came yet
-        self._dialects: dict[str, Dialect] = {}  # of each model, with what refusals taught
+        # By model: the wire that the endpoint asked for, until a reply comes over that wire.
+        self._asked_for: dict[str, WireName] = {}
+        # By model: the dialect, with changes learned from refusals.
+        self._dialects: dict[str, Dialect] = {}
         self._encoder = RequestEncoder()
         self._http = http_client(
             connect_s=min(CONNECT_S, timeout_s),
@@ -172,11 +175,11 @@ class EndpointClient:
             http_client=self._http,
             default_query=extras.query or None,
         )
-        if not self._needs_key:  # the SDK took these values for OpenAI from the environment
+        if not self._needs_key:  # remove values for OpenAI that the SDK took from the environment
             self._client.organization = self._client.project = None
         self._by_public_call = by_public_call
         self._patterns: dict[str, httpx2.Request | None] = {}
-        for wire in REPLIES:  # here, because the first digest takes milliseconds
+        for wire in REPLIES:  # imported here, because the first digest takes milliseconds
             self._pattern(wire, LAYOUTS[wire].PATH)
         warm_up()
 
@@ -184,11 +187,11 @@ class EndpointClient:
         """Answer ``request`` in one attempt; an attempt with a rejected parameter is repeated.
 
         A stream that breaks after text or the start of a call is a ``Reply`` with
-        ``finish="incomplete"`` and without calls; one beyond all limits has ``finish="endless"``.
-        For both, ``problem`` describes the fault.
+        ``finish="incomplete"`` and without calls. A reply that exceeds a limit has
+        ``finish="endless"``. In both cases ``problem`` describes the fault.
 
         Raises:
-            ProviderError: The endpoint failed; the message never holds the key.
+            ProviderError: The endpoint failed; the message never contains the key.
         """
         where = self._where
         if self._needs_key and not where.key:
@@ -222,7 +225,7 @@ class EndpointClient:
     async def _attempt(
         self, request: Request, reply: GrowingReply, on_event: Callable[[StreamEvent], None]
     ) -> None:
-        """Send the request, and read into ``reply`` to the stream's end; raise our errors."""
+        """Send the request, and read the stream into ``reply``; translate errors."""
         try:
             async with asyncio.timeout(self._where.first_s) as timer:
                 response = await self._open(request, on_event)
@@ -239,7 +242,7 @@ class EndpointClient:
     async def _open(
         self, request: Request, on_event: Callable[[StreamEvent], None]
     ) -> httpx2.Response:
-        """Return the answer's head; leave out a parameter that a 400 names from then on."""
+        """Return the answer's head; after a 400 that names a parameter, stop sending it."""
         tried = [self._dialect(request.model)]
         while True:
             try:
@@ -323,8 +326,8 @@ class EndpointClient:
     def _headers(self, wire: WireName, path: str) -> Mapping[str, str | openai.Omit]:
         """Return the headers that a wire or the user adds to the SDK's, or leaves out.
 
-        Anthropic wants the key in a header of its own, and refuses a request with both; gateways
-        that speak messages want one or the other. Google's token goes into the usual header only.
+        Anthropic wants the key in a separate header, and refuses a request with both headers.
+        Gateways with this API want one of the two. Google's token goes into the usual header.
         """
         key, name = self._where.key, self._extras.key_name(self._url)
         headers: dict[str, str | openai.Omit] = {}
@@ -350,7 +353,7 @@ class EndpointClient:
                 stream_cls=openai.AsyncStream[Any],
             )
         except openai.APIConnectionError as error:
-            hidden = error.__cause__  # the actual error
+            hidden = error.__cause__  # the original error
         else:
             return stream.response
         raise hidden if isinstance(hidden, Exception) else Unreachable("the connection failed")
@@ -392,7 +395,7 @@ def warm_up() -> None:
 def _pattern(client: openai.AsyncOpenAI, path: str) -> httpx2.Request | None:
     """Return a request of the SDK without the body: address, key, headers; None if impossible.
 
-    Made once, because the SDK takes longer to make a request than to send it.
+    The request is made once, because the SDK takes longer to make a request than to send it.
     """
     if FinalRequestOptions is None or not hasattr(client, "_build_request"):
         return None

@@ -23,8 +23,8 @@ from indwell.providers.offered_models import (
 )
 
 SEARCH_S = 1.0  # seconds for all requests together; local servers answer within milliseconds
-SMALL_CONTEXT = 16_384  # tokens; room for system prompt, tools, one file and its edit
-OLLAMA_DEFAULT = 4_096  # tokens; docs.ollama.com/context-length, for memory under 24 GB
+SMALL_CONTEXT = 16_384  # tokens; enough for system prompt, tools, one file and an edit of the file
+OLLAMA_DEFAULT = 4_096  # tokens, with less than 24 GB of memory (docs.ollama.com/context-length)
 
 
 async def find_servers(
@@ -49,7 +49,7 @@ async def find_servers(
 def local_rows(environment: Mapping[str, str]) -> tuple[KnownModel, ...]:
     """Return the local rows of the catalogue, with Ollama's address from ``OLLAMA_HOST``.
 
-    An address on another machine is ignored: nothing is sent there without the user's choice.
+    An address on another machine is ignored, because the user has not chosen that machine.
     """
     host = environment.get("OLLAMA_HOST", "").strip()
     try:
@@ -77,7 +77,7 @@ async def _look(
             answer = await fetcher.get("/models")
             models = await asyncio.to_thread(parse_models, answer)
             if models is None:
-                return None  # something else listens there
+                return None  # another program listens on this port
             owned_by = owners(answer)
             server = _server(row, models)
             server = _server(row, await enriched(fetcher, models, owned_by, timeout_s))
@@ -87,7 +87,7 @@ async def _look(
     except NotAuthorised:
         return LocalServer(row.name, row.title, row.base_url, needs_key=True)
     except (ProviderError, TimeoutError):
-        return server  # return the facts reported until then
+        return server  # return the facts that arrived in time
     return server
 
 
@@ -99,7 +99,7 @@ def _server(row: KnownModel, models: tuple[OfferedModel, ...]) -> LocalServer:
 async def _small_context(
     fetcher: Fetcher, models: tuple[OfferedModel, ...], environment: Mapping[str, str]
 ) -> str:
-    """Return a warning if Ollama's context is small: it silently cuts longer prompts."""
+    """Return a warning if Ollama's context is small; Ollama silently cuts longer prompts."""
     running = running_contexts(await fetcher.get("/api/ps", at_root=True))
     if running:
         name, size = min(running.items(), key=lambda item: item[1])
@@ -128,7 +128,7 @@ def _too_small(what: str, size: int) -> str:
     )
 
 
-N_SHOWN = 40  # models of Ollama that are queried one by one; more on one machine are unlikely
+N_SHOWN = 40  # models of Ollama that are queried one by one
 AT_ONCE = 8
 
 
@@ -142,28 +142,28 @@ async def enriched(
 
     Args:
         fetcher: Asks the server.
-        models: The models of its list.
-        owned_by: Their owners, which tell the kind of server.
-        timeout_s: Seconds for all of it; the facts that came until then count.
+        models: The models of the server's list.
+        owned_by: The models' owners, which tell the kind of server.
+        timeout_s: Seconds for all requests; facts that arrive later are ignored.
     """
     told = [*models]
     try:
         async with asyncio.timeout(timeout_s):
-            if "library" in owned_by:  # Ollama's name for it
+            if "library" in owned_by:  # Ollama's owner of models
                 await _ask_one_by_one(fetcher, told)
-            elif "organization_owner" in owned_by:  # LM Studio's name for it
+            elif "organization_owner" in owned_by:  # LM Studio's owner of models
                 page = parse_models(await fetcher.get("/api/v0/models", at_root=True)) or ()
                 by_name = {model.name: model for model in page}
                 return tuple(by_name.get(model.name, model) for model in models)
             elif "llamacpp" in owned_by:
                 return _with_running_window(await fetcher.get("/props", at_root=True), models)
     except (ProviderError, TimeoutError):
-        pass  # an older server, a slow one, or a gateway in front
+        pass  # an older or slow server, or a gateway in front of it
     return tuple(told)
 
 
 async def _ask_one_by_one(fetcher: Fetcher, told: list[OfferedModel]) -> None:
-    """Put the facts of each model in the place of the model, as they come."""
+    """Replace each model by the model with its facts, as facts arrive."""
     limit = asyncio.Semaphore(AT_ONCE)
 
     async def ask(at: int) -> None:
@@ -180,7 +180,7 @@ async def _ask_one_by_one(fetcher: Fetcher, told: list[OfferedModel]) -> None:
 def _with_running_window(
     properties: object, models: tuple[OfferedModel, ...]
 ) -> tuple[OfferedModel, ...]:
-    """Return models with the context in which llama.cpp runs them, not the trained one."""
+    """Return models with the context in which llama.cpp runs them, not the trained context."""
     settings = properties if isinstance(properties, dict) else {}
     generation = settings.get("default_generation_settings")
     window = token_count(generation.get("n_ctx")) if isinstance(generation, dict) else None

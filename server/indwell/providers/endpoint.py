@@ -48,7 +48,7 @@ def endpoint_address(url: str) -> str:
 
 
 def shown(url: str) -> str:
-    """Return ``url`` in the form for messages; empty if it is not an address.
+    """Return ``url`` in the form for messages; empty if ``url`` is not an address.
 
     See ``plain_address``.
     """
@@ -56,13 +56,13 @@ def shown(url: str) -> str:
 
 
 def origin_shown(url: str) -> str:
-    """Return only the origin of ``url``, for an untrusted address; empty if it has none."""
+    """Return only the origin of ``url``, for an untrusted address; empty without an origin."""
     parts = urlsplit(shown(url))
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
 
 def sendable_key(key: str | None) -> str:
-    """Return the key without the line break of a paste; empty if missing.
+    """Return the key without the line break of a pasted text; empty if missing.
 
     Raises:
         SettingsError: A header cannot carry the key. The message does not contain the key.
@@ -82,10 +82,10 @@ class Extras(msgspec.Struct, frozen=True):
     """Values that an endpoint needs with each request, besides the key and the body.
 
     Attributes:
-        headers: More headers, by their names in small letters; their values may be secret.
+        headers: More headers, by their names in small letters; the values may be secret.
         query: Query parameters that are added to each address.
-        key_header: The header that carries the key alone; empty for the usual one.
-        proxy: The address of the proxy; empty for the system's.
+        key_header: The header that has only the key; empty for the usual header.
+        proxy: The address of the proxy; empty for the system's proxy.
     """
 
     headers: Mapping[str, str] = {}
@@ -94,7 +94,7 @@ class Extras(msgspec.Struct, frozen=True):
     proxy: str = ""
 
     def key_name(self, url: str) -> str:
-        """Return the header of the key alone at an address; empty for ``Authorization``."""
+        """Return the header that has only the key at an address; empty for ``Authorization``."""
         return self.key_header or ("api-key" if host_of(url).endswith(AZURE) else "")
 
     def all_headers(self, url: str, key: str) -> dict[str, str]:
@@ -109,7 +109,7 @@ class Extras(msgspec.Struct, frozen=True):
 
 
 NO_EXTRAS = Extras()
-LEAST_SECRET = 8  # characters; a shorter value of a header is a word
+LEAST_SECRET = 8  # characters; a shorter value of a header does not count as a secret
 
 
 State: TypeAlias = Literal["ok", "warn", "fail", "skipped"]
@@ -120,7 +120,7 @@ class EndpointStep(msgspec.Struct, frozen=True):
 
     Attributes:
         name: ``reachable``, ``key``, ``models``, ``streaming``, ``tools``, ``stored``.
-        state: Its result.
+        state: The result of the step.
         sentence: The observation, in plain words.
         fix: The next step for the user; empty if nothing has to be done.
     """
@@ -140,12 +140,12 @@ class LocalServer(msgspec.Struct, frozen=True):
     """A model server that runs on this machine.
 
     Attributes:
-        name: The name of its row in the catalogue.
+        name: The name of the server's entry in the catalogue.
         title: The name for people.
-        base_url: The address of its API.
-        models: Its models; empty if none is loaded.
-        needs_key: Whether it asked for a key.
-        warning: A problem, such as a context that is too small, and its remedy.
+        base_url: The address of the server's API.
+        models: The server's models; empty if no model is loaded.
+        needs_key: Whether the server asked for a key.
+        warning: A problem, such as a context that is too small, with advice.
     """
 
     name: str
@@ -157,7 +157,7 @@ class LocalServer(msgspec.Struct, frozen=True):
 
     @property
     def is_ready(self) -> bool:
-        """Return whether it can be used as it is."""
+        """Can the server be used without further steps?"""
         return bool(self.models) and not self.needs_key
 
 
@@ -165,14 +165,14 @@ class LoginOutcome(msgspec.Struct, frozen=True):
     """The result of testing an endpoint and storing it.
 
     Attributes:
-        ok: Whether endpoint, model and key were tested and stored; otherwise nothing was.
+        ok: Whether endpoint, model and key were tested and stored; otherwise nothing was stored.
         base_url: The address of the endpoint.
-        model: The chosen model; empty if none was chosen yet.
+        model: The chosen model; empty without a choice.
         steps: The steps in order.
         message: The result in one sentence.
-        notes: Further notes for the user, a sentence each.
-        offered: Models to choose from, if none was chosen; try again with one of them.
-        origin: The origin for which the client must keep the key; empty if it is kept here.
+        notes: Further notes for the user, one sentence each.
+        offered: Models to choose from, if no model was chosen.
+        origin: The origin for which the client must keep the key; empty if Indwell keeps the key.
     """
 
     ok: bool

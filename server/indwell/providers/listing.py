@@ -1,6 +1,6 @@
-"""Lists the models of an endpoint, with facts from it, its server and the price data.
+"""Lists the models of an endpoint, with facts from the endpoint and from price data.
 
-Importing this module takes a third of a second (the price data); import it when it is needed.
+Importing this module takes a third of a second (the price data), so import it only when needed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from indwell.providers.offered_models import (
     running_contexts,
 )
 
-LIST_S = 10.0  # seconds; OpenRouter's list comes within two, but a gateway may ask others first
+LIST_S = 10.0  # seconds; OpenRouter's list takes two, but a gateway may ask other servers first
 
 
 async def list_models(
@@ -35,17 +35,17 @@ async def list_models(
     timeout_s: float = LIST_S,
     extras: Extras = NO_EXTRAS,
 ) -> tuple[OfferedModel, ...]:
-    """Return the endpoint's models, sorted by name; of a very long list the first ``MAX_MODELS``.
+    """Return the endpoint's models, sorted by name; at most ``MAX_MODELS``.
 
     Args:
         base_url: The address of the API; None means OpenAI itself.
-        key: The key for its origin.
+        key: The key for the address's origin.
         timeout_s: Seconds for the whole listing; facts of single models that come later are left
             out.
         extras: The user's own headers, parameters and proxy.
 
     Raises:
-        ProviderError: The endpoint does not answer, refuses the key, or has no list.
+        ProviderError: The endpoint does not answer, refuses the key, or has no list of models.
         SettingsError: The address is invalid, or the key cannot be sent.
     """
     url = base_url or OPENAI_URL
@@ -55,9 +55,9 @@ async def list_models(
         try:
             async with asyncio.timeout_at(deadline):
                 answer = await _list(fetcher, url, has_key=bool(key))
-        except TimeoutError as error:  # each request came in time, but not all of them
+        except TimeoutError as error:  # each request was in time, but all together took too long
             raise unreachable(error, fetcher.address) from error
-        # In a thread, because a list may have thousands of entries.
+        # Parse in a thread, because a list may have thousands of entries.
         models = await asyncio.to_thread(parse_models, answer)
         if models is None:
             raise BadReply(
@@ -71,7 +71,8 @@ async def list_models(
 async def _list(fetcher: Fetcher, url: str, *, has_key: bool) -> object:
     row = row_of(url)
     if row is not None and row.key_path and has_key:
-        await fetcher.get(row.key_path)  # needs a valid key, unlike its public list of models
+        # This page needs a valid key, unlike the public list of models.
+        await fetcher.get(row.key_path)
     return await fetcher.get("/models")
 
 
@@ -83,17 +84,17 @@ async def told_of(
     timeout_s: float,
     extras: Extras = NO_EXTRAS,
 ) -> OfferedModel:
-    """Return the endpoint's facts about one model; only the name if it has none.
+    """Return the endpoint's facts about one model; only the name if there are no facts.
 
-    The list of models comes first, then further pages of this kind of server, in up to three
-    requests. A known provider on the network has only that list.
+    The list of models is read first, then further pages of this kind of server, in up to three
+    requests. For a known provider on the network, only the list is read.
 
     Args:
         model: The endpoint's name of the model.
-        base_url: As in ``list_models``.
-        key: As in ``list_models``.
+        base_url: See ``list_models``.
+        key: See ``list_models``.
         timeout_s: Seconds for each request.
-        extras: As in ``list_models``.
+        extras: See ``list_models``.
 
     Raises:
         ProviderError: The endpoint does not answer, or refuses the key.
@@ -115,7 +116,7 @@ async def told_of(
 
 
 async def _as_ollama_runs_it(fetcher: Fetcher, model: OfferedModel) -> OfferedModel:
-    """Return a running model with the context that Ollama gives it."""
+    """Return a running model with the context in which Ollama runs the model."""
     running = running_contexts(await _page(fetcher, "/api/ps", at_root=True))
     size = running.get(model.name) or running.get(f"{model.name}:latest")
     return msgspec.structs.replace(model, window=size, source="endpoint") if size else model

@@ -1,6 +1,6 @@
 """The models of an endpoint, read from the lists of a dozen kinds of servers. Pure.
 
-All servers share OpenAI's ``data[]``; OpenRouter adds prices per token, Mistral capabilities, vLLM
+All servers use OpenAI's ``data[]``. OpenRouter adds prices per token, Mistral capabilities, vLLM
 ``max_model_len``, llama.cpp ``meta``, LM Studio (``/api/v0/models``) context lengths and a type.
 """
 
@@ -15,15 +15,17 @@ import msgspec
 
 from indwell.providers.pricing import ModelPrices, Prices, Tier
 
-MAX_MODELS = 2_000  # OpenRouter lists some 400; nobody reads a longer list
-MAX_ENTRIES = 20_000  # of a list that are looked at, for those that cannot chat
+MAX_MODELS = 2_000  # models that are returned; OpenRouter lists 400
+MAX_ENTRIES = 20_000  # entries of a list that are examined, including models that cannot chat
 MAX_PRICE = 1.0  # dollars per token; a higher price is a mistake in the list
-MAX_PARAMETERS = 10**14  # a larger number is a mistake
+MAX_PARAMETERS = 10**14  # parameters of a model; a larger number is a mistake
 TRAINED = "as trained"
-LEAST_WINDOW = 1_024  # tokens; no model that is served has less, so a smaller figure is a mistake
-_MAX_NAME = 200  # characters
+# Tokens; no served model has a smaller window, so a smaller number is a mistake.
+LEAST_WINDOW = 1_024
+_MAX_NAME = 200  # characters of a model's name
 _MAX_PARAMETERS = 10_000  # characters of a model file's settings
-_NO_CHAT = ("embeddings", "embedding")  # not a set: a hostile type may be a list
+# A tuple, because a hostile type may be a list, which a set cannot look up.
+_NO_CHAT = ("embeddings", "embedding")
 
 
 class OfferedModel(msgspec.Struct, frozen=True):
@@ -39,11 +41,11 @@ class OfferedModel(msgspec.Struct, frozen=True):
         price_cache_write: US dollars per million prompt tokens written to a cache.
         price_cache_hour: US dollars per million prompt tokens that a cache keeps for an hour.
         tiers: The prices of longer prompts.
-        tools: Whether it takes tools.
-        images: Whether it takes pictures.
-        reasoning: Whether it reasons before it answers.
-        source: The source of the window: ``endpoint``, ``TRAINED`` if the model was trained for it
-            and may run with less, or the name of a data set.
+        tools: Whether the model accepts tools.
+        images: Whether the model accepts pictures.
+        reasoning: Whether the model reasons before it answers.
+        source: The source of the window: ``endpoint``, ``TRAINED`` for the window of the training
+            (the server may use less), or the name of a data set.
         size: Billions of parameters, as the server reports them.
     """
 
@@ -64,7 +66,7 @@ class OfferedModel(msgspec.Struct, frozen=True):
 
     @property
     def prices(self) -> Prices | None:
-        """Its price list; None unless the price of prompt and reply are known."""
+        """The model's price list; None unless the prices of prompt and reply are known."""
         if self.price_in is None or self.price_out is None:
             return None
         rates = ModelPrices(
@@ -78,12 +80,12 @@ class OfferedModel(msgspec.Struct, frozen=True):
 
 
 def parse_models(answer: object) -> tuple[OfferedModel, ...] | None:
-    """Return the first ``MAX_MODELS`` of a list; None if ``answer`` is not a list of models."""
+    """Return the first ``MAX_MODELS`` models; None if ``answer`` is not a list of models."""
     entries = answer
     if isinstance(answer, Mapping):
         entries = answer.get("data", answer.get("models"))
         if entries is None and answer.get("object") == "list":
-            return ()  # Ollama without a model says `"data": null`
+            return ()  # Ollama without a model sends `"data": null`
     if not isinstance(entries, Sequence) or isinstance(entries, str | bytes):
         return None
     found: dict[str, OfferedModel] = {}
@@ -97,7 +99,7 @@ def parse_models(answer: object) -> tuple[OfferedModel, ...] | None:
 
 
 def owners(answer: object) -> frozenset[str]:
-    """Return the models' owners by the server: they distinguish Ollama, vLLM and llama.cpp."""
+    """Return the owners that a server names; these distinguish Ollama, vLLM and llama.cpp."""
     entries = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(entries, list):
         return frozenset()
@@ -133,7 +135,7 @@ def ollama_facts(model: OfferedModel, shown: object) -> OfferedModel:
 def litellm_facts(model: OfferedModel, answer: object) -> OfferedModel:
     """Return ``model`` with the facts from LiteLLM's ``/model/info``, prices per token.
 
-    Several deployments may have one name; then the smallest window and the highest price count.
+    If several deployments have one name, the smallest window and the highest price are used.
     LiteLLM reports a price of 0 if it does not know the price.
     """
     entries = answer.get("data") if isinstance(answer, Mapping) else None
@@ -179,7 +181,8 @@ def litellm_facts(model: OfferedModel, answer: object) -> OfferedModel:
     )
 
 
-_LITELLM_TIERS = ("128", "200", "256", "272")  # thousands of tokens in the names of its prices
+# Thousands of tokens in the names of LiteLLM's prices for long prompts.
+_LITELLM_TIERS = ("128", "200", "256", "272")
 _LITELLM_ABILITIES: Mapping[str, str] = {
     "tools": "supports_function_calling",
     "images": "supports_vision",
@@ -188,7 +191,7 @@ _LITELLM_ABILITIES: Mapping[str, str] = {
 
 
 def _litellm_rates(info: Mapping[str, Any], ending: str = "") -> ModelPrices | None:
-    """Return the prices whose names have ``ending``; None unless prompt and reply have one."""
+    """Return the prices whose names have ``ending``; None without prices of prompt and reply."""
     plain, output, cached, written, hour = (
         _price(info.get(name + ending)) or None
         for name in (
@@ -203,7 +206,7 @@ def _litellm_rates(info: Mapping[str, Any], ending: str = "") -> ModelPrices | N
 
 
 def num_ctx(shown: object) -> int | None:
-    """Return the context that a model file of Ollama sets (``num_ctx``); None if it sets none."""
+    """Return the context in a model file of Ollama (``num_ctx``); None if missing."""
     parameters = shown.get("parameters") if isinstance(shown, Mapping) else None
     text = parameters[:_MAX_PARAMETERS] if isinstance(parameters, str) else ""
     for line in text.splitlines():
@@ -231,7 +234,8 @@ def _model(entry: Mapping[str, Any]) -> OfferedModel | None:
     if entry.get("type") in _NO_CHAT or _is_no_chat(entry):
         return None
     top, meta, pricing = (_mapping(entry.get(key)) for key in ("top_provider", "meta", "pricing"))
-    most = entry.get("max_context_length")  # LM Studio, which reports a state, may have loaded less
+    # LM Studio reports a state, and may have loaded the model with a smaller context.
+    most = entry.get("max_context_length")
     is_most_only = "state" in entry
     running = _first_count(
         entry.get("loaded_context_length"),
@@ -284,7 +288,7 @@ def _images(entry: Mapping[str, Any]) -> bool | None:
 
 
 def _price(value: object) -> float | None:
-    """Convert dollars per token, as text, to dollars per million; a router's -1 is not a price."""
+    """Convert dollars per token, as text, to dollars per million; None for -1 and invalid text."""
     if isinstance(value, bool):
         return None
     try:
@@ -299,7 +303,7 @@ def _first_count(*values: object) -> int | None:
 
 
 def token_count(value: object) -> int | None:
-    """Return a number of tokens; None for any other value, or a senseless number."""
+    """Return a number of tokens; None for any other value, or an impossible number."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= 10**9
     return value if is_count and isinstance(value, int) else None
 

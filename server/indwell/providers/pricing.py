@@ -7,20 +7,20 @@ import msgspec
 from indwell.messages import Usage
 
 MILLION = 1_000_000
-HOUR = 1.6  # Anthropic takes 2 times the prompt's price for an hour, 1.25 times for 5 minutes
-MOST_TOKENS = 10**9  # limit for one call; above any window, and no float overflows
+HOUR = 1.6  # Anthropic charges 2 times the prompt's price for an hour, and 1.25 times for 5 minutes
+MOST_TOKENS = 10**9  # limit for one call; larger than any window
 
 
 class ModelPrices(msgspec.Struct, frozen=True):
     """US dollars per million tokens.
 
     Attributes:
-        input: Prompt tokens that are in no cache.
+        input: Prompt tokens that no cache served.
         output: Tokens of the reply, with reasoning.
         cached: Prompt tokens read from a cache.
         cache_write: Prompt tokens written to a cache.
-        cache_hour: Prompt tokens written to a cache that keeps them for an hour; None if no list
-            says so, then it is ``HOUR`` times ``cache_write``.
+        cache_hour: Prompt tokens written to a cache for an hour; if None, ``HOUR`` times
+            ``cache_write`` is used.
     """
 
     input: float
@@ -31,7 +31,7 @@ class ModelPrices(msgspec.Struct, frozen=True):
 
     @property
     def for_an_hour(self) -> float:
-        """The rate of prompt tokens that a cache keeps for an hour."""
+        """The rate of prompt tokens written to a cache for an hour."""
         return self.cache_write * HOUR if self.cache_hour is None else self.cache_hour
 
 
@@ -57,7 +57,7 @@ class Prices(msgspec.Struct, frozen=True):
 
 
 class OwnRates(msgspec.Struct, frozen=True):
-    """The user's own rates for a model; None: as looked up."""
+    """The user's own rates for a model; None for rates that the user has not set."""
 
     input: float | None = None
     output: float | None = None
@@ -66,10 +66,10 @@ class OwnRates(msgspec.Struct, frozen=True):
 
 
 def overridden(prices: Prices | None, own: OwnRates) -> Prices | None:
-    """Replace prices by the user's; None while the price of the prompt or the reply is unknown.
+    """Replace prices by the user's own; None if the price of prompt or reply is unknown.
 
-    An unknown cache rate is that of the prompt. The user's price for the prompt applies to prompts
-    of any length, so it removes the tiers and cache rates that were looked up.
+    An unknown cache rate is set to the prompt's rate. The user's price for the prompt applies to
+    prompts of any length, so tiers and cache rates from lists are removed.
     """
     if own == OwnRates():
         return prices
@@ -91,10 +91,10 @@ def overridden(prices: Prices | None, own: OwnRates) -> Prices | None:
 
 
 def cost(usage: Usage, prices: Prices | None) -> float | None:
-    """Return the US dollars of one call; None if the price is unknown (never a guess).
+    """Return the cost of one call in US dollars; None if the price is unknown.
 
-    ``usage`` must be that of a single call: tiers depend on the length of its prompt, so costs are
-    added, not usages. Negative tokens count as 0, cached tokens as part of the prompt.
+    ``usage`` must be the usage of a single call, because tiers depend on the length of the call's
+    prompt. Negative numbers of tokens count as 0.
     """
     if prices is None:
         return None

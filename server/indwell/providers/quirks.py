@@ -1,4 +1,4 @@
-"""The known endpoints and their peculiarities: one row for each, with its sources. Only data.
+"""The known endpoints and how their APIs differ: one entry for each, with sources. Only data.
 
 ``docs/providers.md`` shows this table, and a test compares the two. Another test plays a stream of
 each dialect through the real SDK.
@@ -20,15 +20,16 @@ _GITHUB = "https://github.com/"
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One endpoint.
+    """An endpoint and how its API differs.
 
     Attributes:
-        name: Its name in settings.
-        dialect: The differences of its requests and replies.
-        streams: How its streams differ, in words; every difference is accepted from all endpoints.
-        sources: The pages that document this.
-        hosts: Its hosts; their subdomains count, too.
-        ports: Its default ports on this machine, the current one first.
+        name: The endpoint's name in settings.
+        dialect: The differences of requests and replies.
+        streams: A description of how streams differ; every difference is accepted from all
+        endpoints.
+        sources: The pages that document the differences.
+        hosts: The hosts; subdomains match, too.
+        ports: The default ports on this machine, the current port first.
     """
 
     name: str
@@ -199,13 +200,14 @@ ROWS = (
 )
 
 _RESPONSES = lazy_pattern(r"^(gpt-[5-9]|gpt-\d\d|o\d|codex)|-codex|deep-research")
-"""Models of OpenAI that reason, or that chat completions do not offer (its guide on reasoning)."""
+"""Models of OpenAI that reason, or that chat completions do not offer (OpenAI's reasoning guide).
+"""
 
 NAMES = tuple(row.name for row in ROWS)
 
 
 def row_for(base_url: str | None) -> Row | None:
-    """Return the row of an address, by its host, or by its port on this machine; None is OpenAI."""
+    """Return the entry of an address, by host, or by port on this machine; None means OpenAI."""
     url = base_url or OPENAI_URL
     host = host_of(url)
     for row in ROWS:
@@ -221,15 +223,14 @@ def row_for(base_url: str | None) -> Row | None:
 
 
 def dialect_for(base_url: str | None, model: str = "", *, name: str = "") -> Dialect:
-    """Return the dialect of an address, or of the row called ``name``; else the common core.
+    """Return the dialect of an address, or of the entry called ``name``; else the common core.
 
     OpenAI's reasoning models use the Responses API, also at Azure. OpenRouter passes
-    ``cache_control`` on to Anthropic's models. For Mistral's models, it needs their order of
-    roles and call ids. The path of a gateway or a cloud shows whether it speaks Anthropic's
-    messages.
+    ``cache_control`` on to Anthropic's models, and needs Mistral's order of roles and call ids for
+    Mistral's models. The path of a gateway or a cloud shows whether it speaks Anthropic's messages.
 
     Raises:
-        SettingsError: There is no row of that name.
+        SettingsError: There is no entry of that name.
     """
     if name and name not in NAMES:
         raise SettingsError(f"no dialect {name!r} is known; choose one of {', '.join(NAMES)}")
@@ -239,7 +240,8 @@ def dialect_for(base_url: str | None, model: str = "", *, name: str = "") -> Dia
     row = next((row for row in ROWS if row.name == name), None) if name else row_for(base_url)
     if row is None:
         return Dialect(think_tags=host_of(base_url or OPENAI_URL) in _LOCAL)
-    is_old_azure = "/deployments/" in (base_url or "")  # has chat completions only
+    # This form of Azure's address only has chat completions.
+    is_old_azure = "/deployments/" in (base_url or "")
     if row.name == "openai" and _RESPONSES.search(model) and not is_old_azure:
         return msgspec.structs.replace(row.dialect, wire="responses")
     if row.name == "openrouter" and model.startswith("anthropic/"):

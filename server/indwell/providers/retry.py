@@ -1,7 +1,7 @@
 """A provider that wraps another one and retries temporary failures (H41).
 
-It retries after rate limits, server faults, an unreachable endpoint, and a stream that broke before
-any tool call had begun. A refused key or an overlong request would fail again.
+Retries follow rate limits, server faults, an unreachable endpoint, and a stream that broke before
+any tool call had begun. A refused key or an overlong request is not retried.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from indwell.providers.base import (
 )
 from indwell.providers.http.faults import without_advice
 
-ATTEMPTS = 5  # H41
-WITHIN_S = 60.0  # seconds after the first failure within which attempts may begin; H41
-FIRST_WAIT_S = 1.0  # seconds, doubled with each attempt: 1, 2, 4, 8
+ATTEMPTS = 5  # attempts for one request (H41)
+WITHIN_S = 60.0  # seconds after the first failure in which attempts may begin (H41)
+FIRST_WAIT_S = 1.0  # seconds to wait, doubled with each attempt: 1, 2, 4, 8
 
 _PASSING = (RateLimited, ServerFault, Unreachable)
 
@@ -37,8 +37,8 @@ _PASSING = (RateLimited, ServerFault, Unreachable)
 class Retrying:
     """A ``Provider`` that tries ``provider`` up to five times.
 
-    The 60 seconds count from the first failure, not from the first attempt: a stall or a long
-    stream that broke is retried, too.
+    The 60 seconds begin with the first failure, not with the first attempt, so that a long stream
+    that broke is retried, too.
 
     Args:
         provider: The wrapped provider.
@@ -64,7 +64,7 @@ class Retrying:
         """Answer ``request``; report discarded text and waiting to ``on_event``.
 
         After the last attempt, the newest incomplete reply is returned with the newest problem, and
-        discarded text is reported again; without one, the last error is raised.
+        its discarded text is reported again. Without an incomplete reply, the last error is raised.
 
         Raises:
             ProviderError: The last attempt's error, or at once an error that is not temporary.
@@ -109,7 +109,7 @@ class Retrying:
 
 
 class _Attempt:
-    """The present attempt: its streamed text decides whether another attempt may follow."""
+    """The present attempt; the text that it streamed decides whether another attempt may follow."""
 
     def __init__(self, provider: Provider, on_event: Callable[[StreamEvent], None]) -> None:
         self._provider = provider

@@ -38,7 +38,7 @@ _WORD = lazy_pattern(r"\s*\S+\s*|\s+")
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """A step that streams ``text`` and then nothing until it is cancelled."""
+    """A step that streams ``text`` and then waits until it is cancelled."""
 
     text: str = ""
 
@@ -48,12 +48,13 @@ Step: TypeAlias = Answer | Callable[[Request], Answer]
 
 
 class ScriptedProvider:
-    """A ``Provider`` that plays ``steps`` in order, one per call, or calls one function each time.
+    """A ``Provider`` that plays ``steps`` in order, one per call, or calls one function for all.
 
     Args:
-        steps: Replies, errors to raise, hangs, or functions that take the request and return one.
+        steps: Replies, errors to raise, hangs, or functions that take the request and return such a
+        step.
         pace_s: Seconds between two deltas, for a lifelike demo.
-        sleep: Waits between them; with 0 it only lets other tasks run.
+        sleep: Waits between two deltas; with 0, other tasks can run.
 
     Attributes:
         requests: All requests, in order.
@@ -76,7 +77,7 @@ class ScriptedProvider:
 
         Raises:
             ProviderError: The step is this error.
-            AssertionError: An endpoint would refuse the request, or the script has ended.
+            AssertionError: An endpoint would refuse the request, or no step is left.
         """
         check_legal(request)
         self.requests.append(request)
@@ -115,7 +116,7 @@ def hang(text: str = "") -> Hang:
 
 
 def check_legal(request: Request) -> None:
-    """Fail if some endpoint would refuse the request: check roles, pairs and empty content.
+    """Check a request as the strictest endpoint would: roles, pairs of calls and results, content.
 
     Raises:
         AssertionError: The message names the place and the reason.
@@ -170,10 +171,12 @@ def _estimate(request: Request, reply: Reply) -> Usage:
 
 
 DEMO_MODEL = "scripted-demo"
-"""The model's name wherever a model is named."""
+"""The name of the demo's model."""
 
 CHECK = f"{'python' if sys.platform == 'win32' else 'python3'} -B -m unittest -q"
-"""The check of the demo's project; -B, as a stale .pyc would hide an edit of the same second."""
+"""The check of the demo's project. ``-B``, because an old .pyc would hide an edit in the same
+second.
+"""
 
 WHAT_IT_IS = (
     "This is the scripted model that ships with Indwell, not a language model: it can fix one "
@@ -186,7 +189,7 @@ _MOST_TRIES = 12
 
 
 class _Exchange(NamedTuple):
-    """A call of this turn and its result."""
+    """A tool call of the running turn, and its result."""
 
     call: ToolUse
     result: ToolResult
@@ -195,8 +198,8 @@ class _Exchange(NamedTuple):
 def demo_reply(request: Request) -> Reply:
     """The next reply of the demo's model, which reacts to tool results like a real model.
 
-    It reads the file and the tests, runs the check, tries the most likely repair, runs the check
-    again, and continues until the check passes. Everything it knows comes from the request. Pure.
+    The model reads the file and the tests, runs the check, tries the most likely repair, and
+    continues until the check passes. The reply depends only on the request. Pure.
     """
     turn = request.messages[-1].turn
     words = _last(request, turn, "user")
@@ -259,14 +262,14 @@ def _applied(lines: list[str], repair: Repair) -> list[str]:
 def _smallest(now: list[str], then: list[str]) -> tuple[str, str]:
     """Return the lines from the function's head to the last differing line.
 
-    Unique, because the name is.
+    This part of the file is unique, because the function's name is.
     """
     last = max(index for index, line in enumerate(now) if line != then[index])
     return "\n".join(now[: last + 1]), "\n".join(then[: last + 1])
 
 
 def _function(listing: str, first: int, last: int) -> str:
-    """Return the source of the function with the selected lines, from read_file's result."""
+    """Return the source of the function with the selected lines, from the result of read_file."""
     numbered = re.findall(r"^\s*(\d+)\t(.*)$", listing, re.MULTILINE)
     first, last = _enclosing([text for _, text in numbered], first, last)
     lines = [text for number, text in numbered if first <= int(number) <= last]
@@ -339,7 +342,7 @@ def _exchanges(messages: tuple[Message, ...], turn: int) -> list[_Exchange]:
 
 
 def _last(request: Request, turn: int, source: str) -> str:
-    """Return the newest text of this turn that has the given source; empty without one."""
+    """Return the newest text of a turn with the given source; empty without such a text."""
     texts = [
         block.text
         for message in request.messages
@@ -350,7 +353,7 @@ def _last(request: Request, turn: int, source: str) -> str:
 
 
 def _any_selection(request: Request) -> str:
-    """The newest selection of earlier turns: the same text is never sent twice."""
+    """Return the newest selection of any turn, because the same text is never sent twice."""
     texts = [
         block.text
         for message in request.messages
@@ -361,7 +364,7 @@ def _any_selection(request: Request) -> str:
 
 
 class Repair(NamedTuple):
-    """One line of a function, with a possible repair; ``number`` counts from 0."""
+    """A possible repair of one line of a function; line ``number`` counts from 0."""
 
     number: int
     old: str
@@ -402,7 +405,7 @@ _SWAPS = (
 def repairs(function: str) -> tuple[Repair, ...]:
     """Return small changes that could fix a function, most likely first by its docstring.
 
-    Each parses.
+    Each change is valid Python.
     """
     lines = function.split("\n")
     docstring = _docstring(function).casefold()

@@ -1,4 +1,4 @@
-"""Turns failures of an endpoint or the network into our errors, each with one plain sentence."""
+"""Turns failures of an endpoint or the network into errors of Indwell, with one plain sentence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _TRY_AGAIN = lazy_pattern(r"; try again(?: later| then)?(?=:|$)")
 
 
 class Where(msgspec.Struct, frozen=True):
-    """The endpoint's description for error messages.
+    """The description of an endpoint for error messages.
 
     Attributes:
         address: The address without secrets.
@@ -60,7 +60,7 @@ class Where(msgspec.Struct, frozen=True):
     hidden: tuple[str, ...] = ()
 
     def redacted(self, words: str) -> str:
-        """Remove the key and the other secrets, also URL-encoded: some servers repeat them."""
+        """Remove the key and other secrets, also URL-encoded, because some servers repeat them."""
         for secret in (self.key, *self.hidden):
             for spelling in (secret, quote(secret, safe="")):
                 words = words.replace(spelling, "[key]") if spelling else words
@@ -68,7 +68,7 @@ class Where(msgspec.Struct, frozen=True):
 
 
 def fault_of(error: Exception, where: Where, request: Request, *, begun: bool) -> ProviderError:
-    """Return our error for an exception; ``begun`` if data had arrived."""
+    """Return Indwell's error for an exception; ``begun`` if data had arrived."""
     match error:
         case RefusedAnswer():
             said = said_in(error.body)
@@ -79,7 +79,7 @@ def fault_of(error: Exception, where: Where, request: Request, *, begun: bool) -
             return BadReply(f"{where.address} sent {error}, which no reply has")
         case httpx2.HTTPError() | OSError():
             return _unreachable(error, where, begun=begun)
-        case _:  # undecodable chunks: json and unicode errors are ValueErrors
+        case _:  # a chunk cannot be decoded: errors of json and unicode are ValueErrors
             kind = type(error).__name__
             return BadReply(f"{where.address} sent data that is not a reply ({kind})")
 
@@ -115,7 +115,7 @@ def without_advice(sentence: str) -> str:
 
 
 def _target(location: str, where: Where) -> str:
-    """Return only the origin of a redirect's target: its path may be unsafe; empty if invalid."""
+    """Return only the origin of a redirect's target, because its path may be unsafe."""
     try:
         return origin_shown(where.redacted(urljoin(where.address, location)))
     except ValueError:
@@ -169,7 +169,7 @@ def _unreachable(error: Exception, where: Where, *, begun: bool) -> ProviderErro
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    seen: set[int] = set()  # causes may form a cycle
+    seen: set[int] = set()  # the causes of an exception may form a cycle
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         yield error

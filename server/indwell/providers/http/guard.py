@@ -1,7 +1,7 @@
 """Reads one stream into a reply, and limits its bytes, events, noise and silence.
 
 A stream that ends without an end marker was cut off (H41, H42). All events of one network read are
-reported together, just before the next read suspends, or after 3 ms of work of any kind.
+reported together, just before the next read waits, or after 3 ms of work.
 """
 
 from __future__ import annotations
@@ -22,31 +22,32 @@ from indwell.providers.http.refusals import EndpointError, quote, said_by
 from indwell.providers.http.sse import DONE, EVENT_LIMIT, Event, EventReader, decoded
 from indwell.providers.wires.reply import GrowingReply
 
-REPLY_LIMIT = 32_000_000  # bytes of one stream, unpacked, at 200 for each token's event
+REPLY_LIMIT = 32_000_000  # unpacked bytes of one stream, with 200 bytes for the event of each token
 WHOLE_LIMIT = 4_000_000  # bytes of a reply that comes as one JSON body
-NOISE_LIMIT = EVENT_LIMIT + 1_000_000  # consecutive bytes that yield no event with content
-EMPTY_STALLS = 10  # stall times for which empty events may keep the connection waiting
-LINGER_S = 5.0  # seconds in which the usage may still follow the finish reason
-DONE_LINGER_S = 0.05  # seconds for the body to end after [DONE], so the connection is reusable
+NOISE_LIMIT = EVENT_LIMIT + 1_000_000  # consecutive bytes without an event with content
+EMPTY_STALLS = 10  # empty events may extend the stall time by this factor
+LINGER_S = 5.0  # seconds to wait for the usage after the finish reason
+# Seconds to wait for the end of the body after [DONE], so that the connection can be reused.
+DONE_LINGER_S = 0.05
 BUSY_S = 0.003  # seconds of work after which other tasks run
-_PIECE = 4_096  # bytes between two checks of the clock; 1 ms if they hold only empty events
+_PIECE = 4_096  # bytes between two checks of the clock; 1 ms of work for empty events
 
 _JSON = "application/json"
-_NO_STREAMS = (_JSON, "text/html")  # a wrong address answers with one of these
+_NO_STREAMS = (_JSON, "text/html")  # media types with which a wrong address answers
 
 
 class TooLong(BadReply):
-    """A reply beyond all limits; another attempt would bring another such reply."""
+    """A reply exceeds a limit; another attempt would probably fail the same way."""
 
 
 class StreamGuard:
-    """Reads one answer.
+    """Reads one answer within limits.
 
     Args:
         response: The response, whose head has arrived.
         where: The endpoint, for error messages.
         request: The request.
-        timer: Ends the reading; it is restarted by each data event.
+        timer: The timer that ends the reading; each data event restarts the timer.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class StreamGuard:
             else:
                 await self._read_events(reply, on_event)
         except Exception:
-            self._tell(on_event)  # the text before the error
+            self._tell(on_event)  # report the text that came before the error
             raise
         self._batch.add(reply.end())
         self._tell(on_event)
@@ -116,7 +117,7 @@ class StreamGuard:
                         self._let_go(reply)
                         await asyncio.sleep(0)
         for event in reader.close():
-            if event.data.endswith((b"}", DONE)):  # any other event was cut off
+            if event.data.endswith((b"}", DONE)):  # an event without this end was cut off
                 self._take(event, reply)
 
     def _take_all(self, events: Iterable[Event], n_bytes: int, reply: GrowingReply) -> None:
@@ -155,7 +156,7 @@ class StreamGuard:
         return True
 
     async def _read_whole(self, reply: GrowingReply) -> None:
-        """Read an answer that is not a stream: a whole completion, an error, or some page."""
+        """Read an answer that is not a stream: a whole completion, an error, or an HTML page."""
         kind = self._kind()
         body = await body_of(self._response, WHOLE_LIMIT if kind == _JSON else MAX_ODD_BODY)
         value = None
@@ -201,9 +202,9 @@ class StreamGuard:
             self._set_timer(reply)
 
     def _set_timer(self, reply: GrowingReply) -> None:
-        """Restart the timer after data; empty data restarts it only for a limited time (H42).
+        """Restart the timer after data; after empty data, only for a limited time (H42).
 
-        Before the reply begins, the first limit applies, counted from the request.
+        Before the reply begins, ``first_s`` applies, counted from the request.
         """
         now, stall = self._now(), self._where.timeout_s
         if reply.is_done:
@@ -242,7 +243,7 @@ class EventBatch:
                 self._events.append(event)
 
     def tell(self, on_event: Callable[[StreamEvent], None]) -> None:
-        """Report everything since the last time."""
+        """Report all events since the last call."""
         if not self._words and not self._events:
             return
         self._close()

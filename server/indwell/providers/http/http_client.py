@@ -1,13 +1,13 @@
 """The HTTP client below the SDK: redirects, compression, limits, and reuse of connections.
 
-Redirects are never followed: the prompt and the key stay with their address. Compression is not
-requested, and compressed data is counted after unpacking, at most a megabyte at a time (httpx2), so
-that no small answer fills the memory.
+Redirects are never followed, so that the prompt and the key only go to the endpoint's address.
+Compression is not requested. Compressed data is counted after unpacking, at most a megabyte at a
+time (httpx2), so that a small answer cannot fill the memory.
 
 Bytes that a server sends after the end of an answer would be read as the answer to the next
-request. The HTTP library notices bytes that wait in the system. Bytes that were already read wait
-in its parser, in the stream, in TLS and in Windows' event loop; only this module checks these
-places. The libraries do not promise where: if the place cannot be read, the connection is closed,
+request. The HTTP library notices bytes that wait in the system. Bytes that were already read may
+wait in the parser, in the stream, in TLS or in Windows' event loop; this module checks these
+places. They are private parts of libraries: if a place cannot be read, the connection is closed,
 which costs one more handshake.
 """
 
@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import httpx2
 
-MAX_ODD_BODY = 65_536  # bytes read of an answer that is not a stream, to quote from
+MAX_ODD_BODY = 65_536  # bytes that are read from an answer that is not a stream
 KEEP_ALIVE_S = 120.0  # seconds that an idle connection is kept; routers forget it after 300
 
 _FOREIGN_HEADERS = frozenset(  # the only headers for an endpoint other than OpenAI
@@ -55,7 +55,7 @@ class RefusedAnswer(Exception):
 
 
 class ListenerFailed(Exception):
-    """The listener raised: our bug. It bypasses the code that explains endpoint failures."""
+    """A listener raised, which is a bug; this error is not explained as the endpoint's failure."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(repr(error))
@@ -77,7 +77,7 @@ def http_client(
         trust_env: Whether the environment's proxies are used.
         is_openai: Whether headers from the environment may be sent; only OpenAI gets them.
         headers: Lower-case names of the user's own headers, which may be sent, too.
-        proxy: The address of a proxy; empty for the environment's.
+        proxy: The address of a proxy; empty for the environment's proxy.
     """
     hooks: dict[str, list[Callable[..., Any]]] = {"response": [keep_only_if_clean, _refuse]}
     if not is_openai:
@@ -119,7 +119,7 @@ async def _refuse(response: httpx2.Response) -> None:
 
 
 async def _keep_to_ourselves(known: Collection[str], request: httpx2.Request) -> None:
-    """Request hook: removes the environment's organisation, project and custom headers."""
+    """Request hook: removes headers that the SDK took from the environment."""
     for name in [name for name in request.headers if name.lower() not in known]:
         del request.headers[name]
 
@@ -127,7 +127,7 @@ async def _keep_to_ourselves(known: Collection[str], request: httpx2.Request) ->
 class Before(Generic[T]):
     """Awaits ``step``, and calls ``suspending`` each time just before it suspends.
 
-    Everything of one network read is handled without a suspension, so this is where a batch ends.
+    The events of one network read are handled without a suspension, so a batch of events ends here.
     """
 
     def __init__(self, step: Awaitable[T], suspending: Callable[[], None]) -> None:
@@ -135,7 +135,7 @@ class Before(Generic[T]):
         self._suspending = suspending
 
     def __await__(self) -> Generator[Any, Any, T]:
-        """Drive the step by hand, as ``yield from`` would."""
+        """Run the step as ``yield from`` would."""
         step = self._step.__await__()
         try:
             waited_for = step.send(None)
@@ -198,7 +198,8 @@ def _is_clean(body: _Inside, network: _Inside) -> bool:
 
 def _in_parser(body: _Inside) -> bool:
     """Return whether h11 holds bytes after the end of the body."""
-    for name in ("_stream", "_httpcore_stream", "_stream"):  # httpx's wrappers, httpcore's pool
+    # The wrappers of httpx, and the pool of httpcore.
+    for name in ("_stream", "_httpcore_stream", "_stream"):
         body = getattr(body, name)
     data, _ = body._connection._h11_state.trailing_data  # noqa: SLF001 -- no other way
     return bool(data)
@@ -216,8 +217,9 @@ def _in_stream(stream: _Inside) -> bool:
 def _show_later_bytes(network: _Inside) -> None:
     """Let the pool of connections see bytes that come behind a reply on Windows.
 
-    The pool asks the system before it uses a connection again. Windows' event loop has a read under
-    way all the time, so later bytes are in its buffer by then, and the system has none.
+    The pool asks the system for waiting bytes before it uses a connection again. Windows' event
+    loop always has a read under way, so later bytes are already in the loop's buffer, and the
+    system reports no bytes.
     """
     if "get_extra_info" in vars(network):
         return

@@ -1,7 +1,7 @@
 """Turns an endpoint's refusal into an error with a message for the user. Pure.
 
 The patterns are messages of OpenAI, OpenRouter, Ollama, llama.cpp, vLLM, Groq and DeepSeek, as
-quoted in their issue trackers. This module reads no clock: callers pass ``now``.
+quoted in their issue trackers. Callers pass the time as ``now``.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from indwell.errors import (
 from indwell.lazy_pattern import lazy_pattern
 
 MAX_QUOTE = 300  # characters of the endpoint's own words that are shown
-"""Characters of them that are examined: the patterns below take quadratic time, and 64 kB of a
-single word delayed the loop by 12 s.
+"""Characters of the endpoint's words that are examined. The patterns below take quadratic time: 64
+kB of a single word delayed the loop by 12 s.
 """
 
 _NO_CREDIT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
@@ -60,9 +60,9 @@ class EndpointRefusal(msgspec.Struct, frozen=True):
 
     Attributes:
         status: HTTP status; inside a stream the status that the endpoint names, or 500.
-        words: The endpoint's own message, cut to ``MAX_QUOTE`` when shown; it must hold no key.
-        code: Its machine-readable codes and types, joined by blanks.
-        retry_after_s: Seconds that it asks to wait.
+        words: The endpoint's own message, cut to ``MAX_QUOTE`` when shown; must not contain a key.
+        code: The machine-readable codes and types, joined by blanks.
+        retry_after_s: Seconds that the endpoint asks to wait.
         location: The target of a redirect, safe to show; empty if unknown.
     """
 
@@ -78,13 +78,13 @@ def error_of(
 ) -> ProviderError:
     """Return the error for ``refusal``.
 
-    Endpoints use one status for several errors, so codes and words count before the status.
+    Endpoints use one status for several errors, so codes and words take precedence.
 
     Args:
         refusal: The refusal.
         endpoint: The address without secrets.
         model: The requested model.
-        has_tools: Whether the request had tools; only then can they be the reason.
+        has_tools: Whether the request had tools; only then can tools be the reason.
     """
     quoted = f": {quote(refusal.words)}" if refusal.words.strip() else ""
     return (
@@ -102,7 +102,7 @@ def _by_words(
     if codes & _NO_CREDIT_CODES or _NO_CREDIT.search(words):
         return _no_credit(endpoint, quoted)
     if refusal.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS}:
-        return None  # their messages mention many kinds of keys and limits
+        return None  # messages of this status mention many kinds of keys and limits
     if codes & _OVERFLOW_CODES or _OVERFLOW.search(words):
         return _too_long(endpoint, model, quoted)
     if has_tools and _NO_TOOLS.search(words):
@@ -117,7 +117,8 @@ def _by_client_status(
     refusal: EndpointRefusal, endpoint: str, model: str, quoted: str
 ) -> ProviderError | None:
     match refusal.status:
-        case HTTPStatus.UNAUTHORIZED:  # not quoted: some servers repeat the key
+        # The message is not quoted, because some servers repeat the key.
+        case HTTPStatus.UNAUTHORIZED:
             return NotAuthorised(
                 f"the API key is missing or not accepted at {endpoint}; `indwell login` stores"
                 " another, or set OPENAI_API_KEY"
@@ -191,7 +192,7 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
 
     Args:
         headers: Lower-case names.
-        now: The time that a date is compared with; aware.
+        now: The time to compare a date with; has a time zone.
     """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name, "").strip()
@@ -213,7 +214,7 @@ _WAIT = lazy_pattern(
 
 
 def wait_in(words: str) -> float | None:
-    """Return the seconds that a message asks to wait, as OpenAI's ("try again in 6m0.5s")."""
+    """Return the seconds that a message asks to wait, such as OpenAI's "try again in 6m0.5s"."""
     found = _WAIT.search(words)
     if found is None or not any(found.groups()):
         return None
@@ -266,7 +267,7 @@ _STATUS_OF: Mapping[str, int] = {
     "billing_error": 402,
     "request_too_large": 413,
     "timeout_error": 504,
-    # Codes of a response that failed, and would fail again.
+    # Codes of errors that another attempt would not avoid.
     "invalid_prompt": 400,
     "invalid_encrypted_content": 400,
     "invalid_image": 400,
@@ -295,9 +296,9 @@ class EndpointError(msgspec.Struct, frozen=True):
 
     Attributes:
         words: The message.
-        code: Its machine-readable codes and types, joined by blanks.
-        param: The parameter that it names.
-        status: The status that the error itself names; 0 if none.
+        code: The machine-readable codes and types, joined by blanks.
+        param: The parameter that the error names.
+        status: The status that the error itself names; 0 without one.
     """
 
     words: str
@@ -307,7 +308,7 @@ class EndpointError(msgspec.Struct, frozen=True):
 
 
 def said_in(body: bytes) -> EndpointError:
-    """Return the error in an answer's body; a body that is not JSON is itself the message."""
+    """Return the error in an answer's body; a body that is not JSON counts as the message."""
     text = body.decode("utf-8", "replace")
     try:
         value: object = json.loads(text)

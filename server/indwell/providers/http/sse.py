@@ -1,8 +1,8 @@
 """Parses server-sent events (WHATWG HTML, 9.2.6), and decodes the JSON of an event. Pure.
 
-Takes bytes and returns events. A line ends at CR LF, LF or CR; several ``data`` lines make one
-event; other fields and comments are skipped. The parser works on bytes: no UTF-8 character contains
-the byte of a line end, so a part may end anywhere.
+A line ends at CR LF, LF or CR. Several ``data`` lines make one event. Other fields and comments are
+skipped. The parser works on bytes, because no UTF-8 character contains the byte of a line end. So a
+part may end anywhere.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-EVENT_LIMIT = 2_000_000  # bytes of one event; a whole reply is rarely a fifth of that
+EVENT_LIMIT = 2_000_000  # bytes of one event; a whole reply rarely has a fifth of this number
 DONE = b"[DONE]"  # the data that ends a stream of chat completions
 _BOM = b"\xef\xbb\xbf"
 _DATA = b"data:"
@@ -20,7 +20,7 @@ _NAME = b"event:"
 
 
 class Event(NamedTuple):
-    """One event: its data with lines joined by LF, and its name if it has one."""
+    """One event: the data with lines joined by LF, and the name if the event has one."""
 
     data: bytes
     name: bytes = b""
@@ -39,7 +39,7 @@ class EventReader:
 
     def __init__(self, limit: int = EVENT_LIMIT) -> None:
         self._limit = limit
-        self._tail: list[bytes] = []  # of an unfinished line
+        self._tail: list[bytes] = []  # parts of an unfinished line
         self._n_tail = 0
         self._data: list[bytes] = []
         self._n_data = 0
@@ -79,7 +79,7 @@ class EventReader:
         return events
 
     def close(self) -> list[Event]:
-        """Return the event that the end completes: some servers omit the last empty line."""
+        """Return the last event, because some servers omit the empty line that ends an event."""
         events: list[Event] = []
         if self._tail:
             line = b"".join(self._tail)
@@ -96,7 +96,7 @@ class EventReader:
     def _line(self, line: bytes, events: list[Event]) -> None:
         if line.startswith(_DATA):
             data = line[6:] if line[5:6] == b" " else line[5:]
-            self._n_data += len(line) + 1  # empty lines take memory, too
+            self._n_data += len(line) + 1  # plus 1, because empty lines take memory, too
             self._check(self._n_data)
             self._data.append(data)
         elif not line:
@@ -116,11 +116,11 @@ class EventReader:
             raise EventTooLong(f"an event of over {self._limit:,} bytes")
 
 
-SMALL = 64_000  # bytes; their decoding takes at most a millisecond
+SMALL = 64_000  # bytes that take at most a millisecond to decode
 MOST_VALUES = 30_000
-"""Values in one event, counted by its commas and brackets: 100 kB of only brackets are decoded in 2
-ms, 2 MB of them in 110. A text counts as one value, however long it is, and a reply in one event
-has under a hundred.
+"""The most values in one event, counted by commas and brackets. 100 kB of brackets take 2 ms to
+decode, 2 MB take 110 ms. A text of any length counts as one value. A reply in one event has less
+than a hundred values.
 """
 
 _DECODE = msgspec.json.Decoder().decode
@@ -133,7 +133,7 @@ class TooManyValues(ValueError):
 def decoded(data: bytes) -> object:
     """Decode one JSON value; accept lone surrogates and NaN, which some servers send.
 
-    Both decoders hold the interpreter lock, so a thread would not help: 2 MB take at most 10 ms.
+    Both decoders hold the interpreter lock, so a thread would not help. 2 MB take at most 10 ms.
 
     Raises:
         TooManyValues: The value has over ``MOST_VALUES``.
@@ -152,12 +152,12 @@ def decoded(data: bytes) -> object:
 
 
 def _n_values(data: bytes) -> int:
-    """Count values, by commas and brackets; commas and brackets in strings count too."""
+    """Count values by commas and brackets, including commas and brackets in strings."""
     return data.count(b",") + data.count(b"[") + data.count(b"{")
 
 
 def _outside_words(data: bytes) -> bytes | None:
-    """Return the JSON without its quoted strings; None if there are too many of them."""
+    """Return the JSON without quoted strings; None if there are too many strings."""
     plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     if plain.count(b'"') > 2 * MOST_VALUES:
         return None

@@ -1,7 +1,7 @@
-"""Fetches web pages: each host is resolved here, checked, and reached at the checked address.
+"""Fetches web pages: resolves each host, checks the address, and connects to that address.
 
-No redirect to another host is followed, no cookie or key is sent, and no proxy of the environment
-is used, because a proxy would resolve the name again. Bytes count after unpacking.
+No redirect to another host is followed, and no cookie or key is sent. No proxy of the environment
+is used, because a proxy would resolve the name again. Bytes are counted after unpacking.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from indwell.providers.http.http_client import certificates
 from indwell.sandbox.proxy.hosts import LOCALHOST, Address, HostPort, literal
 from indwell.sandbox.proxy.service import is_own, resolve
 
-PAGE_B = 4 << 20  # bytes of a page, unpacked
-PAGE_S = 30.0  # seconds for all of it
+PAGE_B = 4 << 20  # unpacked bytes of a page
+PAGE_S = 30.0  # seconds for the whole page
 REACH_S = 10.0  # seconds until an address answers
-MOST_REDIRECTS = 5  # on one host
-_MOST_ADDRESSES = 3  # of a name
+MOST_REDIRECTS = 5  # redirects within one host
+_MOST_ADDRESSES = 3  # addresses of a name that are tried
 _HEADERS = {
     "User-Agent": f"Indwell/{__version__}",
     "Accept": "text/markdown, text/html;q=0.9, text/plain;q=0.8, application/json;q=0.8, */*;q=0.1",
@@ -42,11 +42,11 @@ class FetchedPage(msgspec.Struct, frozen=True):
     """A page, or the redirect to another host in its place.
 
     Attributes:
-        address: Where the page is.
-        kind: Its media type, such as ``text/html``; empty if unknown.
-        charset: The encoding that the server names; empty if none.
-        body: Its bytes, unpacked.
-        is_cut: The page is longer than ``PAGE_B``.
+        address: The address of the page.
+        kind: The media type, such as ``text/html``; empty if unknown.
+        charset: The encoding that the server names; empty if it names none.
+        body: The unpacked bytes.
+        is_cut: Whether the page is longer than ``PAGE_B``.
         leads_to: The other host's address; the page was not fetched.
     """
 
@@ -63,7 +63,7 @@ class WebPages:
 
     Args:
         resolve_host: Resolves names to addresses.
-        verify: The trusted certificates; those of the system by default.
+        verify: The trusted certificates; by default those of the system.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class WebPages:
         self._verify = verify
 
     async def fetch(self, address: WebAddress, *, is_named: bool) -> FetchedPage:
-        """Fetch a page; ``is_named``: the user's settings have this very host.
+        """Fetch a page; ``is_named``: the user's settings name this host.
 
         Raises:
             ToolError: The page cannot be reached or may not be fetched, or the answer is an error.
@@ -107,10 +107,10 @@ class WebPages:
         raise ToolError(f"{address.origin} does not answer: {why}")
 
     async def _checked(self, address: WebAddress, *, is_named: bool) -> tuple[Address, ...]:
-        """Return the addresses that the host may be reached at.
+        """Return the addresses at which the host may be reached.
 
         Raises:
-            ToolError: The host has no such address.
+            ToolError: The host has no allowed address.
         """
         host = address.place.host
         number = literal(host)
@@ -131,7 +131,7 @@ class WebPages:
     async def _request(self, address: WebAddress, place: Address) -> FetchedPage | WebAddress:
         number = f"[{place}]" if place.version == 6 else str(place)  # noqa: PLR2004 - of IP
         verify = self._verify
-        if verify is None:  # read once, which takes up to a tenth of a second
+        if verify is None:  # loaded once, which takes up to a tenth of a second
             verify = await asyncio.to_thread(certificates, trust_env=False)
         async with httpx2.AsyncClient(
             verify=verify,
@@ -156,7 +156,7 @@ async def _read(address: WebAddress, response: httpx2.Response) -> FetchedPage |
     """Read the answer within the limits.
 
     Raises:
-        ToolError: The answer is an error, or a redirect to nowhere.
+        ToolError: The answer is an error, or a redirect without a valid target.
     """
     status = response.status_code
     if status in _MOVED and (location := response.headers.get("location")):
