@@ -1,1 +1,1 @@
-"""Indwell's words to the model: system prompt, tasks, reminders."""
+"""Texts for the model: system prompt, tasks, reminders."""

@@ -1,7 +1,7 @@
-"""The instruction files of agents: their names, their rules for some files, their imports. Pure.
+"""Names, rules and imports of the instruction files of Indwell and other agents. Pure.
 
-Each agent has its own name for such a file. ``KINDS`` has those that Indwell reads, and
-``settings.model`` the order of them.
+Each agent has a different name for such a file. ``KINDS`` has the names that Indwell reads, and
+``settings.model`` their order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ IN_FOLDERS: Mapping[str, tuple[str, ...]] = {
     "claude": ("CLAUDE.md", "CLAUDE.local.md"),
     "gemini": ("GEMINI.md",),
 }
-"""Files that count in any folder, by kind."""
+"""Instruction files that Indwell reads in any folder, by kind."""
 
 AT_ROOT: Mapping[str, tuple[str, ...]] = {
     **IN_FOLDERS,
@@ -29,18 +29,21 @@ AT_ROOT: Mapping[str, tuple[str, ...]] = {
     "windsurf": (".windsurfrules",),
     "conventions": ("CONVENTIONS.md",),
 }
-"""Files that count at the root of a folder of the workspace, by kind."""
+"""Instruction files that Indwell reads only in the workspace folder itself, by kind."""
 
 RULES: Mapping[str, tuple[str, str]] = {
     "copilot": (".github/instructions", ".md"),
     "cursor": (".cursor/rules", ".mdc"),
 }
-"""Folders at the root with a file for each rule, and the end of the files' names, by kind."""
+"""Folders in the workspace folder with a file for each rule, and the suffix of these files, by
+kind.
+"""
 
 NESTED = frozenset(name for names in IN_FOLDERS.values() for name in names)
-MOST_IMPORTS = 20  # of one file
+MOST_IMPORTS = 20  # imports of one file
 MOST_IMPORT_DEPTH = 5  # imports of imports, as in Claude Code
-MOST_GLOB_CHARACTERS = 4_000  # of all globs of a rule; splitting more would take long
+# Characters of all globs of a rule; splitting longer globs would take too long.
+MOST_GLOB_CHARACTERS = 4_000
 
 _IMPORT = lazy_pattern(r"(?<![^\s(])@(?![\s/~@])([^\s`,;:()<>\"']+)")
 _CODE = lazy_pattern(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -53,9 +56,9 @@ class InstructionRule(NamedTuple):
     """A rule: instructions for some files, or for tasks that fit a description.
 
     Attributes:
-        globs: The files that it is about.
-        is_always: It counts for each task.
-        description: When the model should read it.
+        globs: Patterns of the files that the rule applies to.
+        is_always: Whether the rule applies to each task.
+        description: When the model should read the rule.
         body: The instructions.
     """
 
@@ -83,11 +86,11 @@ def read_rule(text: str) -> InstructionRule:
 def imports_of(text: str, name: str) -> tuple[str, ...]:
     """Return the files that ``@path`` in a CLAUDE.md imports, relative to the root.
 
-    Paths in code, absolute paths, those of the home folder and those out of the root do not count.
+    Paths in code, absolute paths, paths in the home folder, and paths out of the root are ignored.
 
     Args:
         text: The importing file.
-        name: Its path, relative to the root.
+        name: The file's path, relative to the root.
     """
     folder = posixpath.dirname(name)
     wanted = (one[1].rstrip(".!?*_") for one in _IMPORT.finditer(_CODE.sub("", text)))
@@ -97,12 +100,12 @@ def imports_of(text: str, name: str) -> tuple[str, ...]:
 
 
 def imports_files(name: str) -> bool:
-    """Tell whether ``@path`` in the file of this name imports another file."""
+    """Does ``@path`` in a file of this name import another file?"""
     return posixpath.basename(name) in IN_FOLDERS["claude"]
 
 
 def _list(value: str) -> tuple[str, ...]:
-    """Return the globs of a value: lines with hyphens, brackets, or a text with commas."""
+    """Return the globs in a value: a list with hyphens, in brackets, or with commas."""
     if "\n" in value:
         parts = [line.strip().removeprefix("-") for line in value.splitlines()]
     else:

@@ -1,4 +1,4 @@
-"""The words of reminders to the model: surroundings, time, limits, changed files, AGENTS.md. Pure.
+"""Texts of reminders for the model: surroundings, time, limits, changed files, AGENTS.md. Pure.
 
 AGENTS.md of a trusted folder reaches the model as bounded data (H13).
 """
@@ -13,11 +13,12 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 from indwell.prompt.instruction_files import FILE_NAME
 
-_BRANCH = lazy_pattern(r"[\w./+@#-]{1,120}")  # a branch name must not read as a sentence
+# A pattern that no sentence matches, because the model reads the branch's name.
+_BRANCH = lazy_pattern(r"[\w./+@#-]{1,120}")
 
-LEAST = timedelta(hours=1)  # a shorter pause changes nothing for the work
+LEAST = timedelta(hours=1)  # the shortest pause that the model is told
 _DAY, _WEEK = timedelta(days=1), timedelta(weeks=1)
-_FEW_DAYS = 14  # from so many days on, weeks say more
+_FEW_DAYS = 14  # from this number of days on, the pause is given in weeks
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -30,7 +31,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 def surroundings_words(now: Surroundings) -> str:
-    """The body of the reminder; the same facts give the same bytes, so it is sent only once."""
+    """The body of the reminder; equal facts give equal bytes, so the reminder is not repeated."""
     parts = [f"Today is {now.date}.", f"The workspace is {now.folder!r}."]
     if _BRANCH.fullmatch(now.branch):
         parts.append(f"The git branch is {now.branch!r}.")
@@ -62,7 +63,7 @@ def repetition_words(name: str, times: int) -> str:
 
 
 def call_format_words() -> str:
-    """The request to call properly, after a reply that holds a call as text."""
+    """The request to use real tool calls, after a reply with a call as text."""
     return (
         "Your last reply holds a tool call as text, so nothing was run. Call the tool itself. If "
         "you can only write calls as text, reply with the call and no other words: "
@@ -123,8 +124,8 @@ def aftermath_words(became: Became, *, edited: bool, diff: str, is_whole: bool) 
     """The body of a ``changed-file`` block.
 
     Args:
-        became: What happened to the file.
-        edited: Whether the model had changed the file; otherwise it had only read it.
+        became: What has happened to the file.
+        edited: Whether the model had changed the file; otherwise the model had only read the file.
         diff: The part of the difference that is shown, from the text the model knew to the current
             one; may be empty. For an unreadable file, the reason.
         is_whole: Whether ``diff`` is the whole difference, so that the model knows the file again.
@@ -150,8 +151,8 @@ def verdict_words(
         n_rejected: Number of rejected changes.
         n_accepted: Number of accepted changes of this file.
         is_gone: Whether the file no longer exists.
-        is_sure: Whether the file has the text that it would have without the rejected changes;
-            otherwise those places have changed since.
+        is_sure: Whether the file has the text that it would have without the rejected changes.
+            Otherwise the places of these changes have changed again.
     """
     them = "this change" if n_rejected == 1 else "these changes"
     it = "it" if n_rejected == 1 else "them"
@@ -209,10 +210,10 @@ def instruction_words(
 
     Args:
         text: The text of the file.
-        folder: The displayed folder that the file counts for; empty for the project.
+        folder: The displayed folder that the file applies to; empty for the project.
         limit: Most characters of the text that are sent.
         name: The path of the file in that folder.
-        globs: The files that the text is about; empty for all.
+        globs: Patterns of the files that the text applies to; empty for all files.
     """
     path = f"{folder}/{name}" if folder else name
     whose = "of this project"
@@ -229,10 +230,10 @@ def instruction_words(
 
 
 def no_room_words(name: str) -> str:
-    """The words in place of a file for which the limit on instructions leaves no room."""
+    """The note in place of a file that does not fit into the limit on instructions."""
     return f"{name} is not told here for want of room; read_file it before you work in its folder."
 
 
 def gone_words(name: str) -> str:
-    """The words that withdraw instructions that the model was sent before."""
+    """The note that withdraws instructions that the model got earlier."""
     return f"{name} does not count any more: it was deleted, or the user has not trusted it so."

@@ -1,4 +1,4 @@
-"""The words to the model: system prompt, sub-agents, plan mode (H54), summaries (H28), tasks.
+"""Texts for the model: system prompt, sub-agents, plan mode (H54), summaries (H28), tasks.
 
 The system prompt's bytes stay the same for a session: no date, folder, model or text of a
 repository (H13, H14, H25). The tasks belong to the code actions.
@@ -63,7 +63,8 @@ Find out what the task asks for, and change nothing. Search wide first, then rea
 Answer with what you found: each claim with its path and line numbers, the few lines of code that
 prove it, and what you looked for and did not find. Do not guess.
 """
-"""The sub-agent that ships, in the format of a file so that users can copy it."""
+"""The sub-agent that ships with Indwell, in the format of a file, so that users can copy the text.
+"""
 _ROLE = """\
 # You are a sub-agent
 Another agent has given you one task, which is the user message, and waits for your answer. Do \
@@ -143,9 +144,9 @@ def role_words(tools: Sequence[str], *, read_only: bool, own: str = "") -> str:
     """The end of a sub-agent's system prompt.
 
     Args:
-        tools: Names of its tools.
-        read_only: Whether it may change nothing.
-        own: Its description from the user's own file or from Indwell's; never text of a repository
+        tools: Names of the sub-agent's tools.
+        read_only: Whether the sub-agent may only read.
+        own: The sub-agent's description, from the user or Indwell; never text of a repository
             (H13).
     """
     role = _ROLE.format(tools=", ".join(tools) or "none at all")
@@ -154,7 +155,7 @@ def role_words(tools: Sequence[str], *, read_only: bool, own: str = "") -> str:
 
 
 def plan_mode_words(*, can_propose: bool) -> str:
-    """The reminder of each turn in mode ``plan``; ``can_propose``: the tool `plan` exists."""
+    """The reminder for each turn in mode ``plan``; ``can_propose`` if the tool `plan` exists."""
     return _PROPOSE if can_propose else f"{_PLAN_READS_ONLY} Describe what you would do."
 
 
@@ -166,8 +167,8 @@ def mode_words(mode: str) -> str:
 def summary_words(*, target: int, range_words: str) -> str:
     """The instructions for a summary.
 
-    The main model gets them as a turn at the end of the conversation. A small model gets them, and
-    then the part to summarise as a tagged text.
+    The main model gets the instructions as a message at the end of the conversation. A small model
+    gets the instructions, and then the part to summarise as a tagged text.
 
     Args:
         target: Most tokens that the summary should have.
@@ -182,7 +183,7 @@ def named(path: str) -> str:
 
 
 def task_words(task: Task, *, place: str, words: str = "") -> str:
-    """The prompt of a task. Problems are attached to it, because they are not the user's words.
+    """The prompt of a task, without the problems, because problems are not the user's words.
 
     Args:
         task: The code action.

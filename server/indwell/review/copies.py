@@ -28,7 +28,7 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.review.hunk import Opaque
 from indwell.workspace.large import ByteSplice
 
-MOST_B = 64 << 20  # of one file
+MOST_B = 64 << 20  # bytes of one file
 NOT_KEPT = "its earlier content is not kept, so it cannot be restored"
 _DIGEST = lazy_pattern(r"[0-9a-f]{32}")
 
@@ -116,7 +116,7 @@ class Copies:
 
 
 def restore(path: Path, roots: Sequence[Path], copies: Copies, change: Opaque) -> None:
-    """Restore a file's bytes from before ``change``, if the file is unchanged since.
+    """Restore a file's bytes from before ``change``, if the file has not changed after it.
 
     Args:
         path: Resolved path.
@@ -125,7 +125,7 @@ def restore(path: Path, roots: Sequence[Path], copies: Copies, change: Opaque) -
         change: The change to undo; it may span several changes in a row.
 
     Raises:
-        TextMoved: The file has changed since.
+        TextMoved: The file has changed after ``change``.
         ToolError: The bytes are missing, or could not be written.
     """
     try:
@@ -134,7 +134,7 @@ def restore(path: Path, roots: Sequence[Path], copies: Copies, change: Opaque) -
         raise ToolError("it is too large to be restored") from error
     held = None if now is None else digest_of(now)
     if held == change.before:
-        return  # already restored
+        return  # the file already has its old bytes
     if held != change.after:
         raise TextMoved("it was changed since")
     try:
@@ -148,8 +148,8 @@ def restore(path: Path, roots: Sequence[Path], copies: Copies, change: Opaque) -
         raise TextMoved("it was changed just now") from error
 
 
-MOST_PATCH_B = 8 << 20  # replaced bytes of one edit, in all
-MOST_STEPS = 100  # patches applied in a row
+MOST_PATCH_B = 8 << 20  # all replaced bytes of one edit
+MOST_STEPS = 100  # patches that are applied one after the other
 
 
 class Patch(msgspec.Struct, frozen=True):
@@ -195,7 +195,7 @@ class Patches:
         return True
 
     def led_back(self, data: bytes, wanted: str) -> bytes | None:
-        """Patch ``data`` back to the bytes with digest ``wanted``; None if that fails."""
+        """Patch ``data`` back to the bytes with digest ``wanted``; None if this is impossible."""
         digest = digest_of(data)
         for _ in range(MOST_STEPS):
             patch = self._found(digest)

@@ -21,8 +21,8 @@ class Hunk(msgspec.Struct, frozen=True):
     """Adjacent lines changed by the agent, with no other visible lines between them.
 
     Attributes:
-        id: Short hex digest of the content. Stays the same when the hunk moves.
-        path: Absolute.
+        id: Short hex digest of the content. The id stays the same when the hunk moves.
+        path: The absolute path of the file.
         actors: The turns that made the changes, oldest first.
         line: Line (from 1) in the current text where ``new`` begins. If ``new`` is empty, the line
             before which ``old`` was; this may be one past the last line.
@@ -50,8 +50,8 @@ class Opaque(msgspec.Struct, frozen=True):
 
     Attributes:
         note: Shown to the user: the change, such as the sizes.
-        before: Digest of the bytes before the change, which the creator of this value keeps. None:
-            there was no file, or the bytes are unknown.
+        before: Digest of the bytes before the change; None if there was no file, or the bytes are
+            unknown.
         after: Digest of the bytes after the change; None as in ``before``.
         mode: Permission bits of a removed file.
     """
@@ -84,14 +84,14 @@ class Rejection(msgspec.Struct, frozen=True):
     """A planned rejection of hunks in one file, not yet carried out.
 
     Attributes:
-        path: Absolute.
+        path: The absolute path of the file.
         text: The text after the rejection; None: the file is removed.
         hunks: The hunks to reject.
         kept: The hunks to keep, each with the reason shown to the user.
         before: The text when this was planned.
         order: The request behind this plan.
         opaque: Bytes to restore; if set, ``text`` has no meaning.
-        of: The ledger's own state of the file at that time.
+        of: The ledger's state of the file when the rejection was planned.
     """
 
     path: Path
@@ -108,10 +108,10 @@ class Verdict(msgspec.Struct, frozen=True):
     """The user's accept or reject of hunks in one file.
 
     Attributes:
-        path: Absolute.
+        path: The absolute path of the file.
         rejected: The rejected hunks. Of a hunk shared by several turns, only the rejected part.
         accepted: The accepted hunks.
-        id: Unique and permanent.
+        id: The unique and permanent id of the verdict.
         was: Digest (``records.digest``) of the text before the verdict; None: unknown.
         became: Digest of the text after the verdict; None: unknown.
     """

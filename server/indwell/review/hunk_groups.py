@@ -48,7 +48,7 @@ def accepted(
 
 
 def at_once(weave: Weave, edit: int) -> Weave:
-    """Accept a new edit, except where its group holds other changes that await a verdict."""
+    """Accept a new edit, except where its group has other changes that await a verdict."""
     chosen = []
     for one in groups(weave, is_pending, ""):
         segments = weave.segments[one.start : one.stop]
@@ -124,7 +124,7 @@ def _without(
 
 
 def _reason(weave: Weave, one: Group, which: Callable[[Mark], bool]) -> str:
-    """Return the reason to keep a group; empty if undoing the group loses no later work."""
+    """Return the reason not to undo a group; empty if undoing it loses no later work."""
     if one.kind == "opaque":
         return _reason_of_bytes(weave, which)
     if one.is_touched:
@@ -137,7 +137,7 @@ def _reason(weave: Weave, one: Group, which: Callable[[Mark], bool]) -> str:
 
 
 def _reason_of_bytes(weave: Weave, which: Callable[[Mark], bool]) -> str:
-    """As ``_reason``, for changes without lines: only the newest ones can be undone."""
+    """As ``_reason``, for changes without lines, of which only the newest can be undone."""
     first = min(i for i, blob in enumerate(weave.opaque) if which(blob.mark))
     if not all(which(blob.mark) for blob in weave.opaque[first:]):
         return WITHIN
@@ -146,7 +146,7 @@ def _reason_of_bytes(weave: Weave, which: Callable[[Mark], bool]) -> str:
 
 
 def _reached(weave: Weave, one: Group, which: Callable[[Mark], bool]) -> AbstractSet[int]:
-    """Return the serials of changes built on the selected ones, directly or indirectly."""
+    """Return the serials of changes that build on the selected changes, also indirectly."""
     found: set[int] = set()
     n_before = -1
     segments = weave.segments[one.start : one.stop]
@@ -195,14 +195,14 @@ class Group(NamedTuple):
     Attributes:
         id: Short hex digest of the content, not of the position.
         start: Number of the first segment.
-        stop: One past the last segment.
+        stop: The number after the last segment.
         actors: Session and turn of each change, oldest first.
         line: See ``Hunk``.
         old: Lines that undoing the changes restores.
         new: Lines that undoing the changes removes.
-        is_touched: The user has edited lines of this group.
-        kind: As in ``Hunk``.
-        note: As in ``Hunk``.
+        is_touched: Whether the user has edited lines of this group.
+        kind: See ``Hunk``.
+        note: See ``Hunk``.
         origins: The edits and places that the changes come from.
     """
 

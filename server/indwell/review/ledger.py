@@ -41,8 +41,8 @@ class CommandHold:
 
     Args:
         order: The order of the workspace.
-        session: The session that holds it.
-        lasts: Whether it is for background commands.
+        session: The session that holds the right.
+        lasts: Whether the right is for background commands.
     """
 
     def __init__(self, order: CommandOrder, session: str, *, lasts: bool) -> None:
@@ -58,7 +58,7 @@ class CommandHold:
 
 
 class CommandOrder:
-    """The sessions that run commands in one workspace, and those that wait, in order.
+    """The sessions that run commands in one workspace, and the sessions that wait, in order.
 
     Use this object on the event loop only.
     """
@@ -72,11 +72,10 @@ class CommandOrder:
     ) -> CommandHold:
         """Wait until no other session runs a command.
 
-        The order is first come, first served: a session that runs one command may begin another one
-        only while no other session waits. A session with a background command always may, because
-        other sessions cannot begin before that command has ended. A command that the session has
-        just begun may become a background command at once, because the session already has the
-        right.
+        The order is first come, first served: a session that runs a command may begin another
+        command only while no other session waits. A session with a background command always may,
+        because other sessions cannot begin before that command has ended. A running command may
+        become a background command at once, because the session already has the right.
 
         Args:
             session: The session's id.
@@ -113,7 +112,7 @@ class CommandOrder:
         return has_right or not self._waiting
 
     def _grant(self) -> None:
-        """Grant the right to the first in line, and to the same session's entries behind it."""
+        """Grant the right to the first waiting session, for all of its waiting commands."""
         while self._waiting:
             hold, ready = self._waiting[0]
             if any(one.session != hold.session for one in self._holds):
@@ -137,7 +136,8 @@ class ReviewLedger(Looking):
         self._listeners: list[Callable[[], None]] = []
         self._n_notices = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        # Contexts entered during a verdict: its writes must not count as a running command's.
+        # Contexts entered during a verdict, so that the verdict's writes do not count as changes of
+        # a running command.
         self.beside: set[Callable[[], AbstractAsyncContextManager[None]]] = set()
         self.command_order = CommandOrder()
 
@@ -171,8 +171,6 @@ class ReviewLedger(Looking):
         """Wait for writes in progress."""
         while self._tasks:
             await asyncio.wait(self._tasks)
-
-    # --- the agent's own changes ---
 
     async def begin(
         self, actor: Actor, tool_use_id: str, path: Path, before: str | None, proposed: str
@@ -236,8 +234,6 @@ class ReviewLedger(Looking):
         texts = {str(one.path): one.after for one in changes if one.opaque is None}
         await self._append(plan, texts)
 
-    # --- changes by others ---
-
     def sync(self, path: Path, text: str | None) -> bool:
         """Set the current text of a file (None: deleted); return whether its hunks changed."""
         name = str(path)
@@ -246,7 +242,8 @@ class ReviewLedger(Looking):
         if name in self._underway:
             self._views.meanwhile(name, text)
             return False
-        before, saw = self.hunks(path), self._views.seen(name)  # in this order
+        # These two must be read in this order.
+        before, saw = self.hunks(path), self._views.seen(name)
         self._views.put(name, text)
         self._notice(name, saw)
         has_changed = self.hunks(path) != before
@@ -282,8 +279,6 @@ class ReviewLedger(Looking):
         if has_changed:
             self._tell()
         return has_changed
-
-    # --- verdicts ---
 
     async def accept(
         self, hunk_ids: Collection[str], *, only: Collection[Actor] = ()
@@ -342,12 +337,10 @@ class ReviewLedger(Looking):
             await self._append(telling(session, ids), {})
 
     def take_notices(self) -> tuple[str, ...]:
-        """Return new problems with the log, worded for the user; each one once."""
+        """Return new problems with the log, worded for the user; each problem once."""
         new = self._reading.notices[self._n_notices :]
         self._n_notices = len(self._reading.notices)
         return new
-
-    # --- internal ---
 
     async def _append(self, plan: Plan, texts: Mapping[str, str | None]) -> None:
         """Append records, then set the current texts of the files."""
@@ -373,11 +366,11 @@ class ReviewLedger(Looking):
         self._tell()
 
     def _notice(self, name: str, saw: frozenset[int]) -> None:
-        """Record an undo or a late edit, but only for changes this process ``saw`` in the text."""
+        """Record an undo or a late edit, only of changes that this process ``saw`` in the text."""
         view, state = self._weave(name), self._reading.state
         if view is None or not state.is_again(name, view):
             return
-        # A change missing on disk may be unsaved in another editor: that is not an undo.
+        # A change that is missing on disk may be unsaved in another editor, so it is not an undo.
         if state.files[name].weave.unjudged - view.unjudged <= saw:
             self._soon(self._planner.noticed(name, view.reads, state.files[name]))
 

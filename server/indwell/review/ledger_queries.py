@@ -19,7 +19,7 @@ from indwell.review.weave import GONE, Weave, all_taken_out
 
 
 class Looking:
-    """A read-only view of the log's records and the current texts of the files.
+    """Answers queries from the log's records and the current texts of the files.
 
     Args:
         reading: The part of the log that was read.
@@ -183,13 +183,13 @@ class Looking:
         return [hunks for path in self.known() if (hunks := self.hunks(path))]
 
     def _path(self, name: str) -> Path:
-        """Return the cached path: paths are slow to create and to compare."""
+        """Return the cached path, because paths are slow to create and to compare."""
         if name not in self._paths:
             self._paths[name] = Path(name)
         return self._paths[name]
 
     def _is_within(self, path: Path) -> bool:
-        """Reject files outside the roots or in ``.git``, in case somebody forged the log."""
+        """Is the file inside the roots and not in ``.git``? Protects against a forged log."""
         roots = [root for root in self._roots if path.is_relative_to(root)]
         if ".." in path.parts or (self._roots and not roots):
             return False
@@ -198,7 +198,7 @@ class Looking:
 
 
 def _bytes_back(weave: Weave, after: Weave) -> Opaque | None:
-    """Combine the undone changes without lines into one; None if missing."""
+    """Combine the undone changes without lines into one change; None without such changes."""
     gone = [blob for blob in weave.opaque if blob not in after.opaque]
     if not gone:
         return None
@@ -238,7 +238,7 @@ class Views:
         self._meanwhile[name] = text
 
     def after(self, name: str, own: tuple[str | None, ...]) -> str | None:
-        """Return the text after an agent's edit: the last of ``own``, if nobody typed since."""
+        """Return the text after an agent's edit: the last of ``own`` if nobody has typed since."""
         text = self._meanwhile.pop(name, own[-1])
         return own[-1] if text in own else text
 
@@ -247,7 +247,7 @@ class Views:
         self._views[name] = _View(of, text, weave)
 
     def weave(self, name: str, state: LedgerState, *, is_busy: bool) -> Weave:
-        """Return the weave of the current text; during an agent's edit, that of the text before."""
+        """Return the weave of the current text; during an agent's edit, of the text before."""
         of = state.files[name]
         view = self._views.get(name)
         if view is not None and is_busy:
@@ -274,7 +274,7 @@ class Views:
         return known[1]
 
 
-BUSY_S = 10.0  # wait for another agent's edit of the same file; editors answer sooner
+BUSY_S = 10.0  # seconds to wait for another edit of the same file; editors answer sooner
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -282,7 +282,7 @@ class Pending(msgspec.Struct, frozen=True):
 
     Attributes:
         id: Id of its ``Began`` record.
-        path: Absolute.
+        path: The absolute path of the file.
         before: The text before the edit; None: no file.
         proposed: The text the edit should produce.
     """

@@ -54,7 +54,7 @@ class Followed(NamedTuple):
         weave: The current weave.
         states: Earlier weaves that an undo may restore, newest last.
         late: Weaves of withdrawn edits that an editor may still apply.
-        underway: Record id and edit number of each edit that has begun and not finished.
+        underway: Record id and edit number of each edit that has not finished.
     """
 
     weave: Weave = GONE
@@ -146,7 +146,7 @@ class LedgerState:
         return self.files[path]
 
     def _since(self, record: Began | Made | FinishedRecord | VerdictRecord | Noticed) -> Followed:
-        """Return the file's state with the edits by others that the record carries."""
+        """Return the file's state with the edits by others that the record contains."""
         is_first = isinstance(record, Began | Made)
         one = self.files.get(record.path, Followed()) if is_first else self._known(record.path)
         if record.was != digest(one.weave.reads):
@@ -209,10 +209,10 @@ def judged(weave: Weave, record: VerdictRecord) -> Outcome:
 
 
 def is_of_this_system(path: str) -> bool:
-    r"""Is this a path as this system writes it, from a root?
+    r"""Is this an absolute path in the form of this operating system?
 
-    A log may come from another system, as on a disk of two systems. There ``/work/a.py`` or
-    ``C:\work\a.py`` is another file, or one below the current folder or drive.
+    A log may come from a different system, such as on a shared disk, where ``/work/a.py`` or
+    ``C:\work\a.py`` would name a different file.
     """
     here = Path(path)
     return bool(here.root) and str(here) == path
@@ -311,7 +311,7 @@ def said(
         after: The weave after the verdict.
     """
     verdict = Verdict(path, id=record.id)
-    if not any(one.kind == "opaque" for one in hunks):  # binary: no text to hash
+    if not any(one.kind == "opaque" for one in hunks):  # a binary file has no text to hash
         was = digest(before.reads)
         became = was if record.is_accepted else digest(after.reads)
         verdict = msgspec.structs.replace(verdict, was=was, became=became)

@@ -23,7 +23,7 @@ from indwell.workspace.comparing.diff import ReplacedLines, compare
 from indwell.workspace.comparing.matching import changed_blocks
 from indwell.workspace.text import split_lines
 
-MOST_COMPARED = 3  # earlier states; each one is compared at every keystroke
+MOST_COMPARED = 3  # earlier states that are compared with the text, at every keystroke
 
 
 def followed(weave: Weave, text: str | None, states: Sequence[Weave] = ()) -> Weave:
@@ -56,8 +56,8 @@ def _continued(
     """Merge from an earlier state that is closer to the text and has changes the weave lacks.
 
     Another process may have read the file from disk before an editor saved those changes. Its
-    records must not remove the changes from the editor's text. Only lines present in the text
-    count as evidence; missing lines don't.
+    records must not remove the changes from the editor's text. Only lines in the text count as
+    evidence, not missing lines.
     """
     found, least = None, sum(len(one.old) + len(one.new) for one in places)
     lacking = (state for state in reversed(states) if state.brought - weave.unjudged)
@@ -82,7 +82,7 @@ def _reads(weave: Weave, text: str | None) -> bool:
 
 
 def _there_again(weave: Weave, text: str) -> Weave:
-    """Treat a reappeared file as the removed file if half its text is the same; else as new."""
+    """Treat a reappeared file as the removed file if half of the text is the same; else as new."""
     dead = {line for one in weave.segments for line in split_lines(one.text)}
     n_same = sum(len(line) for line in split_lines(text) if line in dead)
     if not n_same or 2 * n_same < len(text):
@@ -135,7 +135,7 @@ def _revived(lines: Sequence[SegmentLine], new: Sequence[str]) -> list[tuple[int
 def _settled(
     lines: Sequence[SegmentLine], new: Sequence[str], right: Segment | None
 ) -> Iterable[Segment]:
-    """Return the segments of lines between two restored ones."""
+    """Return the segments of lines between two restored lines."""
     if not new:
         return [line.segment() for line in lines if not line.is_alive]
     if any(line.is_alive for line in lines):
@@ -147,8 +147,8 @@ def _settled(
     return [own, *dead] if is_before else [*dead, own]
 
 
-ALIKE = 0.6  # similarity (0 to 1) from which a line counts as an edit of another
-MOST_PAIRS = 2_500  # line pairs to compare (5 ms); beyond, similarity is not computed
+ALIKE = 0.6  # similarity (0 to 1) from which a line counts as an edited version of another line
+MOST_PAIRS = 2_500  # pairs of lines to compare (5 ms); for more pairs, similarity is not computed
 
 
 class SegmentLine(NamedTuple):
@@ -195,7 +195,7 @@ def rewritten(lines: Sequence[SegmentLine], new: Sequence[str]) -> Iterator[Segm
 
 
 def line_by_line(place: ReplacedLines) -> Iterator[ReplacedLines]:
-    """Split a changed place so that each old line is paired with the similar new one."""
+    """Split a changed place so that each old line is paired with the similar new line."""
     start, i, j = place.start, 0, 0
     for a, b in [*_paired(place.old, place.new)[1:], (len(place.old), len(place.new))]:
         part = ReplacedLines(start, place.old[i:a], place.new[j:b])
@@ -204,7 +204,7 @@ def line_by_line(place: ReplacedLines) -> Iterator[ReplacedLines]:
 
 
 def _steps(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
-    """Pair old with new lines: old start, new start, old count, new count; an end item last."""
+    """Return pairs of old and new runs: old start, new start, old count, new count; and an end."""
     end = (len(old), len(new), 0, 0)
     if squeezed("".join(old)) == squeezed("".join(new)):
         return [*_wrapped(old, new), end]

@@ -31,9 +31,9 @@ from indwell.review.records import (
 from indwell.review.store import Planned, moment
 from indwell.workspace.comparing.diff import compare
 
-LARGE = 4 << 20  # characters; comparing a larger text takes longer than a keystroke may
-MOST_KNOWN = 1_000  # cached answers to whether a text holds secrets
-MOST_PLACES = 10_000  # hunks in one file; nobody reviews more
+LARGE = 4 << 20  # characters; comparing a larger text would delay a keystroke
+MOST_KNOWN = 1_000  # texts for which the answer to "has it secrets?" is cached
+MOST_PLACES = 10_000  # hunks in one file
 
 Plan: TypeAlias = Callable[[LedgerState], Sequence[Planned]]
 
@@ -42,9 +42,9 @@ class CommandChange(msgspec.Struct, frozen=True):
     """A file that a command changed.
 
     Attributes:
-        path: Absolute.
-        before: The text before; None if there was no file, or no text in it.
-        after: The text after; None if the file is gone, or holds no text.
+        path: The absolute path of the file.
+        before: The text before; None if there was no file, or a file without text.
+        after: The text after; None if the file is gone, or has no text.
         opaque: Set if the change has no lines.
     """
 
@@ -163,7 +163,7 @@ class Planner:
         return plan
 
     def noticed(self, path: str, text: str | None, of: Followed) -> Plan:
-        """Record edits by others; nothing if another record was appended meanwhile."""
+        """Record edits by others; do nothing if another record was appended meanwhile."""
 
         def plan(state: LedgerState) -> Sequence[Planned]:
             known = _known(state, path)
@@ -179,7 +179,7 @@ class Planner:
         return any(self._is_secret(text) for text in texts if text)
 
     def _is_secret(self, text: str) -> bool:
-        """Cached, because each text is checked several times."""
+        """Answers are cached, because each text is checked several times."""
         key = (len(text), hash(text))
         if key not in self._known:
             if len(self._known) >= MOST_KNOWN:
@@ -207,10 +207,10 @@ def judgement(
 
     Args:
         path: The file.
-        text: The text the verdict was given on.
+        text: The text that the verdict refers to.
         order: The hunks that the verdict covers.
         of: The ledger's state of the file at that time, a ``Followed``.
-        is_accepted: Whether the verdict accepts the hunks; False: it rejects them.
+        is_accepted: Whether the verdict accepts the hunks; False if the verdict rejects the hunks.
     """
     record = VerdictRecord(
         id=_id(),

@@ -1,9 +1,9 @@
 """The record types of the review log, one JSON record per line.
 
-The log is append-only and shared by several processes. Replaying the same records in the same
-order gives the same ledger. ``was`` is the digest of the file's text by the preceding records;
-``others`` holds the edits made by anyone else since. A record that does not match is skipped.
-Pure: callers pass times in as text (ISO 8601, UTC).
+The log is append-only and shared by several processes. Replaying the same records in the same order
+gives the same ledger. ``was`` is the digest of the file's text by the preceding records; ``others``
+has later edits by anyone else. A record that does not match is skipped. Pure: callers pass times in
+as text (ISO 8601, UTC).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Shift(msgspec.Struct, frozen=True):
 
     Attributes:
         is_there: Whether the file exists afterwards.
-        edits: Ascending; empty if the file does not exist afterwards.
+        edits: The edits, ascending; empty if the file does not exist afterwards.
     """
 
     is_there: bool = True
@@ -66,10 +66,11 @@ class Began(msgspec.Struct, frozen=True, tag="began"):
     """An edit by the agent has begun.
 
     Attributes:
-        id: Random; identifies the edit in all processes.
-        path: Absolute.
+        id: A random id that identifies the edit in all processes.
+        path: The absolute path of the file.
         was: Digest of the text by the preceding records.
-        others: From that text to the text the agent edited; None: no difference.
+        others: The difference from that text to the text that the agent edited; None without a
+        difference.
         change: The agent's edit, in whole lines.
         session: The agent's session.
         turn: The session's turn.
@@ -91,7 +92,7 @@ class Began(msgspec.Struct, frozen=True, tag="began"):
 
 
 class FinishedRecord(msgspec.Struct, frozen=True, tag="finished"):
-    """The edit of record ``began`` is done; ``others`` leads to the text afterwards."""
+    """The edit of record ``began`` is done; ``others`` has differences to the later text."""
 
     id: str
     path: str

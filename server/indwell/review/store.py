@@ -33,20 +33,20 @@ from indwell.review.records import (
     ToldRecord,
 )
 
-WAIT_S = 5.0  # for the lock; another process holds the lock for a few ms
-LONG = 4_096  # characters; a text this long is stored in its own file
+WAIT_S = 5.0  # seconds to wait for the lock; another process holds the lock for a few ms
+LONG = 4_096  # characters; a text of this length is stored in a separate file
 MOST_B = 64 << 20  # bytes of such a file
 AT_ONCE_B = 1 << 20
-QUIET = timedelta(days=1)  # since the last change, before an unneeded log is deleted
+QUIET = timedelta(days=1)  # time since the last change, before an unneeded log is deleted
 NEWER = "the review of this workspace was written by a newer Indwell; update Indwell to see it"
 
 
 class LedgerReading(NamedTuple):
-    """The part of the log that was read. Immutable.
+    """The part of the log that was read; immutable.
 
     Attributes:
         state: The replayed state.
-        log: Id of the log; empty if there is none yet.
+        log: Id of the log; empty without a log.
         offset: Number of bytes read.
         private: Files whose records are kept in memory only.
         notices: Problems to show the user, each once.
@@ -75,7 +75,7 @@ class ReviewStore:
     """The review log of one workspace.
 
     Args:
-        folder: Created on the first write.
+        folder: The log's folder; created on the first write.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -98,7 +98,7 @@ class ReviewStore:
         return reading
 
     def read_on(self, reading: LedgerReading) -> LedgerReading:
-        """Read the lines appended since. Read errors become notices."""
+        """Read the lines appended after ``reading``. Read errors become notices."""
         try:
             return self._read_on(reading)
         except OSError as error:
@@ -175,7 +175,7 @@ class ReviewStore:
         return _taken(reading, records)
 
     def _first(self) -> str:
-        """Return the id of the log now on disk; empty if missing."""
+        """Return the id of the log on disk; empty if missing."""
         head = read_from(self._log, 0, 1_000).lstrip(b"\n").partition(b"\n")[0]
         try:
             record = decoded(head)
@@ -286,7 +286,7 @@ def _path(record: Record) -> str:
 
 
 def _now(records: Sequence[Record]) -> datetime:
-    """Return the time of the first edit among the records; the current time if there is none."""
+    """Return the time of the first edit among the records; the current time without an edit."""
     for one in records:
         if isinstance(one, Began | Made):
             return datetime.fromisoformat(one.at)
@@ -294,14 +294,14 @@ def _now(records: Sequence[Record]) -> datetime:
 
 
 class Damaged(Exception):
-    """A line or text file of the log is damaged."""
+    """A line or a text file of the log is damaged."""
 
 
 def encoded(record: Record) -> bytes:
     """Encode a record as one line, without the line feed."""
     try:
         return msgspec.json.encode(record)
-    except UnicodeEncodeError:  # lone surrogates represent undecodable bytes in texts and names
+    except UnicodeEncodeError:  # undecodable bytes in texts and names are lone surrogates
         return json.dumps(msgspec.to_builtins(record)).encode()
 
 

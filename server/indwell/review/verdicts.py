@@ -27,7 +27,7 @@ MOVED = "it was changed while you were asked"
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """A filter on pending changes; all given fields must match. Empty: all changes.
+    """A filter on pending changes; all given fields must match. An empty filter matches all.
 
     Attributes:
         hunks: Hunk ids.
@@ -46,8 +46,8 @@ class VerdictOutcome(msgspec.Struct, frozen=True):
     """The outcome of a verdict. Reasons are worded for the user.
 
     Attributes:
-        hunks: The hunks it was carried out for.
-        kept: The hunks left as they are, each with the reason.
+        hunks: The hunks for which the verdict was carried out.
+        kept: The hunks that stay as they are, each with the reason.
         failed: Files that could not be changed, each with the reason; their hunks stay pending.
         unknown: Given ids that match no pending hunk.
         copies: Each changed file with the backup copy of its earlier text.
@@ -65,8 +65,8 @@ async def accept(
 ) -> VerdictOutcome:
     """Accept changes; the files stay as they are.
 
-    Each file is read first, so only current text is accepted: a hunk that changed since it was
-    shown has another id.
+    Each file is read first, so that only current text is accepted. A hunk that has changed since
+    the user saw it has a different id.
     """
     done = Carrying(ledger, workspace, on_file)
     await ledger.refresh()
@@ -111,9 +111,9 @@ async def reject(
 
 
 def planned(ledger: ReviewLedger, path: Path, scope: Scope, *, force: bool) -> Rejection:
-    """Plan the effect of ``reject`` in one file; of shared hunks, only the part in scope.
+    """Plan the effect of ``reject`` in one file; for shared hunks, only the part in scope.
 
-    Does not read the file: the ledger must be in sync with the file.
+    The file is not read, so the ledger must be in sync with the file.
     """
     meant = _meant(ledger.hunks(path), scope)
     ids = [one.id for one in meant]
@@ -140,9 +140,9 @@ async def rewind_files(
         workspace: The user's files.
         session: The session to rewind.
         after_turn: The last turn to keep; 0: undo all turns.
-        force: Undo changes even if that loses lines the user has edited since.
-        agreed: Limits the rewind to these files, and only while each still has the text it had
-            when the user agreed; None: all files.
+        force: Undo changes even if this loses lines that the user has edited.
+        agreed: Limits the rewind to these files, each only if it still has the text for which the
+            user agreed; None means all files.
         on_file: Called before each file.
     """
     done = Carrying(ledger, workspace, on_file, keeps=True)
@@ -237,8 +237,8 @@ def _only(hunks: Sequence[Hunk], scope: Scope) -> tuple[Actor, ...]:
 
 
 TRIES = 3
-COPIES = "copies"  # a folder beside the ledger's log
-BUSY_S = 10.0  # wait for an agent's edit of the same file
+COPIES = "copies"  # a folder next to the ledger's log
+BUSY_S = 10.0  # seconds to wait for an agent's edit of the same file
 
 OnFile: TypeAlias = Callable[[Path, int, int], None]
 """Called before each file with its path, its number (from 1) and the number of files."""
@@ -258,8 +258,8 @@ class Carrying:
         keeps: Make a backup copy of each text before it is changed.
 
     Attributes:
-        hunks: The hunks the verdict was carried out for.
-        kept: The hunks left as they are, each with the reason.
+        hunks: The hunks for which the verdict was carried out.
+        kept: The hunks that stay as they are, each with the reason.
         failed: Files that could not be changed, each with the reason.
         copies: Each changed file with the backup copy of its earlier text.
         unread: Existing files that could not be read, each with the reason.
@@ -294,7 +294,7 @@ class Carrying:
         return self._ledger.find(hunk_id)
 
     async def look(self, path: Path) -> Snapshot | None:
-        """Read a file and sync the ledger; None without a file, or if it is not readable as text.
+        """Read a file and sync the ledger; None without a file, or if the file has no text.
 
         A file that cannot be read goes into ``unread``, and its ledger state is kept.
         """
@@ -364,7 +364,7 @@ class Carrying:
                 text = await self._applied(snapshot, made)
             except TextMoved as error:
                 why = _plainly(error)
-                continue  # the user typed meanwhile: read the file again
+                continue  # the user has typed meanwhile, so read the file again
             await self._ledger.rejected(made, text)
             self.hunks += made.hunks
             self.kept += made.kept
@@ -417,7 +417,7 @@ class Carrying:
         return (await self._workspace.write(path, snapshot, text, label=label)).after
 
     async def _bytes_back(self, made: Rejection, change: Opaque) -> None:
-        """Restore a file's bytes; never in part."""
+        """Restore all bytes of a file, or none."""
         problem, roots = "", self._workspace.roots
         if made.path in self._workspace.unsaved():
             problem = "it is open in the editor, and not saved"
@@ -448,5 +448,5 @@ def _unreadable(error: ToolError) -> str:
 
 
 def _plainly(error: ToolError) -> str:
-    """Word an error for the user: drop the instruction to the model."""
+    """Word an error for the user, without the instruction to the model."""
     return str(error).partition("; read_file")[0]

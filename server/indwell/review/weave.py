@@ -1,4 +1,4 @@
-"""The weave of a file: all lines, past and present, with the actors that added or removed them."""
+"""The weave of a file: all present and removed lines, with who added and removed each line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Mark(NamedTuple):
     Attributes:
         session: The agent's session.
         turn: The session's turn.
-        serial: Edit and place, ascending: ``edit * PLACES + place``.
+        serial: The number of edit and place, ascending: ``edit * PLACES + place``.
         origin: Identifies the edit in all processes.
         is_settled: Whether the change was accepted, or needs no review.
     """
@@ -31,7 +31,7 @@ class Mark(NamedTuple):
 
     @property
     def actor(self) -> tuple[str, int]:
-        """The session and its turn."""
+        """The session and turn of the author."""
         return self.session, self.turn
 
     @property
@@ -55,9 +55,10 @@ class Segment(NamedTuple):
 
     Attributes:
         text: Whole lines with their line endings.
-        born: The change that added them; None for the user's lines and original lines.
-        died: The change that removed them; None: still visible.
-        is_touched: Whether the user has edited them; ``born`` is still that of the original lines.
+        born: The change that added the lines; None for the user's lines and original lines.
+        died: The change that removed the lines; None if the lines are visible.
+        is_touched: Whether the user has edited the lines; ``born`` is still the author of the
+        original lines.
     """
 
     text: str
@@ -70,11 +71,11 @@ class Weave:
     """A file's segments, in order. Immutable.
 
     Args:
-        segments: In order.
+        segments: The segments, in order.
         is_there: Whether the file exists.
         created: The change by which the agent created the file.
         deleted: The change by which the agent removed the file.
-        opaque: Changes without lines, oldest first. If there are any, lines do not count.
+        opaque: Changes without lines, oldest first. If there are any, the segments have no meaning.
     """
 
     def __init__(
@@ -185,7 +186,7 @@ def rewoven(
 
 
 def _copied(source: list[Segment], target: list[Segment], at: int, stop: int) -> int:
-    """Move segments to ``target`` up to visible offset ``stop``; split one that crosses it."""
+    """Move segments to ``target`` up to visible offset ``stop``; split a segment at ``stop``."""
     while at < stop:
         one = source.pop()
         if one.died is None:
@@ -248,7 +249,7 @@ def settled(weave: Weave, which: Callable[[int, Mark], bool]) -> Weave:
 
     Args:
         weave: The file.
-        which: Selects marks, by the segment's number (or ``FILE`` or ``BLOB``) and the mark.
+        which: Selects marks, given the segment's number (or ``FILE`` or ``BLOB``) and the mark.
     """
 
     def settle(i: int, mark: Mark | None) -> Mark | None:
@@ -272,7 +273,7 @@ def settled(weave: Weave, which: Callable[[int, Mark], bool]) -> Weave:
 
 
 def all_taken_out(weave: Weave, which: Callable[[Mark], bool]) -> Weave:
-    """Undo the selected changes to lines and to the file itself, but none without lines."""
+    """Undo the selected changes, except changes without lines."""
     return taken_out(weave, lambda i, mark: i != BLOB and which(mark))
 
 
@@ -281,7 +282,7 @@ def taken_out(weave: Weave, which: Callable[[int, Mark], bool]) -> Weave:
 
     Args:
         weave: The file.
-        which: Selects changes, by the segment's number (or ``FILE`` or ``BLOB``) and the mark.
+        which: Selects changes, given the segment's number (or ``FILE`` or ``BLOB``) and the mark.
     """
     kept = []
     for i, one in enumerate(weave.segments):
@@ -309,7 +310,7 @@ def taken_out(weave: Weave, which: Callable[[int, Mark], bool]) -> Weave:
 
 
 def _ended(segments: Sequence[Segment], text: str) -> list[Segment]:
-    """End every visible line but the last with a line ending, so that no two lines merge."""
+    """Give every visible line except the last a line ending, so that lines do not merge."""
     done = list(segments)
     last: int | None = None
     for i, one in enumerate(done):

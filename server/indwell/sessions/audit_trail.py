@@ -20,10 +20,11 @@ from indwell.sessions.records import (
 )
 
 End: TypeAlias = Literal["done", "failed", "denied", "refused", "unknown"]
-"""``denied``: a rule denied the call.
+"""How a call ended. ``denied``: a rule denied the call.
 
-``refused``: the user refused it, or did not answer. ``unknown``: the log has no
-result, because the process was killed or the call is still running."""
+``refused``: the user refused the call, or did not answer. ``unknown``: the log has no result,
+because the process was killed or the call is still running.
+"""
 
 REFUSALS = frozenset(["no", "unanswered", "uncovered"])
 """Answers that refuse a call."""

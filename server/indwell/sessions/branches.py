@@ -26,18 +26,18 @@ from indwell.sessions.records import (
     TurnStartRecord,
 )
 
-_COMMAND = lazy_pattern(r"b([0-9]{1,9})")  # ids of any other form are not ours
+_COMMAND = lazy_pattern(r"b([0-9]{1,9})")  # ids of background commands
 _FOLDERS = lazy_pattern(r"[/\\]")  # separators of …/<session>/spill/0001-plan.md on any system
 
 
 class Fork(NamedTuple):
-    """A new session that starts with the conversation of another one.
+    """A new session that starts with the conversation of another session.
 
     Attributes:
         session: Id of the new session.
         origin: Id of the other session.
         turn: The last turn copied.
-        notices: Notices to the user, a sentence each.
+        notices: Notices to the user, one sentence each.
     """
 
     session: str
@@ -52,7 +52,7 @@ class Rewind(NamedTuple):
     Attributes:
         turn: The last turn kept.
         draft: The user's message of the first abandoned turn, for the user to edit.
-        notices: Notices to the user, a sentence each.
+        notices: Notices to the user, one sentence each.
         changed: Files that the abandoned turns changed, as the log names them.
     """
 
@@ -72,12 +72,12 @@ def lived(records: Sequence[Record]) -> Sequence[Record]:
     """Return the records of the current branch, in order; all records if there was no rewind."""
     if not any(isinstance(record, Rewound) for record in records):
         return records
-    before: list[int] = []  # for each record the index of its predecessor in the conversation
+    before: list[int] = []  # for each record, the index of the preceding record in the conversation
     ends = {0: -1}
     at, turn = -1, 0
     for index, record in enumerate(records):
         if isinstance(record, Rewound):
-            at = ends.get(record.turn, at)  # turn lost to damage: ignore the rewind
+            at = ends.get(record.turn, at)  # ignore the rewind if damage has removed the turn
         before.append(at)
         at = index
         turn = _noted(ends, turn, index, record)
@@ -101,7 +101,7 @@ def up_to(records: Sequence[Record], turn: int) -> Sequence[Record]:
     """Return the records of the conversation up to the end of ``turn``, abandoned or not.
 
     Raises:
-        SessionError: The log has no such turn; the message names those that it has.
+        SessionError: The log has no such turn; the message names the turns of the log.
     """
     ends = turn_ends(records)
     if turn not in ends:
@@ -144,7 +144,7 @@ def commands_of(records: Sequence[Record]) -> tuple[int, tuple[str, ...]]:
 
 
 def plan_of(records: Sequence[Record]) -> Plan:
-    """Return the current plan; an empty one if the model never proposed any.
+    """Return the current plan; an empty plan if the model never proposed a plan.
 
     Old forks name the plan document of their original session. The document's path is dropped: a
     fork must not write to that document.

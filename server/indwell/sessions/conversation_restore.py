@@ -26,11 +26,11 @@ class Rebuilt(NamedTuple):
     """A rebuilt request.
 
     Attributes:
-        turn: The turn that sent it.
+        turn: The turn that sent the request.
         number: Number of the request in the session, 1-based.
         request: The request.
-        attempts: The attempts to send it, in order; empty if it was never sent to an endpoint.
-        notices: Problems with the conversation before it.
+        attempts: The attempts to send the request, in order; empty without any attempt.
+        notices: Problems with the conversation before the request.
     """
 
     turn: int
@@ -54,7 +54,8 @@ def rebuilt(records: Iterable[Record], number: int) -> Rebuilt:
         match record:
             case RequestRecord():
                 n_sent = max(n_sent, record.number)
-                if record.number == number:  # the newest, if a kill left two of one number
+                # The newest, if a killed process left two requests of one number.
+                if record.number == number:
                     sent, frozen, attempts = record, len(before), []
             case Wire():
                 if record.number == number:
@@ -113,7 +114,7 @@ class Folded(NamedTuple):
     Attributes:
         messages: The live messages, as sent to the model.
         history: The original messages that compactions replaced.
-        notices: Records that could not be applied, a sentence each.
+        notices: Sentences about records that could not be applied.
     """
 
     messages: tuple[Message, ...]
@@ -127,9 +128,9 @@ def fold(records: Iterable[Record]) -> tuple[Message, ...]:
 
 
 def folded(records: Iterable[Record]) -> Folded:
-    """Restore a conversation with its history. A compaction that does not fit is skipped.
+    """Restore a conversation with its history; skip a compaction that does not fit.
 
-    Skipping loses nothing: the messages just stay longer.
+    A skipped compaction loses nothing, because the messages just stay longer.
 
     Args:
         records: The records of one branch (``branches.lived``).
@@ -155,7 +156,7 @@ def folded(records: Iterable[Record]) -> Folded:
 
 
 def join(messages: list[Message], message: Message) -> None:
-    """Append ``message``, or merge it into a last message of the same role."""
+    """Append ``message``, or merge it into the last message if the role is the same."""
     if messages and messages[-1].role == message.role:
         last = messages[-1]
         messages[-1] = Message(

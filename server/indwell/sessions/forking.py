@@ -1,6 +1,6 @@
 """Continues from an earlier turn: in the same session (rewind) or in a new one (fork, H62).
 
-This concerns only the conversation; ``review.verdicts`` rewinds files.
+This module only changes conversations; ``review.verdicts`` rewinds files.
 """
 
 from __future__ import annotations
@@ -49,14 +49,15 @@ async def fork_session(
 
     Args:
         store: The workspace's session store.
-        origin: The session to copy; may be open in an editor, and stays unchanged.
+        origin: The session to copy; the session may be open in an editor, and stays unchanged.
         turn: The last turn to copy; None: the newest finished turn.
         now: The current time, with its time zone.
 
     Raises:
         SessionError: There is no such session or turn, or nothing can be written.
     """
-    return await asyncio.shield(_fork(store, origin, turn, now))  # so that the log is always closed
+    # Shielded, so that the log is always closed.
+    return await asyncio.shield(_fork(store, origin, turn, now))
 
 
 async def rewind_session(store: SessionStore, session: str, turn: int, *, now: datetime) -> Rewind:
@@ -85,8 +86,8 @@ def check_whole(session: str, records: Sequence[Record]) -> None:
     forks = [one for one in records if isinstance(one, Forked)]
     if not forks or forks[-1].whole:
         return
-    # The copies end with that turn. If a later turn exists, the copy was complete, and only the
-    # final ``Forked`` record was lost.
+    # The copied records end with the turn of ``forks[-1]``. If a later turn exists, the copy was
+    # complete, and only the final ``Forked`` record was lost.
     if not any(isinstance(one, TurnStartRecord) and one.turn > forks[-1].turn for one in records):
         raise SessionError(
             f"session {session!r} is a fork of {forks[-1].session!r} that was never finished; "
@@ -153,7 +154,7 @@ class _ForkPlan(NamedTuple):
 
 
 def _planned(origin: str, records: Sequence[Record], turn: int | None) -> _ForkPlan:
-    """Choose the records to copy, and word the notice of an unfinished turn. Slow."""
+    """Choose the records to copy, and word the notice about an unfinished turn. Blocks."""
     check_whole(origin, records)
     goal = last_ended(records) if turn is None else turn
     branch = up_to(records, goal)
@@ -172,11 +173,11 @@ def _first_words(records: Sequence[Record], turn: int) -> str:
     return next(later, "")
 
 
-_NAME = "plan.md"  # after a number
+_NAME = "plan.md"  # the plan document's file name, after a number
 
 
 class PlanCopies:
-    """Copies the plan documents that records name, each once. Blocks.
+    """Copies the plan documents that records name, each once. The method blocks.
 
     Args:
         folder: The fork's spill folder, still empty.
@@ -189,7 +190,7 @@ class PlanCopies:
     def of(self, record: PlanSet) -> PlanSet:
         """Return the record with the path of the fork's own copy; no path if the copy fails.
 
-        The log has the plan's text anyway, so a failed copy does not fail the fork.
+        The log also has the plan's text, so a failed copy does not fail the fork.
         """
         if not record.path:
             return record
@@ -200,8 +201,9 @@ class PlanCopies:
     def _copied(self, record: PlanSet) -> str:
         path = Path(record.path)
         data = f"{record.text}\n".encode("utf-8", "replace")
-        with suppress(ToolError, OSError):  # missing or unreadable: use the text from the log
-            if path.is_absolute():  # else the log comes from another system
+        # If the document is missing or unreadable, use the text from the log.
+        with suppress(ToolError, OSError):
+            if path.is_absolute():  # otherwise the log was written on another operating system
                 data = read_bytes(path, [path.parent], MOST_BYTES)
         copy = self._folder / f"{len(self._copies) + 1:04d}-{_NAME}"
         try:
@@ -213,7 +215,8 @@ class PlanCopies:
 def was_handed_on(store: SessionStore, origin: str, since: str) -> bool:
     """Return whether a session newer than ``since`` took over the task of ``origin``. Blocks.
 
-    A session killed before its first turn does not count: nobody would continue it.
+    A session that was killed before its first turn does not count, because nobody would continue
+    it.
     """
     try:
         later = [one for one in store.ids() if one > since]

@@ -13,19 +13,20 @@ from datetime import UTC, datetime, timedelta
 from indwell.errors import SessionError
 from indwell.lazy_pattern import lazy_pattern
 
-_ID = lazy_pattern(r"[0-9a-z](?:[0-9a-z-]{0,62}[0-9a-z])?")  # no dot, no slash, no leading dash
+# Excludes dots, slashes and a leading dash.
+_ID = lazy_pattern(r"[0-9a-z](?:[0-9a-z-]{0,62}[0-9a-z])?")
 _TIME = lazy_pattern(r"(\d{8}-\d{6})-(\d{3})-", re.ASCII)
 _SHOWN = 60  # characters of an invalid id that the error message repeats
 
-RANDOM_B = 6  # bytes; two sessions of one millisecond collide once in 2.8e14
+RANDOM_B = 6  # bytes; two sessions of one millisecond get the same id once in 2.8e14 times
 
 
 def new_id(now: datetime, random_bytes: bytes) -> str:
     """Build an id such as ``20261121-034012-123-9f3a1c7e2b4d``; ids sort by time.
 
     Args:
-        now: With a time zone; written in UTC, to the millisecond.
-        random_bytes: ``RANDOM_B`` of them are enough.
+        now: The time, with a time zone; the id has it in UTC, to the millisecond.
+        random_bytes: Random bytes; ``RANDOM_B`` are enough.
     """
     assert now.tzinfo is not None, "a session's time needs a time zone"
     utc = now.astimezone(UTC)
@@ -35,7 +36,7 @@ def new_id(now: datetime, random_bytes: bytes) -> str:
 
 
 def time_after(newest: str, now: datetime) -> datetime:
-    """Return ``now``, or 1 ms after session ``newest`` if the clock has been set back since.
+    """Return ``now``, or 1 ms after session ``newest`` if the clock has been set back.
 
     This time keeps sessions sorted by their beginning.
     """
@@ -47,7 +48,7 @@ def time_after(newest: str, now: datetime) -> datetime:
 
 
 def began(session: str) -> datetime | None:
-    """Return the start time in a session's id; None if the id holds no time."""
+    """Return the start time in a session's id; None if the id has no time."""
     match = _TIME.match(session)
     if match is None:
         return None
@@ -59,7 +60,7 @@ def began(session: str) -> datetime | None:
 
 
 def closest(given: str, known: Sequence[str]) -> str:
-    """Return the known id most like ``given``; empty if none is similar."""
+    """Return the known id most like ``given``; empty if no id is similar."""
     shown = given[:_SHOWN]
     near = difflib.get_close_matches(shown, known, n=1, cutoff=0.6)
     return next(iter(near), "") or next((one for one in known if one.startswith(shown)), "")

@@ -33,8 +33,8 @@ from indwell.sessions.records import (
 _OTHERS_WORDS = frozenset({"injected", "compact_summary"})
 """Event kinds for text with the role ``user`` that the recording tool inserted itself."""
 
-_UNNAMEABLE = lazy_pattern(r"[^A-Za-z0-9_-]")  # providers reject these in names and ids
-_MOST_OF_NAME = 64  # characters; the limit of providers
+_UNNAMEABLE = lazy_pattern(r"[^A-Za-z0-9_-]")  # characters that providers reject in names and ids
+_MOST_OF_NAME = 64  # characters of a name; the limit of providers
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -43,8 +43,8 @@ class Recorded(msgspec.Struct, frozen=True):
     Attributes:
         id: The recorded id, or the line number in the file.
         messages: Roles alternate and every call has its result (H24).
-        system: The recorded system prompt; empty if missing. Never used as the system prompt
-            of a session.
+        system: The recorded system prompt; empty if missing. Sessions never use this text as their
+            system prompt.
         notes: A sentence about each repair or omission.
         times_s: Unix time of each of ``messages``, in seconds; empty if unknown.
     """
@@ -60,7 +60,7 @@ def recorded_sessions(lines: Iterable[bytes], *, name: str = "") -> Iterable[Rec
     """Yield the conversations of a file, in order.
 
     Args:
-        lines: The file's lines; one that is not a JSON object is left out.
+        lines: The file's lines; a line that is not a JSON object is left out.
         name: File name; becomes the id of a conversation with one message per line.
     """
     single: list[Mapping[str, Any]] = []
@@ -238,7 +238,7 @@ def _id(given: object) -> str:
 
 
 _NAMES = ("timestamp", "created_at", "time", "ts")
-_MILLISECONDS = 1e11  # a number of seconds this large is the year 5138
+_MILLISECONDS = 1e11  # a larger number is in milliseconds; as seconds it would be the year 5138
 _SIDES = {"user": "user", "tool": "user", "assistant": "assistant"}
 
 
@@ -285,8 +285,8 @@ def imported_records(recorded: Recorded, *, source: str, at: str) -> Iterator[Re
 
     Args:
         recorded: The conversation.
-        source: Origin, such as the file.
-        at: Time of the import.
+        source: The origin of the conversation, such as a file.
+        at: The time of the import.
     """
     yield Repaired(f"{IMPORTED}{source} ({recorded.id})", at)
     for note in recorded.notes:
@@ -295,7 +295,7 @@ def imported_records(recorded: Recorded, *, source: str, at: str) -> Iterator[Re
     for message in recorded.messages:
         answers, rest = _split(message)
         if answers is not None:
-            yield MessageRecord(answers, at)  # of the turn before
+            yield MessageRecord(answers, at)  # results of the turn before
         words = _words(rest)
         if words or not turn:
             if turn:
@@ -309,7 +309,7 @@ def imported_records(recorded: Recorded, *, source: str, at: str) -> Iterator[Re
 
 
 def _split(message: Message) -> tuple[Message | None, Message]:
-    """Split a message into its leading tool results, if any, and the rest."""
+    """Split a message into the tool results at its beginning, if any, and the rest."""
     n_results = len(tool_results(message))
     if not n_results:
         return None, message

@@ -18,13 +18,15 @@ FORMAT = 1
 """The newest log format this version can read."""
 
 MOST_LINE_B = 64 << 20
-"""Most bytes read of one line. No record is as long, but a damaged file may be one huge line."""
+"""The most bytes of one line that are read. No record is as long, but a damaged file may have a
+huge line.
+"""
 
 BULKY = tuple(
     f'{{"type":"{kind}",'.encode()
     for kind in ("said", "intent", "prefixed", "sent", "wire", "compacted", "callEnded")
 )
-"""Prefixes of the bulky records; readers that don't need these skip the lines undecoded."""
+"""Prefixes of the lines of large records; readers that do not need these records skip the lines."""
 
 _KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(Record))
 
@@ -53,10 +55,11 @@ def decode(data: bytes) -> LogReading:
 
 
 def read(pieces: Iterable[bytes], *, passing: tuple[bytes, ...] = ()) -> LogReading:
-    """Read a log from pieces of bytes, even if its end is damaged.
+    """Read a log from pieces of bytes, even if the end of the log is damaged.
 
-    A whole last line without a line feed is read: the process was killed between the two. NUL
-    bytes around a line are stripped: after a crash, file systems leave them in unwritten space.
+    A complete last line without a line feed is read, because a process may be killed between the
+    two. NUL bytes around a line are removed: after a crash, file systems leave such bytes in
+    unwritten space.
 
     Args:
         pieces: The bytes, split anywhere.

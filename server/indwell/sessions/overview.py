@@ -1,7 +1,7 @@
 """Summary of a session for lists (H61), and sums by day, session, turn and model (H37). Pure.
 
-For the sums, only the short records of a log are decoded, and the compactions for their numbers.
-Messages and requests stay undecoded.
+For the sums, only the short records and the compactions of a log are decoded, not messages and
+requests.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from indwell.sessions.records import (
     TurnStartRecord,
 )
 
-PREVIEW_CHARACTERS = 120  # of the first user message; about one line of a list
+PREVIEW_CHARACTERS = 120  # characters of the first user message; about one line of a list
 _Key = TypeVar("_Key")
 _NEEDED = (CompactionRecord, Forked, SessionStarted, Spent)
 _PASSED = tuple(
@@ -43,10 +43,10 @@ class Overview(msgspec.Struct, frozen=True):
     Attributes:
         id: Session id.
         workspace: The workspace folder; empty if the log does not name it.
-        at: Start time, ISO 8601 in UTC; empty if the log does not give it.
+        at: Start time, ISO 8601 in UTC; empty if the log has no start time.
         model: The newest model.
         preview: The first words of the user, on one line.
-        title: The user's title; ``preview`` if there is none.
+        title: The user's title; ``preview`` without a title.
         turns: Number of turns begun.
         usage: Tokens of all turns.
         cost: US dollars; None if a price was unknown.
@@ -78,7 +78,7 @@ def preview_of(words: str) -> str:
 
 
 def overview(session: str, reading: LogReading) -> Overview:
-    """Summarise a log; of a damaged log, the readable part."""
+    """Summarise a log; if the log is damaged, the readable part."""
     workspace = at = model = preview = title = ""
     turns, usage = 0, Usage()
     cost: float | None = 0.0
@@ -176,7 +176,7 @@ def scanned_figures(
         session: Session id.
         pieces: The log's bytes, split anywhere.
         day_of: Converts a record's time to the user's date.
-        since: The first day to include; empty: all days.
+        since: The first day to include; empty for all days.
     """
     reading = read(pieces, passing=_PASSED)
     parts: dict[StatisticsKey, UsageFigures] = {}

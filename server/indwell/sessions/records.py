@@ -1,6 +1,7 @@
 """The record types of a session's log, one JSON record per line.
 
-Some are only shown, never sent, such as decisions (H61). Pure: times are text (ISO 8601, UTC).
+Some records are only shown, never sent to the model, such as decisions (H61). Pure: times are text
+(ISO 8601, UTC).
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ Ending: TypeAlias = Literal[
 ]
 """The ending of a turn; ``interrupted``: Indwell exited during it, as when a window is reloaded."""
 ENDED = "Indwell ended while this turn ran; `/continue` continues it"
-ENDED_BEFORE = "Indwell ended while this turn ran"  # in older logs, as a failure
+ENDED_BEFORE = "Indwell ended while this turn ran"  # the message of a failure in older logs
 Purpose: TypeAlias = Literal["work", "summary"]
-IMPORTED = "imported from "  # start of the note in the log of an imported conversation
-DIFF_CHARACTERS = 100_000  # per call; the review ledger has the whole diff
-FAILURE_CHARACTERS = 2_000  # per failed call; the result has the rest
+IMPORTED = "imported from "  # the beginning of the note in the log of an imported conversation
+DIFF_CHARACTERS = 100_000  # characters of a diff per call; the review ledger has the whole diff
+# Characters of an error message per call; the result has the whole message.
+FAILURE_CHARACTERS = 2_000
 
 
 class Titled(msgspec.Struct, frozen=True, tag="titled"):
@@ -45,7 +47,7 @@ class Titled(msgspec.Struct, frozen=True, tag="titled"):
 
 
 class CallEnded(msgspec.Struct, frozen=True, tag="callEnded", omit_defaults=True):
-    """A tool call ended: the shown data besides the result.
+    """A tool call ended; the record has what clients show, except the result.
 
     Attributes:
         turn: The session's turn.
@@ -54,8 +56,8 @@ class CallEnded(msgspec.Struct, frozen=True, tag="callEnded", omit_defaults=True
         figure: A short count, such as ``+3 −1``.
         seconds: Duration.
         at: Time of the end.
-        diff: Unified diff of its edits; a long one is cut after a whole line.
-        tool: Name of the tool; empty in older logs, as are the two below.
+        diff: Unified diff of the call's edits; a long diff is cut after a whole line.
+        tool: Name of the tool; empty in older logs, like ``failed`` and ``within``.
         failed: Beginning of the error message; empty if the call succeeded.
         within: Id of the ``agent`` call whose sub-agent made this call; empty for the main agent.
     """
@@ -85,10 +87,10 @@ class CommandSet(msgspec.Struct, frozen=True, tag="commandSet"):
 
     Attributes:
         turn: The turn of the report.
-        id: Such as ``b1``.
+        id: The command's id, such as ``b1``.
         command: The command's text.
         runs: Whether the command was reported as running.
-        at: Time.
+        at: Time of the report.
     """
 
     turn: int
@@ -102,8 +104,8 @@ class PlanSet(msgspec.Struct, frozen=True, tag="planSet"):
     """The current plan; the newest record counts.
 
     Attributes:
-        turn: The turn in which the model proposed it, or after which the user answered.
-        state: Such as ``proposed`` or ``approved``.
+        turn: The turn in which the model proposed the plan, or after which the user answered.
+        state: The state of the plan, such as ``proposed`` or ``approved``.
         text: The whole plan.
         at: Time.
         path: Path of the plan's document; empty if missing.
@@ -117,7 +119,7 @@ class PlanSet(msgspec.Struct, frozen=True, tag="planSet"):
 
 
 class FeatureState(msgspec.Struct, frozen=True, tag="featureState"):
-    """The whole state of a feature without a record type of its own; the newest record counts.
+    """The whole state of a feature without a separate record type; the newest record counts.
 
     Attributes:
         turn: The turn in which the state changed.
@@ -133,7 +135,7 @@ class FeatureState(msgspec.Struct, frozen=True, tag="featureState"):
 
 
 class Inherited(msgspec.Struct, frozen=True, tag="inherited"):
-    """The first message of this session includes another session's task, found in that log."""
+    """The first message of this session includes the task of another session."""
 
     session: str
     at: str
@@ -220,7 +222,7 @@ class Prefixed(msgspec.Struct, frozen=True, tag="prefixed"):
     Attributes:
         system: The text of each system block.
         tools: A digest of the tools' schemas.
-        at: When it took effect; the newest record counts.
+        at: The time from which on the prefix is used; the newest record counts.
         specs: The tools in full; empty in older logs.
     """
 
@@ -247,7 +249,7 @@ class TurnStartRecord(msgspec.Struct, frozen=True, tag="turnStarted", omit_defau
         turn: The session's turn.
         words: The message of the user, or of a code action.
         at: Time.
-        title: A few words for lists; empty in older logs, as are the two below.
+        title: A few words for lists; empty in older logs, like ``attached`` and ``mode``.
         attached: The attachments, a few words each.
         mode: The mode when the turn began.
     """
@@ -261,10 +263,10 @@ class TurnStartRecord(msgspec.Struct, frozen=True, tag="turnStarted", omit_defau
 
 
 class SteeringRecord(msgspec.Struct, frozen=True, tag="steered"):
-    """A message that the user sent during a turn, as typed; on disk before it is sent.
+    """A message that the user sent during a turn, as typed; on disk before the model gets it.
 
-    After delivery a ``MessageRecord`` holds the message, too; otherwise ``TurnEndRecord.words``
-    does.
+    After delivery, a ``MessageRecord`` has the message, too. An undelivered message is in
+    ``TurnEndRecord.words``.
     """
 
     turn: int
@@ -280,7 +282,7 @@ class MessageRecord(msgspec.Struct, frozen=True, tag="said"):
 
 
 class Intent(msgspec.Struct, frozen=True, tag="intent"):
-    """A write, an edit or a command is about to begin; on disk before the beginning (H59)."""
+    """A write, edit or command is about to begin; the record is on disk before that (H59)."""
 
     turn: int
     tool_use_id: str
@@ -297,9 +299,10 @@ class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
         number: Number of the request in the session, 1-based.
         model: The endpoint's name of the model.
         max_output: Most tokens of the reply.
-        tool_choice, cache_key, effort, verbosity, cache_life: As in ``messages.Request``.
+        tool_choice, cache_key, effort, verbosity, cache_life: See ``messages.Request``.
         window: The model's context window in tokens, input and output.
-        tail: Messages not yet in the log; a ``MessageRecord`` adds them once there is an answer.
+        tail: Messages that are not in the log yet; a ``MessageRecord`` adds these once there is an
+        answer.
         anchors: Positions of the cache anchors.
         pictures: Whether the model accepts pictures; if not, text replaced them.
         at: Time.
@@ -307,7 +310,7 @@ class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
             small model: ``tail`` is the whole request, without tools. None: the request continues
             the conversation in the log.
         tokens: Estimated size in tokens; 0 in older logs.
-        purpose: The work itself, or a summary of it.
+        purpose: Whether the request is for the task itself, or for a summary.
     """
 
     turn: int
@@ -330,7 +333,7 @@ class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
 
 
 class Wire(msgspec.Struct, frozen=True, tag="wire"):
-    """One attempt to send a request: the endpoint's dialect, and the digest of the body.
+    """One attempt to send a request.
 
     Attributes:
         number: Number of the preceding ``RequestRecord``.
@@ -395,10 +398,10 @@ class CompactionRecord(msgspec.Struct, frozen=True, tag="compacted"):
 
 
 class Repaired(msgspec.Struct, frozen=True, tag="repaired", omit_defaults=True):
-    """A repair of the log or the conversation, such as of an orphaned call or a torn line.
+    """A repair of the log or conversation, such as of a call without result or a torn line.
 
     Attributes:
-        what: The repair, in words.
+        what: A description of the repair.
         at: Time.
         splices: The replaced messages, if any.
         live: Number of messages before the repair; 0 if unknown.
@@ -436,7 +439,7 @@ def was_interrupted(record: TurnEndRecord) -> bool:
 class Rewound(msgspec.Struct, frozen=True, tag="rewound"):
     """A rewind: the conversation continues from an earlier turn, without the later turns.
 
-    Concerns only the conversation; files do not change.
+    The rewind only concerns the conversation; files do not change.
 
     Attributes:
         turn: The last turn kept; 0: none.
@@ -450,9 +453,10 @@ class Rewound(msgspec.Struct, frozen=True, tag="rewound"):
 
 
 class Forked(msgspec.Struct, frozen=True, tag="forked"):
-    """The preceding records are copies from another session, whose cost counts there.
+    """The preceding records are copies from another session; their cost counts in that session.
 
-    The log has this record twice: after its first line, and after the copies with ``whole`` set.
+    The log has this record twice: after the log's first line, and, with ``whole`` set, after the
+    copies.
 
     Attributes:
         session: The original session.
@@ -494,7 +498,7 @@ Record: TypeAlias = (
 def repairs(
     notes: Sequence[str], splices: tuple[MessageSplice, ...], live: int, *, at: str
 ) -> tuple[Repaired, ...]:
-    """Build the records of one repair: one for each note, the first with the splices."""
+    """Build the records of one repair: one record for each note, the first with the splices."""
     first = notes[0] if notes else "repaired as before"
     head = Repaired(first, at, splices, live if splices else 0)
     return (head, *(Repaired(note, at) for note in notes[1:])) if notes or splices else ()

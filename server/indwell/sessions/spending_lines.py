@@ -11,16 +11,16 @@ import math
 
 import msgspec
 
-MOST_A_CALL = 10_000.0  # US dollars; no call of any model costs a hundredth of this
+MOST_A_CALL = 10_000.0  # US dollars; no call of any model costs a hundredth of this amount
 
 
 class Reservation(msgspec.Struct, frozen=True):
     """Money reserved for a call in progress.
 
     Attributes:
-        id: Unique in the ledger.
-        day: The day it counts for, as the ledger names days.
-        dollars: Amount.
+        id: The reservation's id, unique in the ledger.
+        day: The day of the reservation, as the ledger names days.
+        dollars: The reserved amount.
     """
 
     id: str
@@ -29,12 +29,12 @@ class Reservation(msgspec.Struct, frozen=True):
 
 
 def is_plausible(dollars: float) -> bool:
-    """Return whether a call can cost this: a finite number from 0 to ``MOST_A_CALL``."""
+    """Can a call cost this amount: a finite number from 0 to ``MOST_A_CALL``?"""
     return math.isfinite(dollars) and 0 <= dollars <= MOST_A_CALL
 
 
 class DaySum:
-    """Running sum of a day's lines; ``n_absurd`` counts the skipped lines with impossible costs."""
+    """The running sum of a day's lines; ``n_absurd`` counts skipped lines with impossible costs."""
 
     def __init__(self) -> None:
         self._paid = 0.0

@@ -1,1 +1,1 @@
-"""The APIs of models: each module writes requests and reads replies."""
+"""The APIs of model endpoints ("wires"): each module writes requests and reads replies."""

@@ -1,12 +1,12 @@
 """Chat completions: writes requests (H11), and reads the stream into a reply (H38, H39). Pure.
 
-One system message; for each user message first its tool results, one ``tool`` message each, then at
-most one ``user`` message; assistant text with its calls. Reasoning is sent back only if the
-``Dialect`` says so (H65).
+A request has one system message. A message of the user becomes one ``tool`` message for each tool
+result, then at most one ``user`` message. An assistant message has text and calls. Reasoning is
+sent back only if the ``Dialect`` says so (H65).
 
-An event of the stream is a chunk: a decoded JSON object. Local servers send reasoning between
-``<think>`` and ``</think>`` if they do not know the model's template. Only tags at the beginning of
-a reply count.
+An event of the stream is a chunk: a decoded JSON object. Local servers that do not know the model's
+template send reasoning between ``<think>`` and ``</think>``. Only tags at the beginning of a reply
+are recognised.
 """
 
 from __future__ import annotations
@@ -43,16 +43,17 @@ from indwell.providers.wires.layout import (
 from indwell.providers.wires.reply import GrowingReply, count, thinking_tokens
 from indwell.providers.wires.tool_calls import GrowingText, delta_of
 
-_BRIDGE = "I have the results."  # an assistant message for endpoints that require one
+# Text of an assistant message, for endpoints that require one before the user's words.
+_BRIDGE = "I have the results."
 _NO_SIGNATURE = {"google": {"thought_signature": "skip_thought_signature_validator"}}
-"""The signature that Gemini accepts for a call that it did not make (its documentation)."""
+"""The signature that Gemini accepts for calls of other models, by Gemini's documentation."""
 
 
 PATH = "/chat/completions"
 
 
 def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:
-    """Return the JSON in front of the messages; the system prompt is the first of them."""
+    """Return the JSON before the messages; the system prompt is the first message."""
     between = b"," if system and has_messages else b""
     return b"".join((b"{", first, b',"messages":[', system[1:-1], between))
 
@@ -60,7 +61,7 @@ def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:
 def system_entries(
     system: Sequence[Text], *, marked: bool, life: CacheLife = ""
 ) -> list[dict[str, Any]]:
-    """Return the one system message, if there is a system prompt."""
+    """Return the system message as a list; empty without a system prompt."""
     if not system:
         return []
     words = joined(system)
@@ -88,7 +89,7 @@ def message_entries(
 def tool_entries(
     tools: Sequence[ToolSpec], *, marked: bool, life: CacheLife = ""
 ) -> list[dict[str, Any]]:
-    """Return the schemas of the tools; ``marked`` puts a cache mark on the last one."""
+    """Return the schemas of the tools; ``marked`` puts a cache mark on the last schema."""
     entries = [_tool(spec) for spec in tools]
     if marked:
         entries[-1] = marked_part(entries[-1], life)
@@ -186,7 +187,7 @@ def _part(block: Text | Image) -> dict[str, Any]:
 
 
 def _mark_last(entries: list[dict[str, Any]], life: CacheLife) -> None:
-    """Mark the last part of a message's last entry; calls alone can carry no mark."""
+    """Put a cache mark on the last part of a message's last entry, unless it has only calls."""
     entry = entries[-1]
     content = entry["content"]
     if isinstance(content, str) and content:
@@ -205,7 +206,7 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-CHOICES_LIMIT = 64  # choices of one event that are examined; one was requested
+CHOICES_LIMIT = 64  # choices of one event that are examined; the request asks for one choice
 PARTS_LIMIT = 1_000  # pieces of calls, or parts of content, in one event
 
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
@@ -260,7 +261,8 @@ class ChatReply(GrowingReply):
             if isinstance(delta, Mapping):
                 self._delta(delta, events)
             elif isinstance(message := choice.get("message"), Mapping) and not self.can_be_kept:
-                self._delta(message, events)  # a whole message in place of a delta
+                # Some endpoints send a whole message in place of a delta.
+                self._delta(message, events)
         return events
 
     def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
@@ -276,7 +278,7 @@ class ChatReply(GrowingReply):
 
     def _delta(self, delta: Mapping[str, Any], events: list[StreamEvent]) -> None:
         content = delta.get("content")
-        if type(content) is str and len(delta) == 1:  # nine chunks of ten
+        if type(content) is str and len(delta) == 1:  # the usual case, nine chunks of ten
             self._words(content, events)
             return
         thinking = next((text for name in _REASONING if (text := _reasoning(delta.get(name)))), "")
@@ -289,7 +291,8 @@ class ChatReply(GrowingReply):
         if _is_too_long(content) or _is_too_long(delta.get("tool_calls")):
             self.excess = f"has over {PARTS_LIMIT:,} parts in one event"
         pieces = _objects(delta.get("tool_calls"))
-        if isinstance(legacy := delta.get("function_call"), Mapping):  # before tool_calls
+        # The field before ``tool_calls`` was introduced.
+        if isinstance(legacy := delta.get("function_call"), Mapping):
             pieces = (*pieces, {"index": 0, "function": legacy})
         named = [self._calls.add(delta_of(piece)) for piece in pieces]
         events += [CallStarted(name) for name in named if name]
@@ -339,7 +342,7 @@ _FIRST = (0, None)
 
 
 def _words_of(content: object) -> str:
-    """Return plain content, or the text parts of content (Mistral's reasoning models)."""
+    """Return content as text; Mistral's reasoning models send a list of parts."""
     if isinstance(content, str):
         return content
     texts = (part.get("text") for part in _objects(content) if part.get("type") == "text")
@@ -347,7 +350,7 @@ def _words_of(content: object) -> str:
 
 
 def _reasoning(value: object) -> str:
-    """Return reasoning given as text, as an object that holds it, or as a list of either."""
+    """Return reasoning from a text, an object with a text, or a list of these."""
     texts: list[str] = []
     waiting = [value]
     for _ in range(PARTS_LIMIT):
@@ -384,10 +387,10 @@ class ThinkTags:
     def __init__(self) -> None:
         self._state: Literal["start", "thinking", "gap", "words"] = "start"
         self._held = ""
-        self._blanks = GrowingText()  # before the first word or tag
+        self._blanks = GrowingText()  # blanks before the first word or tag
 
     def feed(self, piece: str) -> tuple[str, str]:
-        """Return the reasoning and text of this piece; half of a possible tag is held back."""
+        """Return the reasoning and text of a piece; the beginning of a possible tag has to wait."""
         if self._state == "words":
             return "", piece
         thinking = ""
@@ -422,14 +425,14 @@ class ThinkTags:
         return thinking, words
 
     def close(self) -> tuple[str, str]:
-        """Return the reasoning and text held back, at the end of the reply."""
+        """Return the reasoning and text that were held back, at the end of the reply."""
         if self._state == "start":
             self._held = self._before()
         held, self._held = self._held, ""
         return (held, "") if self._state == "thinking" else ("", held)
 
     def _before(self) -> str:
-        """Return the held characters with the blanks before them: no tag came, so they are text."""
+        """Return the held characters with the blanks before them, because no tag came."""
         return self._blanks.joined + self._held
 
 
@@ -440,7 +443,7 @@ def _half_tag(text: str) -> int:
 
 
 def usage_of(chunk: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a chunk's usage: beside the choices, inside one (Moonshot), or Groq's field."""
+    """Return a chunk's usage: next to the choices, in a choice (Moonshot), or in Groq's field."""
     usage = chunk.get("usage")
     if isinstance(usage, Mapping):
         return usage

@@ -1,4 +1,4 @@
-"""The features that an endpoint accepts beyond core chat completions, learned from refusals.
+"""The features that an endpoint accepts, and how refusals change what is sent.
 
 Only a 400 that names a rejected field changes the dialect; any other 400 is not retried (LLM-08).
 """
@@ -18,41 +18,50 @@ WireName: TypeAlias = Literal["chat", "responses", "messages", "editor"]
 ReasoningField: TypeAlias = Literal["", "reasoning_content", "reasoning"]
 
 MAX_WORDS = 4_000
-CALL_ID_LIMIT = 128  # characters; OpenAI's ids have 29, vLLM's 46; longer ones are replaced
+# Characters of a call id; OpenAI's ids have 29, vLLM's 46; a longer id is replaced.
+CALL_ID_LIMIT = 128
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """The dialect of one endpoint; the defaults are the common core.
+    """The features of one endpoint's API; the defaults are what all endpoints accept.
 
     Attributes:
-        wire: The API that it is spoken to through: chat completions, OpenAI's responses,
-            Anthropic's messages, or the editor's own models.
-        cache_marks: Whether it takes ``cache_control`` on content parts and tools.
-        cache_hours: Whether it takes marks for an hour, by ``ttl``.
-        life: How long the marks of this request live; ``for_request`` sets it.
-        cache_key: Whether it takes ``prompt_cache_key``; other endpoints may refuse unknown fields.
+        wire: The kind of API: chat completions, OpenAI's responses, Anthropic's messages, or the
+            editor's own models.
+        cache_marks: Whether the endpoint accepts ``cache_control`` on content parts and tools.
+        cache_hours: Whether the endpoint accepts cache marks for an hour, by ``ttl``.
+        life: The lifetime of the cache marks in this request, set by ``for_request``.
+        cache_key: Whether the endpoint accepts ``prompt_cache_key``.
         output_limit: The field that limits the reply.
-        usage_option: Whether it takes ``stream_options``; learned at the first refusal (H39).
-        tool_choice: Whether it takes ``tool_choice: "none"``.
-        progress: Whether it reports on request how much of the prompt it has read.
-        null_content: Whether it takes null as the content of a message with only tool calls.
-        nine_ids: Whether it wants call ids of nine letters or digits (Mistral).
-        id_limit: Longest id in characters that is sent back unchanged; a longer one is replaced.
-        bridge: Whether it wants an assistant message between tool results and the user (Mistral).
-        reasoning_back: The field in which reasoning is sent back (H65); empty if it is not.
-        call_extras: Whether it wants a call's ``extra_content`` back (Gemini's thought signatures).
+        usage_option: Whether the endpoint accepts ``stream_options`` (H39).
+        tool_choice: Whether the endpoint accepts ``tool_choice: "none"``.
+        progress: Whether the endpoint can report how much of the prompt it has read.
+        null_content: Whether the endpoint accepts null as the content of a message with only tool
+        calls.
+        nine_ids: Whether call ids must have nine letters or digits (Mistral).
+        id_limit: Characters of the longest call id that is sent back unchanged; a longer id is
+        replaced.
+        bridge: Whether an assistant message is needed between tool results and the user's words
+        (Mistral).
+        reasoning_back: The field in which reasoning is sent back (H65); empty if reasoning is not
+        sent back.
+        call_extras: Whether a call's ``extra_content`` must be sent back (Gemini's thought
+        signatures).
         think_tags: Whether reasoning may be part of the text, between ``<think>`` and ``</think>``.
-        reasoning_apart: Whether ``completion_tokens`` excludes reasoning; the total includes it.
+        reasoning_apart: Whether ``completion_tokens`` excludes reasoning, though the total includes
+        it.
         effort_field: The field for the effort in chat completions; empty if there is no such field.
-        efforts: The efforts that the endpoint takes for its model; empty if it takes all.
+        efforts: The efforts that the endpoint accepts for the model; empty for all efforts.
         reasoning: Whether the wires ``responses`` and ``messages`` may ask for reasoning.
         seals: Whether these wires send back the reasoning of earlier replies.
         summaries: Whether these wires may ask for a readable text of the reasoning.
-        verbosity: Whether it takes ``verbosity``.
-        phases: Whether it takes ``phase`` on the assistant's texts (OpenAI's responses).
+        verbosity: Whether the endpoint accepts ``verbosity``.
+        phases: Whether the endpoint accepts ``phase`` on the assistant's texts (OpenAI's
+        responses).
         model_in_path: Whether the path names the model instead of the body, as at Google's Vertex.
         name: The endpoint's own name of the model; empty for the name in the request.
-        counts_as: The public name of the model, which tells its abilities; empty for its name.
+        counts_as: The public name of the model, by which its abilities are known; empty for the
+        same name.
         fields: More fields of the body, as a JSON object; empty for none.
     """
 
@@ -86,12 +95,12 @@ class Dialect(msgspec.Struct, frozen=True):
     life: CacheLife = ""
 
     def for_request(self, request: Request) -> Dialect:
-        """Return the dialect as it writes a request, with the life of its cache marks."""
+        """Return the dialect for a request, with the lifetime of the request's cache marks."""
         life = request.cache_life if self.cache_marks and self.cache_hours else ""
         return self if life == self.life else msgspec.structs.replace(self, life=life)
 
     def effort(self, wanted: Effort) -> Effort:
-        """Return the endpoint's effort that is nearest to ``wanted``; of two the lower effort."""
+        """Return the endpoint's effort nearest to ``wanted``; of two equally near, the lower."""
         if not wanted or not self.efforts or wanted in self.efforts:
             return wanted
         place = EFFORTS.index(wanted)
@@ -117,7 +126,7 @@ _REASONING_WANTED = lazy_pattern(
 
 
 class _Lesson(msgspec.Struct, frozen=True):
-    """A kind of refusal, and its change of the dialect.
+    """A kind of refusal, and the change of the dialect that avoids the refusal.
 
     Attributes:
         words: A pattern of the endpoint's message.
@@ -146,14 +155,16 @@ def _lesson(
 
 
 _LESSONS = (
-    # "To use function tools, use /v1/responses"; "only supported in v1/responses".
+    # Messages such as "To use function tools, use /v1/responses" or "only supported in
+    # v1/responses".
     _lesson(
         r"v1/responses\b(?!.{0,40}not supported)|not a chat model",
         applies=lambda dialect: dialect.wire == "chat",
         wire="responses",
         cache_marks=False,
     ),
-    # Reasoning that another key, region or deployment made; new reasoning is still asked for.
+    # The endpoint refuses reasoning that was made with another key, region or deployment. Requests
+    # still ask for new reasoning.
     _lesson(
         r"(?i)encrypted.content\b.{0,300}(verified|decrypted|parsed)"
         r"|invalid [`'\"]?signature|thinking.{0,80}cannot be modified",
@@ -218,7 +229,7 @@ def adapted(dialect: Dialect, words: str, *, forbids_calls: bool = False) -> Dia
 
     Args:
         dialect: The dialect of the refused request.
-        words: The endpoint's message, and the parameter that it names.
+        words: The endpoint's message, and the parameter that the message names.
         forbids_calls: Whether the request had ``tool_choice: "none"``.
     """
     words = words[:MAX_WORDS]
@@ -239,7 +250,7 @@ def adapted(dialect: Dialect, words: str, *, forbids_calls: bool = False) -> Dia
 
 
 def _fields_left(dialect: Dialect, words: str) -> str:
-    """Return the user's own fields without those that a message rejects by their names."""
+    """Return the user's own fields without the fields that a message rejects by name."""
     if not dialect.fields or not _UNKNOWN.search(words):
         return dialect.fields
     fields = msgspec.json.decode(dialect.fields)
@@ -257,7 +268,7 @@ def fields_text(fields: Mapping[str, object]) -> str:
 
 
 def _efforts_in(words: str) -> tuple[Effort, ...]:
-    """Return the efforts that a message offers in place of the refused one; empty if none."""
+    """Return the efforts that a message offers in place of the refused effort; may be empty."""
     if "effort" not in words.lower():
         return ()
     _, offers, offered = words.partition("upported values are")

@@ -1,7 +1,8 @@
 """The editor's language models: writes requests, and reads the pieces of replies. Pure.
 
-The form is ours: ``indwell/complete`` of ``docs/protocol.md``. The editor knows two roles, so the
-system prompt is the first message of the user. There is no usage, and no reason for the end.
+The format is Indwell's own: ``indwell/complete`` in ``docs/protocol.md``. The editor knows two
+roles, so the system prompt is the first message of the user. Replies have no usage and no finish
+reason.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from indwell.providers.wires.layout import arguments_text, call_id, clean, joine
 from indwell.providers.wires.reply import GrowingReply
 from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, joined_surrogates
 
-PATH = ""  # the requests go to the editor, not to an address
+PATH = ""  # empty, because requests go to the editor, not to an address
 NO_ANSWER = "[no answer]"
 JUSTIFICATION = "Indwell answers your prompts with the model that you chose."
 """The text that the editor shows when it asks the user for consent."""
 
 
 def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:
-    """Return the JSON in front of the messages."""
+    """Return the JSON before the messages."""
     comma = b"," if system and has_messages else b""
     return b"".join((b"{", first, b',"messages":[', system, comma))
 
@@ -53,13 +54,14 @@ def system_entries(
 def message_entries(
     message: Message, dialect: Dialect, *, marked: bool, model: str
 ) -> list[dict[str, Any]]:
-    """Return the messages that one message becomes: results come first, alone."""
+    """Return the editor's messages for one message; tool results have a separate message."""
     del marked, model
     results: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
     for part in _parts(message.blocks, dialect):
         (results if part["kind"] == "result" else others).append(part)
-    if not results and not others:  # thinking alone
+    # The message has only thinking, which the editor's API cannot take back.
+    if not results and not others:
         others.append({"kind": "text", "text": NO_ANSWER})
     return [{"role": message.role, "parts": parts} for parts in (results, others) if parts]
 
@@ -70,7 +72,7 @@ def tool_entries(
     marked: bool,  # noqa: ARG001 - see Layout
     life: CacheLife = "",  # noqa: ARG001 - see Layout
 ) -> list[dict[str, Any]]:
-    """Return the tools; a schema stays text, so that no side reads and writes it again."""
+    """Return the tools; a schema stays text, so that neither side has to parse the schema."""
     return [
         {"name": spec.name, "description": spec.description, "schema": spec.parameters}
         for spec in tools
@@ -78,8 +80,8 @@ def tool_entries(
 
 
 def options(request: Request, dialect: Dialect) -> dict[str, Any]:
-    """Return the fields behind the messages and tools."""
-    del dialect  # the editor's API has no other field that all models take
+    """Return the fields after the messages and tools."""
+    del dialect  # the editor's API has no other field that all models accept
     none: dict[str, Any] = {} if request.tools else {"tools": []}
     return {**none, "justification": JUSTIFICATION}
 
@@ -103,7 +105,7 @@ def _parts(blocks: Sequence[Block], dialect: Dialect) -> Iterator[dict[str, Any]
                     "arguments": arguments_text(block.arguments),
                 }
             case Thinking():
-                continue  # the editor's API takes none back
+                continue  # the editor's API does not accept thinking
             case _:
                 assert_never(block)
 
@@ -129,7 +131,7 @@ class EditorReply(GrowingReply):
         return events
 
     def add_whole(self, value: Mapping[str, Any]) -> None:
-        """Return None: a reply comes in pieces."""
+        """Return None, because a reply always comes in pieces."""
         del value
 
     def finish(self) -> None:

@@ -1,10 +1,12 @@
 """Builds the body of a request (H11), and encodes each part once, for any wire. Pure.
 
-Only the parts of the last request are kept, and they are sent without being joined. The bytes
-always equal those of encoding the whole body. Thread-safe: the kept parts are replaced in one step.
+The encoder keeps the parts of the last request, and sends parts without joining them. The bytes
+always equal those of an encoding of the whole body. The encoder is thread-safe, because the kept
+parts are replaced in one step.
 
-A wire defines in a ``Layout`` the form of the parts. The same request gives the same bytes. The
-bytes of a message depend on the dialect, the model and its cache mark, never on its position.
+A ``Layout`` defines the form of the parts for each wire. The same request gives the same bytes. The
+bytes of a message depend on the dialect, the model and the message's cache mark, but never on the
+message's position.
 """
 
 from __future__ import annotations
@@ -21,25 +23,25 @@ from indwell.providers.wires import chat, editor, messages, responses
 from indwell.providers.wires.dialect import Dialect, WireName
 from indwell.providers.wires.layout import Layout, clean
 
-SENT_B = 65_536  # bytes handed to the network at once, if the parts are smaller
+SENT_B = 65_536  # bytes that are handed to the network together, if the parts are smaller
 _POINT_B = 65_536  # bytes of a body between two kept states of its digest
 
 _Hash: TypeAlias = "hashlib.blake2b"
 _Point: TypeAlias = tuple[int, _Hash]
-"""The number of hashed parts, and the state after them, which never changes again."""
+"""The number of hashed parts, and the hash's state after these parts."""
 
 
 def digest_of(body: bytes) -> str:
-    """Return the digest of a request's bytes, for the log; 1 ms per megabyte."""
+    """Return the digest of a request's bytes, for the log; takes 1 ms per megabyte."""
     return _hash(body).hexdigest()
 
 
 class RequestBody(msgspec.Struct, frozen=True):
-    """The body of a request, in parts that it shares with the requests before and after it.
+    """The body of a request, in parts that consecutive requests share.
 
     Attributes:
-        parts: Its bytes, in order.
-        n_bytes: Their length.
+        parts: The parts of the body, in order.
+        n_bytes: The number of bytes of all parts.
         digest: The digest of the joined bytes, by ``digest_of``.
     """
 
@@ -65,7 +67,7 @@ class RequestBody(msgspec.Struct, frozen=True):
             yield b"".join(group)
 
 
-VERTEX_VERSION = "vertex-2023-10-16"  # Google's name of Anthropic's API
+VERTEX_VERSION = "vertex-2023-10-16"  # the version of Anthropic's API at Google
 LAYOUTS: Mapping[WireName, Layout] = {
     "chat": chat,
     "responses": responses,
@@ -75,7 +77,7 @@ LAYOUTS: Mapping[WireName, Layout] = {
 
 
 class _KeptParts(msgspec.Struct, frozen=True):
-    """The parts of one request: the beginning with the system message, the messages, the tools."""
+    """The encoded parts of one request: beginning with system message, messages, tools."""
 
     dialect: Dialect = Dialect()
     model: str = ""
@@ -106,7 +108,7 @@ class RequestEncoder:
         return self._kept.n_bytes
 
     def n_new(self, request: Request, dialect: Dialect) -> int:
-        """Estimate how many characters ``body`` would have to encode, not counting the marks."""
+        """Estimate how many characters ``body`` would have to encode, without cache marks."""
         is_same = (dialect, request.model) == (self._kept.dialect, self._kept.model)
         kept = self._kept.messages if is_same else ()
         n_same = _n_same(kept, request.messages)
@@ -117,7 +119,7 @@ class RequestEncoder:
         return self.body(request, dialect).joined()
 
     def body(self, request: Request, dialect: Dialect) -> RequestBody:
-        """Return the body in parts; only parts that are new since the last request cost work."""
+        """Return the body in parts; only parts that are new since the last request are encoded."""
         layout = LAYOUTS[dialect.wire]
         last = self._kept
         if (last.dialect, last.model) != (dialect, request.model):
@@ -172,20 +174,20 @@ class RequestEncoder:
 
 
 def _first_field(request: Request, dialect: Dialect) -> dict[str, str]:
-    if dialect.model_in_path:  # then the body says the version, which is a header elsewhere
+    if dialect.model_in_path:  # the version is in the body, because there is no header for it
         return {"anthropic_version": VERTEX_VERSION}
     return {"model": clean(dialect.name or request.model)}
 
 
 def path_of(request: Request, dialect: Dialect) -> str:
-    """Return the path of a request, behind the endpoint's address."""
+    """Return the path of a request, below the endpoint's address."""
     if dialect.model_in_path:
         return f"/{quote(clean(dialect.name or request.model), safe='@')}:streamRawPredict"
     return LAYOUTS[dialect.wire].PATH
 
 
 def _options(layout: Layout, request: Request, dialect: Dialect) -> dict[str, Any]:
-    """Return the fields behind the messages and tools, including the user's own fields."""
+    """Return the fields after the messages and tools, including the user's own fields."""
     options = layout.options(request, dialect)
     return options | msgspec.json.decode(dialect.fields) if dialect.fields else options
 
@@ -210,9 +212,9 @@ def _hashed(
 
 
 def _n_same(kept: Sequence[Message], messages: Sequence[Message]) -> int:
-    """Count the leading messages that equal the kept ones."""
+    """Count the messages at the beginning that equal the kept messages."""
     low, high = 0, min(len(kept), len(messages))
-    if kept[:high] == messages[:high]:  # true for most messages; takes 10 ns a message
+    if kept[:high] == messages[:high]:  # usually true; takes 10 ns per message
         return high
     while low < high - 1:
         middle = (low + high) // 2

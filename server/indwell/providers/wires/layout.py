@@ -12,21 +12,22 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import CacheLife, Message, Request, Text, Thinking, ToolSpec
 from indwell.providers.wires.dialect import Dialect, WireName
 
-MARK: Mapping[str, str] = {"type": "ephemeral"}  # the usual kind of cache mark; lives 5 minutes
+# The usual kind of cache mark, with a lifetime of 5 minutes.
+MARK: Mapping[str, str] = {"type": "ephemeral"}
 HOUR_MARK: Mapping[str, str] = {"type": "ephemeral", "ttl": "1h"}
 BLANK_LINE = "\n\n"
-_INVALID_CHARS = 10_000  # characters of arguments that are not JSON; the start shows the mistake
+_INVALID_CHARS = 10_000  # characters that are sent back of arguments that are not JSON
 _NINE = lazy_pattern(r"[A-Za-z0-9]{9}")
 
 
 class Layout(Protocol):
-    """The functions by which a wire writes the parts of a request; a module has them."""
+    """The functions by which a wire writes the parts of a request; each wire's module has them."""
 
     PATH: str
-    """The path of the requests, behind the endpoint's address."""
+    """The path of the requests, below the endpoint's address."""
 
     def opening(self, first: bytes, system: bytes, *, has_messages: bool) -> bytes:
-        """Return the JSON in front of the messages.
+        """Return the JSON before the messages.
 
         Args:
             first: The first field as JSON, which names the model.
@@ -62,17 +63,17 @@ def marked_part(part: Mapping[str, Any], life: CacheLife) -> dict[str, Any]:
 
 
 def clean(text: str) -> str:
-    """Return ``text`` without lone surrogates, which undecodable bytes leave and UTF-8 forbids."""
+    """Return ``text`` without lone surrogates, which UTF-8 forbids."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def joined(blocks: Iterable[Text]) -> str:
-    """Return the texts with a blank line between each two."""
+    """Join the texts with blank lines."""
     return BLANK_LINE.join(clean(block.text) for block in blocks)
 
 
 def call_id(id_: str, dialect: Dialect) -> str:
-    """Return an id from any endpoint in this endpoint's form, always with the same result."""
+    """Convert a call id from any endpoint to this endpoint's form, always with the same result."""
     if dialect.nine_ids and not _NINE.fullmatch(id_):
         return hashlib.sha256(id_.encode("utf-8", "replace")).hexdigest()[:9]
     if len(id_) > dialect.id_limit:
@@ -83,9 +84,9 @@ def call_id(id_: str, dialect: Dialect) -> str:
 def arguments_text(text: str) -> str:
     """Return the model's arguments unchanged if they are a JSON object.
 
-    Servers that decode them for a prompt template (vLLM, Ollama) would refuse every further request
-    of the session, so broken arguments (or too deeply nested ones) are sent inside an object, with
-    their beginning at least.
+    Servers that decode arguments for a prompt template (vLLM, Ollama) would refuse every further
+    request of the session. So invalid or too deeply nested arguments are sent as text inside an
+    object, cut if they are long.
     """
     try:
         msgspec.json.decode(text, type=dict[str, msgspec.Raw])
@@ -95,12 +96,12 @@ def arguments_text(text: str) -> str:
 
 
 def kept_reasoning(block: Thinking, dialect: Dialect, model: str) -> dict[str, Any] | None:
-    """Return the part of a reasoning to send back; None if another model or wire made it."""
+    """Return the part of a reasoning to send back; None if a different model or wire made it."""
     if not (block.extra and dialect.reasoning and dialect.seals):
         return None
     try:
         kept = msgspec.json.decode(block.extra, type=KeptReasoning)
-    except msgspec.DecodeError:  # a log that somebody changed
+    except msgspec.DecodeError:  # the log was changed by hand
         return None
     return kept.item if (kept.wire, kept.model) == (dialect.wire, model) else None
 
@@ -109,9 +110,9 @@ class KeptReasoning(msgspec.Struct, frozen=True):
     """The form of ``messages.Reasoning.extra``.
 
     Attributes:
-        wire: The wire that made it.
-        model: The model that made it, which alone can read it.
-        item: The fields that go back.
+        wire: The wire over which the reasoning came.
+        model: The model that made the reasoning; only this model can read it.
+        item: The fields that are sent back.
     """
 
     wire: WireName

@@ -1,7 +1,7 @@
 """Anthropic's messages: writes requests, and reads the stream into a reply. Pure.
 
-The form is that of Anthropic's documentation (Messages API, 2023-06-01; streaming, extended and
-adaptive thinking, prompt caching: November 2026). Thinking goes back unchanged with its signature.
+The format follows Anthropic's documentation of November 2026 (Messages API 2023-06-01, streaming,
+extended and adaptive thinking, prompt caching). Thinking is sent back unchanged with its signature.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ID = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:  # noqa: ARG001 - see Layout
-    """Return the JSON in front of the messages."""
+    """Return the JSON before the messages."""
     prompt = (b',"system":', system) if system else ()
     return b"".join((b"{", first, *prompt, b',"messages":['))
 
@@ -56,7 +56,7 @@ def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:  # noq
 def system_entries(
     system: Sequence[Text], *, marked: bool, life: CacheLife = ""
 ) -> list[dict[str, Any]]:
-    """Return the system prompt as one block, if there is one."""
+    """Return the system prompt as a list of one block; empty without a system prompt."""
     if not system:
         return []
     block = {"type": "text", "text": joined(system)}
@@ -66,9 +66,9 @@ def system_entries(
 def message_entries(
     message: Message, dialect: Dialect, *, marked: bool, model: str
 ) -> list[dict[str, Any]]:
-    """Return one message in Anthropic's form; thinking can carry no mark."""
+    """Return one message in Anthropic's format; thinking cannot have a cache mark."""
     content = list(_content(message, dialect, model))
-    if not content:  # thinking alone, which this model cannot read
+    if not content:  # the message has only thinking, which this model cannot read
         content = [{"type": "text", "text": "[no answer]"}]
     if marked:
         places = (at for at, one in enumerate(content) if "thinking" not in one["type"])
@@ -81,7 +81,7 @@ def message_entries(
 def tool_entries(
     tools: Sequence[ToolSpec], *, marked: bool, life: CacheLife = ""
 ) -> list[dict[str, Any]]:
-    """Return the schemas of the tools; ``marked`` puts a cache mark on the last one."""
+    """Return the schemas of the tools; ``marked`` puts a cache mark on the last schema."""
     entries: list[dict[str, Any]] = [
         {
             "name": spec.name,
@@ -96,7 +96,7 @@ def tool_entries(
 
 
 def options(request: Request, dialect: Dialect) -> dict[str, Any]:
-    """Return the fields behind the messages and tools."""
+    """Return the fields after the messages and tools."""
     body: dict[str, Any] = {}
     if request.tools and request.tool_choice == "none" and dialect.tool_choice:
         body["tool_choice"] = {"type": "none"}
@@ -113,13 +113,14 @@ _ADAPTIVE = lazy_pattern(
     r"|claude-mythos"
 )
 _BUDGET = lazy_pattern(r"claude-(?:3[-.]7|(?:opus|sonnet|haiku)-4)")
-_BUDGETS: Mapping[Effort, float] = {"low": 0.2, "medium": 0.4, "high": 0.6}  # of the reply's limit
-_LEAST_BUDGET = 1_024  # tokens; Anthropic's own limit
-_MOST_BUDGET = 32_000  # tokens; Anthropic's advice for more is its batch API
+# Share of the reply's limit that a model may use for thinking, by effort.
+_BUDGETS: Mapping[Effort, float] = {"low": 0.2, "medium": 0.4, "high": 0.6}
+_LEAST_BUDGET = 1_024  # tokens; Anthropic's lower limit of a thinking budget
+_MOST_BUDGET = 32_000  # tokens; for larger budgets, Anthropic recommends the batch API
 
 
 def thinks(model: str) -> Thinks:
-    """Return how a model is asked to think: by itself, within a budget, or not at all."""
+    """Return whether a model decides itself how much to think, needs a budget, or cannot think."""
     if _ADAPTIVE.search(model):
         return "adaptive"
     return "budget" if _BUDGET.search(model) else ""
@@ -128,8 +129,8 @@ def thinks(model: str) -> Thinks:
 def thinking_options(request: Request, dialect: Dialect) -> dict[str, Any]:
     """Return the fields that set the model's effort of thinking.
 
-    Newer models decide by themselves, led by the effort. Older ones get a budget, if an effort is
-    set. Other makers' models behind this wire get the effort alone.
+    Newer models decide by themselves, guided by the effort. Older models get a budget, if an effort
+    is set. Other makers' models with this API get only the effort.
     """
     effort = dialect.effort(request.effort)
     kind = thinks(dialect.counts_as or request.model)
@@ -154,10 +155,11 @@ def thinking_options(request: Request, dialect: Dialect) -> dict[str, Any]:
 
 
 def _may_think(request: Request, dialect: Dialect) -> bool:
-    """Return whether a model with a budget may think now.
+    """May a model with a thinking budget think now?
 
-    Between its calls it may only if this turn began with thinking that it can read, or the request
-    is refused. Another model, wire or setting may have begun the turn.
+    Between its calls, a model may think only if the turn began with thinking that the model can
+    read. Otherwise the endpoint refuses the request. A different model, wire or setting may have
+    begun the turn.
     """
     first: Message | None = None
     for message in reversed(request.messages):
@@ -172,7 +174,7 @@ def _may_think(request: Request, dialect: Dialect) -> bool:
 
 
 def _content(message: Message, dialect: Dialect, model: str) -> Iterator[dict[str, Any]]:
-    """Yield the blocks: a user's results come first, which the conversation takes care of."""
+    """Yield the blocks; a user's tool results already come first in the conversation."""
     last = max((at for at, one in enumerate(message.blocks) if _is_said(one)), default=-1)
     for at, block in enumerate(message.blocks):
         match block:
@@ -198,7 +200,8 @@ def _content(message: Message, dialect: Dialect, model: str) -> Iterator[dict[st
                 }
             case Thinking():
                 item = kept_reasoning(block, dialect, model)
-                if item is not None and at < last:  # thinking may not end a message
+                # Thinking must not be the last block of a message.
+                if item is not None and at < last:
                     if item.get("type") == "thinking":
                         item["thinking"] = block.text
                     yield item
@@ -211,7 +214,7 @@ def _is_said(block: Block) -> bool:
 
 
 def _call_id(id_: str) -> str:
-    """Return an id in the form that is taken here, always the same for the same id."""
+    """Convert a call id to the form that this API accepts, always with the same result."""
     if _ID.fullmatch(id_):
         return id_
     return "call_" + hashlib.sha256(id_.encode("utf-8", "replace")).hexdigest()[:24]
@@ -234,8 +237,9 @@ class MessagesReply(GrowingReply):
     def __init__(self, dialect: Dialect | None = None, tools: Sequence[ToolSpec] = ()) -> None:
         super().__init__(dialect, tools)
         self._open: dict[int, _OpenThinking] = {}
-        self._uses: set[int] = set()  # places of our tools' calls; others are the endpoint's own
-        self._last_text = -1  # place of the last text
+        # Places of calls of Indwell's tools; other calls are of the endpoint's own tools.
+        self._uses: set[int] = set()
+        self._last_text = -1  # place of the last text block
         self._counted: dict[str, Any] = {}
 
     def add(self, chunk: Mapping[str, Any]) -> list[StreamEvent]:
@@ -259,7 +263,7 @@ class MessagesReply(GrowingReply):
             case "message_stop":
                 self.is_done = True
             case "ping":
-                self.n_chunks -= 1  # says that the connection lives, nothing of the reply
+                self.n_chunks -= 1  # the event only says that the connection is alive
             case _:
                 pass
         return events
@@ -319,7 +323,7 @@ class MessagesReply(GrowingReply):
             self._keep(joined_surrogates(thought.text.joined), item, place)
 
     def _words(self, place: int, words: str, events: list[StreamEvent]) -> None:
-        """Take words; a blank line parts them from words in front of thinking or a call."""
+        """Add text; a blank line separates it from text before thinking or a call."""
         if not words:
             return
         if place != self._last_text:
@@ -350,7 +354,7 @@ class MessagesReply(GrowingReply):
             events.append(CallStarted(named))
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        """Take the usage of an event: later numbers replace earlier ones; missing ones stay."""
+        """Add the usage of an event: later numbers replace earlier numbers."""
         self._counted |= {name: one for name, one in usage.items() if one is not None}
         self._usage = self._counted
 

@@ -1,6 +1,6 @@
 """A reply that grows event by event (H38, H39): text, reasoning, calls, usage, finish reason. Pure.
 
-Each wire has a subclass that reads its events. Nothing here raises on odd data: a value of an
+Each wire has a subclass that reads the wire's events. Invalid data raises no error: a value of an
 impossible type counts as missing.
 """
 
@@ -41,17 +41,17 @@ from indwell.providers.wires.written_calls import (
 )
 
 TEXT_LIMIT = 2_000_000
-"""Characters of text and reasoning that are kept: the longest replies of models (128,000 tokens)
-have a quarter of it. The editor, the log and the next request each get them once.
+"""The most characters of text and reasoning that are kept; the longest replies of models (128,000
+tokens) have a quarter of this number.
 """
 
 REPEATED = 6_000
-"""Characters of nothing but repetitions, after which a reply is cut off: the longest lists and
-tables that models write on purpose differ from line to line.
+"""Characters of only repetitions, after which a reply is cut off. Long lists and tables differ from
+line to line, so they do not count as repetitions.
 """
 
-_BEGIN = 40  # characters that tell whether a reply may be a written call
-REASONING_LIMIT = 256  # pieces of reasoning that go back to the endpoint, in one reply
+_BEGIN = 40  # characters that show whether a reply may be a tool call written as text
+REASONING_LIMIT = 256  # pieces of reasoning in one reply that are sent back to the endpoint
 
 
 class GrowingReply(ABC):
@@ -62,14 +62,14 @@ class GrowingReply(ABC):
         tools: The tools that the model may call.
 
     Attributes:
-        n_chunks: Events so far.
-        reason: The endpoint's finish reason; empty until it comes.
+        n_chunks: Number of events so far.
+        reason: The endpoint's finish reason; empty until the reason arrives.
         is_done: Whether the stream reported its end.
         excess: The exceeded limit, for the error message; empty if none.
     """
 
     paused: ClassVar[frozenset[str]] = frozenset()
-    """Finish reasons of a reply that the endpoint wants to continue by itself."""
+    """Finish reasons of a reply that the endpoint has only paused."""
 
     broken: ClassVar[frozenset[str]] = frozenset()
     """Finish reasons that mean that the model behind the endpoint failed."""
@@ -87,7 +87,8 @@ class GrowingReply(ABC):
         self._dialect = dialect or Dialect()
         self._tools = tools
         self._text = _TextPieces()
-        self._held: list[str] | None = [] if tools else None  # text that may be a written call
+        # Text that may be a tool call written as text.
+        self._held: list[str] | None = [] if tools else None
         self._n_held = 0
         self._written: Literal["", "read"] = ""
         self._thinking = _TextPieces()
@@ -99,22 +100,22 @@ class GrowingReply(ABC):
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether any text has arrived, or a tool call has begun (H41)."""
+        """Has any text arrived, or has a tool call begun (H41)?"""
         return self._text.begun or self._calls.begun
 
     @property
     def n_characters(self) -> int:
-        """Characters of text, reasoning and calls so far."""
+        """The number of characters of text, reasoning and calls so far."""
         return self._n_said + self._calls.n_characters
 
     @property
     def broke_off(self) -> bool:
-        """Whether the endpoint said that the model behind it failed."""
+        """Did the endpoint say that the model behind it failed?"""
         return self.reason in self.broken
 
     @property
     def ended(self) -> bool:
-        """Whether the endpoint said that the reply is complete, and the model did not fail."""
+        """Did the endpoint say that the reply is complete, without a failure of the model?"""
         said_so = self.reason or (self.is_done and self.n_chunks)
         return bool(said_so) and not self.broke_off
 
@@ -124,26 +125,26 @@ class GrowingReply(ABC):
 
     @abstractmethod
     def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
-        """Take an answer that is a whole reply instead of a stream; None if it is not a reply."""
+        """Add an answer that is a whole reply instead of a stream; None if it is not a reply."""
 
     @abstractmethod
     def _reported(self, usage: Mapping[str, Any]) -> Usage:
-        """Return the usage as the endpoint reported it; empty if it reported none."""
+        """Return the usage that the endpoint reported; empty if the endpoint reported no usage."""
 
     def error_in(self, chunk: Mapping[str, Any], name: bytes) -> object | None:
-        """Return the error that an event reports; None if it reports none.
+        """Return the error that an event reports; None without an error.
 
         Args:
             chunk: The data of the event.
-            name: The name of the event; empty if it has none.
+            name: The name of the event; may be empty.
         """
         return chunk if chunk.get("error") or name == b"error" else None
 
     def end(self) -> list[StreamEvent]:
         """Return the events of text that was held back until the end of the stream.
 
-        The text may be calls that the model wrote as text; now they are read as calls or returned
-        as text.
+        The text may be tool calls that the model wrote as text. It is now read as calls, or
+        returned as text.
         """
         may_be_read = self._held and not self._calls.begun and self.reason not in self.finishes
         found = written_calls(self._text.joined, self._tools) if may_be_read else ()
@@ -160,15 +161,15 @@ class GrowingReply(ABC):
         return [TextDelta(held)] if held else []
 
     def whole(self, request: Request, *, is_cut: bool = False) -> Reply:
-        """Return the reply of a stream that came to its end; calls that were cut off are dropped.
+        """Return the reply of a stream that has ended; calls that were cut off are dropped.
 
-        An end without a finish reason counts only if the calls are complete (Ollama and SGLang send
-        null with complete answers). An end with a reason counts, but the calls must be complete,
-        too, if the connection broke afterwards.
+        Without a finish reason, the reply is complete only if the calls are complete (Ollama and
+        SGLang send null with complete answers). With a finish reason, the calls must be complete
+        only if the connection broke afterwards.
 
         Args:
             request: The request.
-            is_cut: Whether the connection broke after the reply had said that it is over.
+            is_cut: Whether the connection broke after the finish reason.
         """
         finish: Finish = self.finishes.get(self.reason, "stop")
         if self.reason in self.paused:
@@ -197,7 +198,7 @@ class GrowingReply(ABC):
         )
 
     def cut_off(self, request: Request, problem: str, finish: Finish = "incomplete") -> Reply:
-        """Return the rest of a reply that broke off; its calls are dropped and never run (H41)."""
+        """Return the received part of a reply that broke off, without tool calls (H41)."""
         return Reply(
             text=self._text.joined,
             thinking=self._thinking.joined,
@@ -235,7 +236,7 @@ class GrowingReply(ABC):
         return "unread" if may_be and is_attempt(self._text.joined, self._tools) else ""
 
     def _say(self, thinking: str, words: str, events: list[StreamEvent], *, at: int = -1) -> None:
-        """Add reasoning and words; ``at`` is the place of words among the parts of the reply."""
+        """Add reasoning and text; ``at`` is the place of the text among the parts of the reply."""
         if words and (self._text_at < 0 or at < self._text_at):
             self._text_at = at
         self._n_said += len(thinking) + len(words)
@@ -253,7 +254,7 @@ class GrowingReply(ABC):
                 self._hold(whole, events)
 
     def _hold(self, words: str, events: list[StreamEvent]) -> None:
-        """Hold text back as long as the reply may be nothing but a written call."""
+        """Hold text back while the reply may consist only of a tool call written as text."""
         assert self._held is not None
         is_begin, self._n_held = self._n_held < _BEGIN, self._n_held + len(words)
         self._held.append(words)
@@ -262,17 +263,17 @@ class GrowingReply(ABC):
             events += self.let_go()
 
     def _keep(self, text: str, item: Mapping[str, Any], at: int) -> None:
-        """Keep a piece of reasoning that must go back; ``at`` is its place among the parts."""
+        """Keep a piece of reasoning to send back; ``at`` is the place among the reply's parts."""
         try:
             raw = msgspec.json.encode(item)
         except (RecursionError, UnicodeEncodeError):
-            return  # no endpoint would accept it
+            return  # no endpoint would accept such a piece
         self._n_kept += len(text) + len(raw)
         if len(self._reasoning) < REASONING_LIMIT and self._n_kept <= TEXT_LIMIT:
             self._reasoning.append(_KeptPiece(text, raw, at))
 
     def _kept(self, model: str, *, most_calls: int) -> tuple[Reasoning, ...]:
-        """Return the kept reasoning; reasoning in front of a dropped call is left out."""
+        """Return the kept reasoning, without reasoning before a dropped call."""
         kept: list[Reasoning] = []
         for piece in sorted(self._reasoning, key=lambda piece: piece.at):
             item = KeptReasoning(self._dialect.wire, model, msgspec.json.decode(piece.item))
@@ -282,7 +283,7 @@ class GrowingReply(ABC):
         return tuple(kept)
 
     def _place(self, at: int) -> int:
-        """Return the place in the sense of ``Reasoning``, whatever order the parts came in."""
+        """Return the place as ``Reasoning`` defines it, for parts that came in any order."""
         n_calls = self._calls.n_before(at)
         is_first = not n_calls and not 0 <= self._text_at < at
         return 0 if is_first else 1 + n_calls
@@ -295,14 +296,14 @@ class GrowingReply(ABC):
         usage = plausible(self._reported(self._usage), request, said)
         if usage.thinking or not (self._thinking.begun or self._reasoning):
             return msgspec.structs.replace(usage, thinking=min(usage.thinking, usage.output))
-        # The other parts are thinking: their text may be a summary, or hidden.
+        # The other parts are thinking, whose text may be a summary or hidden.
         text, _, calls = said()
         rest = usage.output - _answered(lambda: (text, calls))
         return msgspec.structs.replace(usage, thinking=max(0, rest))
 
 
 class _KeptPiece(NamedTuple):
-    """A piece of reasoning: its text, its JSON, and its place among the parts of the reply."""
+    """A piece of reasoning: text, JSON, and the place among the parts of the reply."""
 
     text: str
     item: bytes
@@ -310,21 +311,21 @@ class _KeptPiece(NamedTuple):
 
 
 class _Repetition:
-    """Watches for a text that says the same again and again, as small models do without end.
+    """Detects a text that repeats itself without end, as small models do.
 
-    A text that has repeated itself from its beginning may be intended, because the user may want a
-    long text without content. Then the limit is four times as long.
+    A text that repeats itself from its beginning may be intended, so the limit is four times as
+    high.
     """
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._n = 0
-        self._patience = 4  # blocks
+        self._patience = 4  # the number of equal blocks that are tolerated
 
     def add(self, piece: str) -> bool:
-        """Return whether the last ``REPEATED`` characters are nothing but repetitions.
+        """Add a piece; do the last ``REPEATED`` characters consist only of repetitions?
 
-        The check uses blocks that do not overlap, so at most two of them are needed.
+        The check compares whole blocks, so that the time stays small.
         """
         self._pieces.append(piece)
         self._n += len(piece)
@@ -338,7 +339,7 @@ class _Repetition:
 
 
 def period(text: str) -> int:
-    """Return the length of the piece that a text repeats at least six times; 0 without one.
+    """Return the length of a piece that the text repeats at least six times; 0 without one.
 
     ``text`` has at least ``REPEATED`` characters.
     """
@@ -350,7 +351,7 @@ def period(text: str) -> int:
 
 
 class _TextPieces:
-    """Joins pieces of text; the first half of a character waits for the second."""
+    """Joins pieces of text; the first half of a character waits for the second half."""
 
     def __init__(self) -> None:
         self._text = GrowingText()
@@ -365,7 +366,7 @@ class _TextPieces:
         return self._text.joined
 
     def add(self, piece: str) -> str:
-        """Return the text that this piece completes, possibly none."""
+        """Return the text that this piece completes; may be empty."""
         words = piece
         if self._half or not piece.isascii():
             words, self._half = self._half + piece, ""
@@ -388,16 +389,16 @@ def _ids(messages: tuple[Message, ...]) -> set[str]:
     }
 
 
-MOST_TOKENS = 100_000_000  # in one number; the largest windows have 10 million
-_LONG = 120_000  # characters
-_N_PIECES, _PIECE = 61, 487  # of a longer text, together as many as are counted without sampling
+MOST_TOKENS = 100_000_000  # tokens in one number of a usage; the largest windows have 10 million
+_LONG = 120_000  # characters from which on only pieces of a text are counted
+_N_PIECES, _PIECE = 61, 487  # number and length of the pieces that are counted of a longer text
 
 
 def plausible(usage: Usage, request: Request, said: Callable[[], Sequence[str]]) -> Usage:
-    """Return the reported tokens; impossible ones become a marked estimate.
+    """Return the reported tokens; impossible numbers are replaced by an estimate.
 
-    Budgets and summaries depend on these numbers, so false ones must not count: the report is
-    compared with the request and the reply, with room for every tokenizer.
+    Budgets and compaction depend on these numbers. So the report is compared with estimates for the
+    request and the reply, with a margin for different tokenizers.
 
     Args:
         usage: The tokens as the endpoint reported them.
@@ -416,7 +417,7 @@ def plausible(usage: Usage, request: Request, said: Callable[[], Sequence[str]])
 
 
 def count(numbers: Mapping[str, Any], name: str) -> int:
-    """Return a number of tokens; anything else counts as 0, also a bool, which is an int."""
+    """Return a number of tokens; 0 for any other value, including bools."""
     value = numbers.get(name)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -426,11 +427,12 @@ def count(numbers: Mapping[str, Any], name: str) -> int:
 
 
 def thinking_tokens(usage: Mapping[str, Any], name: str) -> int:
-    """Return the tokens of reasoning that the details of a usage tell; 0 if they tell none."""
+    """Return the tokens of reasoning in the details of a usage; 0 if missing."""
     details = usage.get(name)
     if not isinstance(details, Mapping):
         return 0
-    return count(details, "reasoning_tokens") or count(details, "thinking_tokens")  # Anthropic's
+    # The second name is Anthropic's.
+    return count(details, "reasoning_tokens") or count(details, "thinking_tokens")
 
 
 def _answered(said: Callable[[], Sequence[str]]) -> int:
@@ -438,7 +440,7 @@ def _answered(said: Callable[[], Sequence[str]]) -> int:
 
 
 def _estimated(text: str) -> int:
-    """Estimate a text's tokens in 2 ms; of a very long text only some pieces are counted."""
+    """Estimate a text's tokens in 2 ms; of a long text, only some pieces are counted."""
     if len(text) <= _LONG:
         return estimate_tokens(text)
     step = len(text) // _N_PIECES

@@ -1,7 +1,7 @@
 """OpenAI's responses: writes requests, and reads the stream into a reply. Pure.
 
-Nothing is stored at the endpoint (``store`` is false): reasoning arrives encrypted, and goes back
-unchanged in front of the output after it. The form is that of the official SDK's types
+Nothing is stored at the endpoint (``store`` is false): reasoning arrives encrypted, and is sent
+back unchanged before the output that followed it. The format follows the official SDK's types
 (``openai.types.responses``, 3.52).
 """
 
@@ -39,12 +39,12 @@ from indwell.providers.wires.reply import GrowingReply, count, place_of, thinkin
 from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, joined_surrogates
 
 PATH = "/responses"
-LEAST_OUTPUT = 16  # tokens; a lower limit is refused
+LEAST_OUTPUT = 16  # tokens; the endpoint refuses a lower limit
 _ITEMS_LIMIT = 1_000  # items of one reply, and parts of one item
 
 
 def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:  # noqa: ARG001 - see Layout
-    """Return the JSON in front of the messages."""
+    """Return the JSON before the messages."""
     instructions = (b',"instructions":', system) if system else ()
     return b"".join((b"{", first, *instructions, b',"input":['))
 
@@ -57,9 +57,9 @@ def system_entries(system: Sequence[Text], *, marked: bool, life: CacheLife = ""
 def message_entries(
     message: Message, dialect: Dialect, *, marked: bool, model: str
 ) -> list[dict[str, Any]]:
-    """Return the items of one message: at least one.
+    """Return the items of one message, at least one item.
 
-    The endpoint caches by itself, so there are no marks.
+    The endpoint caches without cache marks.
     """
     del marked
     if message.role == "assistant":
@@ -73,7 +73,7 @@ def tool_entries(
     marked: bool,  # noqa: ARG001 - see Layout
     life: CacheLife = "",  # noqa: ARG001 - see Layout
 ) -> list[dict[str, Any]]:
-    """Return the schemas of the tools, which need not be strict."""
+    """Return the schemas of the tools, without strict mode."""
     return [
         {
             "type": "function",
@@ -87,7 +87,7 @@ def tool_entries(
 
 
 def options(request: Request, dialect: Dialect) -> dict[str, Any]:
-    """Return the fields behind the messages and tools."""
+    """Return the fields after the messages and tools."""
     body: dict[str, Any] = {}
     if request.tools and request.tool_choice == "none" and dialect.tool_choice:
         body["tool_choice"] = "none"
@@ -129,8 +129,8 @@ def _user(message: Message, dialect: Dialect) -> Iterator[dict[str, Any]]:
 
 
 def _assistant(message: Message, dialect: Dialect, model: str) -> Iterator[dict[str, Any]]:
-    """Yield reasoning, text and calls in their order; reasoning must have a successor."""
-    # Newer models want to know which text was the answer, and which went with calls.
+    """Yield reasoning, text and calls in order; an item must follow each reasoning."""
+    # Newer models must be told which text was the answer, and which text came with calls.
     has_calls = any(isinstance(block, ToolUse) for block in message.blocks)
     waiting: list[dict[str, Any]] = []
     for block in message.blocks:
@@ -174,8 +174,9 @@ class ResponsesReply(GrowingReply):
 
     def __init__(self, dialect: Dialect | None = None, tools: Sequence[ToolSpec] = ()) -> None:
         super().__init__(dialect, tools)
-        self._streamed: set[tuple[int, str]] = set()  # index and kind of items with deltas
-        self._part: tuple[int, object] | None = None  # the part of a message that came last
+        # Index and kind of each item that came in deltas.
+        self._streamed: set[tuple[int, str]] = set()
+        self._part: tuple[int, object] | None = None  # the last part of a message that arrived
 
     def add(self, chunk: Mapping[str, Any]) -> list[StreamEvent]:
         """Add the data of one event."""
@@ -209,7 +210,7 @@ class ResponsesReply(GrowingReply):
         return events
 
     def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
-        """Take a whole response; None if the body is not a response."""
+        """Add a whole response; None if the body is not a response."""
         if value.get("object") != "response" or not isinstance(value.get("output"), list):
             return None
         self.n_chunks += 1
@@ -237,9 +238,9 @@ class ResponsesReply(GrowingReply):
             events.append(CallStarted(named))
 
     def _finished(self, place: int, item: Mapping[str, Any], events: list[StreamEvent]) -> None:
-        """Process a whole item: its parts without deltas, and reasoning that must be sent back.
+        """Process a whole item: parts that came without deltas, and reasoning to send back.
 
-        Some gateways send whole items only.
+        Some gateways only send whole items.
         """
         kind = str(item.get("type"))
         is_new = (place, kind) not in self._streamed
@@ -256,7 +257,7 @@ class ResponsesReply(GrowingReply):
                 self._keep(thinking, back, place)
 
     def _words(self, place: int, part: object, words: str, events: list[StreamEvent]) -> None:
-        """Take words of a part of a message; a blank line parts it from the one before."""
+        """Add text of a part of a message; a blank line separates the parts."""
         if not words:
             return
         if (place, part) != self._part:
@@ -288,7 +289,7 @@ class ResponsesReply(GrowingReply):
         )
 
 
-_BACK = ("id", "summary", "encrypted_content")  # fields of reasoning that go back
+_BACK = ("id", "summary", "encrypted_content")  # fields of reasoning that are sent back
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -296,7 +297,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _texts(parts: object) -> str:
-    """Return the texts of the parts of an item; a refusal is text, too."""
+    """Return the texts of the parts of an item; a refusal counts as text."""
     if not isinstance(parts, list):
         return ""
     found = (_mapping(part) for part in parts[:_ITEMS_LIMIT])

@@ -1,8 +1,9 @@
 """Assembles tool calls from the pieces of a stream (H40). Pure.
 
-Endpoints differ: an index may be missing or reused for the next call, the name may come in every
-piece or in parts, ids may be missing or equal, arguments may be an object in place of a text.
-Nothing is guessed: two objects in one call stay one text that is not JSON, which the tool reports.
+Endpoints differ. An index may be missing or reused for the next call. The name may come in every
+piece or in parts. Ids may be missing or equal. Arguments may be an object instead of a text.
+Nothing is guessed: two objects in one call stay one text that is not JSON, and the tool reports the
+error.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ import msgspec
 from indwell.messages import ToolCall
 from indwell.providers.wires.dialect import CALL_ID_LIMIT
 
-ARGUMENTS_LIMIT = 1_000_000  # characters of one call; a file to write is smaller
-CALLS_CHARACTERS = 2_000_000  # characters of all calls of one reply, as many as its text may have
-CALLS_LIMIT = 256  # in one reply; the dispatcher takes 64
-NAME_LIMIT = 128  # characters; OpenAI takes 64, and no tool has such a name
-_LOOKED_AT = 4_000_000  # characters checked for complete JSON in one reply; 4 ms
+ARGUMENTS_LIMIT = 1_000_000  # characters of one call; larger than most files to write
+# Characters of all calls of one reply, as many as for the reply's text.
+CALLS_CHARACTERS = 2_000_000
+CALLS_LIMIT = 256  # calls in one reply; the dispatcher runs 64
+NAME_LIMIT = 128  # characters of a tool's name; OpenAI accepts 64
+_LOOKED_AT = 4_000_000  # characters of one reply that are checked for complete JSON; takes 4 ms
 _INDEX_CHARS = 6  # characters of an index that came as text
 _CLOSING = ("}", "]")
-UNNAMED = "unnamed"  # no tool has this name; the result of such a call tells the model so
+UNNAMED = "unnamed"  # the name of a call without a name; no tool has this name
 
 
 class CallDelta(msgspec.Struct, frozen=True):
-    """One piece of a call; fields that the endpoint left out are None or empty."""
+    """One piece of a call; fields that the endpoint omitted are None or empty."""
 
     index: int | None = None
     id: str = ""
@@ -36,7 +38,7 @@ class CallDelta(msgspec.Struct, frozen=True):
 
 
 class _Call:
-    """The arrived part of a call."""
+    """The received part of a call."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -61,13 +63,13 @@ class _Call:
 
 
 class CallAssembler:
-    """Takes the pieces of one reply in order, and returns the calls.
+    """Assembles the calls of one reply from its pieces.
 
     Args:
-        id_limit: Characters of an id that is kept; a longer one is replaced (LLM-28).
+        id_limit: Characters of the longest id that is kept; a longer id is replaced (LLM-28).
 
     Attributes:
-        problem: Why no call of this reply may run; empty if they may.
+        problem: Why no call of this reply may run; empty if the calls may run.
         n_characters: Characters of all arguments, ids and extras so far.
     """
 
@@ -90,9 +92,9 @@ class CallAssembler:
         return sum(call.index is not None and call.index < index for call in self._calls)
 
     def add(self, delta: CallDelta) -> str | None:
-        """Add one piece; return the name of the call if this piece is the first that names it.
+        """Add one piece; return the call's name if this piece is the first with the name.
 
-        After a ``problem`` further pieces are ignored, so that memory and work stay bounded.
+        After a ``problem``, further pieces are ignored, so that memory and time have a limit.
         """
         if self.problem:
             return None
@@ -119,7 +121,7 @@ class CallAssembler:
         return call.name if call.name and not named_before else None
 
     def calls(self, *, taken: Collection[str] = ()) -> tuple[ToolCall, ...]:
-        """Return the calls in the order of their index, each with an id of its own.
+        """Return the calls in the order of their index, each with a unique id.
 
         Empty arguments become ``{}``.
 
@@ -132,7 +134,7 @@ class CallAssembler:
         for number, call in enumerate(self._in_order()):
             if not (call.id or call.name or call.text):
                 continue
-            # Ids that differ only in characters that cannot be encoded are the same id elsewhere.
+            # Ids that only differ in characters that cannot be encoded would become equal later.
             id_ = joined_surrogates(call.id)
             if not id_ or id_ in seen or len(id_) > self._id_limit:
                 id_ = _free_id(number, taken | seen)
@@ -143,19 +145,20 @@ class CallAssembler:
         return tuple(whole)
 
     def _in_order(self) -> Sequence[_Call]:
-        """Return the calls by their index if each has one, whatever order their pieces came in."""
+        """Return the calls by index if each call has one; otherwise in the order of arrival."""
         if any(call.index is None or call.index < 0 for call in self._calls):
             return self._calls
         return sorted(self._calls, key=lambda call: (call.index or 0, call.number))
 
     def _call_of(self, delta: CallDelta) -> _Call | None:
-        """Return the call that a piece continues; None if it begins another one."""
+        """Return the call that a piece continues; None if the piece begins a new call."""
         if delta.index is None:
             call = self._by_id.get(delta.id) or (self._calls[-1] if self._calls else None)
         else:
             call = self._by_index.get(delta.index)
         if call is None and delta.index is not None:
-            # Each search ends in a new call or in an index for an old one, so they are few.
+            # There are few searches, because each ends with a new call or with an index for an old
+            # call.
             lacking = (call for call in reversed(self._calls) if _lacks_index(call, delta))
             call = next(lacking, None)
         return None if call is None or self._begins_another(call, delta) else call
@@ -167,7 +170,7 @@ class CallAssembler:
             self._by_index[delta.index] = call
         if delta.id and not call.id:
             call.id = delta.id
-            self.n_characters += len(delta.id)  # LiteLLM puts thought signatures into it
+            self.n_characters += len(delta.id)  # LiteLLM puts thought signatures into the id
             newest = self._by_id.get(delta.id)
             if newest is None or newest.number < call.number:
                 self._by_id[delta.id] = call
@@ -182,8 +185,8 @@ class CallAssembler:
             return True
         if delta.name and call.name and delta.name != call.name and not _goes_on(call, delta):
             return True
-        # The same name again, and a second object after a complete one: two consecutive objects are
-        # never JSON, so this is the next call of the same tool at a used index.
+        # The same name again, with a new object after complete JSON, is the next call of the same
+        # tool at a used index.
         repeats = bool(delta.name) and delta.name == call.name and not (delta.id and call.id)
         return repeats and delta.arguments.lstrip().startswith("{") and self._is_whole(call)
 
@@ -198,8 +201,8 @@ class CallAssembler:
 def joined_surrogates(text: str) -> str:
     """Join the surrogate pairs in ``text`` that were split between two pieces.
 
-    A server that cuts by UTF-16 sends an emoji as two escapes in two pieces, and a half alone
-    cannot be encoded; one without its partner becomes the replacement character.
+    A server that splits by UTF-16 sends an emoji as two surrogates in two pieces. A surrogate
+    without its partner becomes the replacement character.
     """
     if text.isascii():
         return text
@@ -207,7 +210,7 @@ def joined_surrogates(text: str) -> str:
 
 
 def is_json(text: str) -> bool:
-    """Return whether ``text`` is one complete JSON value; 1 MB takes a millisecond."""
+    """Is ``text`` one complete JSON value? 1 MB takes a millisecond."""
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
     except (msgspec.DecodeError, RecursionError):
@@ -240,7 +243,7 @@ def delta_of(piece: Mapping[str, Any]) -> CallDelta:
 
 
 def _index_of(index: object) -> int | None:
-    """Return a number, even one given as text or with a decimal point; None for anything else."""
+    """Return an index, also from text or a float; None for any other value."""
     if isinstance(index, int) and not isinstance(index, bool):
         return index
     if isinstance(index, float) and index.is_integer():
@@ -259,7 +262,7 @@ def _extra_of(extra: Mapping[str, Any]) -> str:
 
 
 def _named(call: _Call, delta: CallDelta) -> str:
-    """Return the call's name with this piece's part: it may come whole, or in parts."""
+    """Return the call's name with this piece added; the name may come whole or in parts."""
     if not call.name or not delta.name or delta.name == call.name:
         return call.name or delta.name
     if delta.name.startswith(call.name):
@@ -268,12 +271,12 @@ def _named(call: _Call, delta: CallDelta) -> str:
 
 
 def _lacks_index(call: _Call, delta: CallDelta) -> bool:
-    """Return whether a piece with an index continues a call that began without one."""
+    """Does a piece with an index continue a call that began without an index?"""
     return call.index is None and (delta.id == call.id if delta.id else not delta.name)
 
 
 def _goes_on(call: _Call, delta: CallDelta) -> bool:
-    """Return whether a different name continues the call's name: same call, no arguments yet."""
+    """Does a name in a piece continue the call's name, because no arguments have arrived yet?"""
     same_place = delta.index is not None and delta.index == call.index
     return same_place and not call.text and (not delta.id or delta.id == call.id)
 
@@ -284,11 +287,12 @@ def _free_id(number: int, taken: set[str]) -> str:
     return id_
 
 
-_FEW = 4_096  # half a million in one list delay every garbage collection by 30 ms
+# Pieces that are kept in a list; half a million delay every garbage collection by 30 ms.
+_FEW = 4_096
 
 
 class GrowingText:
-    """Collects pieces of text; false until there is one."""
+    """Collects pieces of text; false until a piece has arrived."""
 
     __slots__ = ("_pieces",)
 

@@ -1,11 +1,11 @@
 """Reads tool calls that a model wrote as text instead of calling (weak and local models). Pure.
 
-A model is trained on calls in a text format, which its server turns into calls. Where the server
-does not know the format, or the model leaves it, the text arrives. A reply that is nothing but
-calls of tools that exist is read; anything else stays text. The formats are those of the chat
-templates that the makers publish: Hermes and Qwen (``<tool_call>``), Qwen3-Coder and Llama
-(``<function=…>``), Llama (``<|python_tag|>``), Mistral (``[TOOL_CALLS]``), GLM (``<arg_key>``),
-DeepSeek, Kimi, gpt-oss, MiniMax, and JSON alone or in a fence.
+A model is trained to write calls in a text format, and its server turns the text into calls. If the
+server does not know the format, or the model deviates from it, the text arrives. A reply that only
+consists of calls of existing tools is read as calls; any other reply stays text. The formats are
+those of the chat templates that the makers publish: Hermes and Qwen (``<tool_call>``), Qwen3-Coder
+and Llama (``<function=…>``), Llama (``<|python_tag|>``), Mistral (``[TOOL_CALLS]``), GLM
+(``<arg_key>``), DeepSeek, Kimi, gpt-oss, MiniMax, and JSON alone or in a fence.
 """
 
 # ruff: noqa: RUF001 - DeepSeek and others write their marks with these signs
@@ -22,13 +22,13 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import ToolSpec
 
-CALL_LIMIT = 200_000  # characters of a reply that is read; files to write are smaller
-MOST_CALLS = 64  # in one reply; the dispatcher takes no more
-_CANDIDATES = 20  # places at which a call may begin behind other words
+CALL_LIMIT = 200_000  # characters of a reply that is read as calls
+MOST_CALLS = 64  # calls in one reply; the dispatcher does not run more
+_CANDIDATES = 20  # places in a text that are examined for the beginning of a call
 
 _FENCES = ("", "json", "tool", "tool_call", "tool_calls", "xml", "text")
 _OPENERS = ("{", "[{", "[TOOL_CALLS]", "<tool", "<func", "<|", "<｜tool", "<invoke ", "<minimax:")
-# Text around calls that has no meaning.
+# Marks around calls, without meaning.
 _MARK = lazy_pattern(
     r"\s+|[;,]|```(?:json|tool|tool_calls?|xml|text)?(?!\w)"
     r"|</?(?:tool_calls?|function_calls?|minimax:tool_call|tools?)>|</(?:function|invoke|s)>"
@@ -37,7 +37,7 @@ _MARK = lazy_pattern(
     r"|\[/?TOOL_CALLS\]|<｜tool▁calls?▁(?:begin|end)｜>"
 )
 _NAME = r"(?:functions\.)?([A-Za-z_][\w-]{0,127})"
-# The name outside of the JSON of the arguments.
+# A call with the name before the JSON of the arguments.
 _NAMED = lazy_pattern(
     rf"(?:<function={_NAME}>"
     rf"|\[TOOL_CALLS\]{_NAME}(?:\[CALL_ID\]\w+)?(?:\[ARGS\])?"
@@ -48,7 +48,7 @@ _NAMED = lazy_pattern(
     rf"|<\|channel\|>commentary to={_NAME}[^{{]{{0,60}}<\|message\|>"
     r")\s*(?=\{)"
 )
-# The arguments in tags.
+# A call with the arguments in tags.
 _TAGGED = lazy_pattern(rf'<function={_NAME}>|<invoke name="{_NAME}">|{_NAME}\s*(?=<arg_key>)')
 _PARAMETER = lazy_pattern(
     r"\s*(?:<parameter=([^<>\s]{1,128})>\n?(.*?)\n?</parameter>"
@@ -56,7 +56,7 @@ _PARAMETER = lazy_pattern(
     r"|<arg_key>([^<>]{1,128})</arg_key>\s*<arg_value>(.*?)</arg_value>)",
     re.DOTALL,
 )
-# A format of a model's own: nobody writes it by accident.
+# Marks of a model's own format, which no answer contains by accident.
 _OWN_MARK = lazy_pattern(
     r"<tool_calls?>|<function=\w|<\|python_tag\|>|<\|tool_call|\[TOOL_CALLS\]|<｜tool▁call"
     r"|<invoke name=|<minimax:tool_call>|<\|channel\|>commentary to="
@@ -80,7 +80,7 @@ class _NoCall(Exception):
 
 
 def may_be_call(text: str) -> bool:
-    """Whether a reply that begins with ``text`` may be nothing but a call."""
+    """May a reply that begins with ``text`` consist only of a call?"""
     begun = text.lstrip()
     if begun.startswith("```"):
         fence, newline, _ = begun[3:].partition("\n")
@@ -90,7 +90,7 @@ def may_be_call(text: str) -> bool:
 
 
 def written_calls(text: str, tools: Sequence[ToolSpec]) -> tuple[WrittenCall, ...]:
-    """Return the calls of a reply that consists only of calls of these tools; else none."""
+    """Return the calls of a reply that consists only of calls of these tools; else empty."""
     if not tools or len(text) > CALL_LIMIT or not may_be_call(text):
         return ()
     try:
@@ -101,10 +101,10 @@ def written_calls(text: str, tools: Sequence[ToolSpec]) -> tuple[WrittenCall, ..
 
 
 def is_attempt(text: str, tools: Sequence[ToolSpec]) -> bool:
-    """Whether a reply seems to be meant as a call, but cannot be read as one.
+    """Is a reply probably meant as a call, though it cannot be read as a call?
 
-    It begins with a model's own format, is a JSON call of a tool that does not exist, breaks off in
-    one of a tool that does, or ends in a call behind other words.
+    Such a reply begins with a mark of a model's own format, calls a tool that does not exist,
+    breaks off in a call, or ends with a call after other words.
     """
     if not tools or len(text) > CALL_LIMIT:
         return False
@@ -175,7 +175,7 @@ class _Reader:
         return value
 
     def _calls_in(self, value: object) -> Iterator[WrittenCall]:
-        """Yield the calls of a JSON value: one, a list of them, or an object that holds such."""
+        """Yield the calls in a JSON value: a call, a list of calls, or an object with calls."""
         if isinstance(value, Mapping) and len(value) == 1:
             ((key, inner),) = value.items()
             if key in {"tool_calls", "function_call", "tool_call"}:
@@ -187,7 +187,7 @@ class _Reader:
             yield self._call(*_parts(one))
 
     def _parameters(self, name: str) -> Iterator[tuple[str, object]]:
-        """Yield the arguments in tags, each as the type that the tool expects."""
+        """Yield the arguments in tags, each converted to the type that the tool expects."""
         types = _types(self._tools.get(name))
         while found := self._taken(_PARAMETER):
             key, value = [group for group in found.groups() if group is not None]
@@ -195,7 +195,8 @@ class _Reader:
 
     def _call(self, name: str, arguments: object) -> WrittenCall:
         tool = self._tools.get(name.removeprefix("functions."))
-        if isinstance(arguments, str):  # JSON in JSON, as in chat completions
+        # The arguments are JSON text inside JSON, as in chat completions.
+        if isinstance(arguments, str):
             arguments = _DECODER.decode(arguments) if arguments.strip() else {}
         if tool is None or not isinstance(arguments, Mapping) or _is_schema(arguments):
             raise _NoCall
@@ -207,7 +208,7 @@ def _name_in(found: re.Match[str]) -> str:
 
 
 def _parts(value: object) -> tuple[str, object]:
-    """Return the name and the arguments of a call in JSON, which has nothing else in it."""
+    """Return the name and the arguments of a call in JSON without further fields."""
     if not isinstance(value, Mapping):
         raise _NoCall
     inner = value.get("function")
@@ -222,7 +223,7 @@ def _parts(value: object) -> tuple[str, object]:
 
 
 def _is_schema(arguments: Mapping[str, Any]) -> bool:
-    """Whether this is a description of arguments and not arguments."""
+    """Is the value a schema of arguments, not arguments?"""
     return arguments.get("type") == "object" and isinstance(arguments.get("properties"), Mapping)
 
 
@@ -242,7 +243,7 @@ def _type_of(schema: object) -> str:
 
 
 def _typed(text: str, kind: str) -> object:
-    """Return the value of a tag; a value that is not JSON stays text, and the tool refuses it."""
+    """Return the value of a tag; a value that is not JSON stays text."""
     if kind == "string":
         return text
     try:
@@ -255,5 +256,5 @@ def _refused(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-# Small models put line breaks into strings as they are, which JSON forbids.
+# Small models put unescaped line breaks into strings, which JSON forbids.
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_refused)

@@ -24,8 +24,8 @@ from indwell.review.record_builder import CommandChange
 from indwell.workspace.base import Noted, Workspace
 from indwell.workspace.paths import display
 
-MOST_PENDING = 50  # files of one command that the user still reviews one by one
-NAMED = 3  # names shown of files that are not covered
+MOST_PENDING = 50  # changed files of one command; if there are more, they count as one change
+NAMED = 3  # names of files without recorded changes in a notice
 
 NOT_COVERED = (
     "a command changed {what}; no older text is kept ({why}), so review and rewind cannot "
@@ -52,12 +52,12 @@ class Coverage:
     Args:
         workspace: The user's files.
         ledger: Receives the changes.
-        copies: Keeps bytes that no text can restore.
+        copies: Stores the bytes of files that text cannot restore.
         secret: Returns absolute paths whose bytes must not be kept; blocks.
         hide: Returns a text without its secrets; the same object if it has none.
 
     Attributes:
-        beside: Covers background commands, which continue after their call has ended.
+        beside: Records changes by background commands, which continue after their call has ended.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Coverage:
         self.beside = Beside()
         self._looking = asyncio.Lock()
         self._later: set[asyncio.Task[None]] = set()
-        # For all commands that run, or whose changes are being recorded.
+        # The holds of all commands that run, or whose changes are being recorded.
         self._holds: set[CommandHold] = set()
         self._hold_beside: CommandHold | None = None
         self._beginning = asyncio.Lock()
@@ -87,9 +87,9 @@ class Coverage:
         self._ahead = threading.Event()
 
     async def look_ahead(self) -> None:
-        """Scan and read the workspace before the first command, so that it need not wait.
+        """Scan and read the workspace early, so that the first command does not have to wait.
 
-        The start of a command ends this, and so does ``end_ahead``.
+        The start of a command ends the scan, and so does ``end_ahead``.
         """
         async with self._looking:
             if self._is_used:
@@ -101,7 +101,7 @@ class Coverage:
         await asyncio.gather(*(asyncio.to_thread(one.read_on, look) for one, look in looks))
 
     def end_ahead(self) -> None:
-        """End ``look_ahead`` soon, and for good."""
+        """End ``look_ahead`` soon; the scan does not start again."""
         self._is_used = True
         self._ahead.set()
 
@@ -129,18 +129,19 @@ class Coverage:
         tell: Callable[[str], None],
         hear: Callable[[Sequence[Path]], None] = lambda _paths: None,
     ) -> AsyncIterator[None]:
-        """Record changes of files within the block as made by ``actor``, however the block ends.
+        """Record changes of files within the block as made by ``actor``, also after an error.
 
-        Changes by a verdict of the user, or by an edit, are separate. After a cancellation the
-        recording continues by itself, because a stop is answered at once; see ``settled``. The
-        caller holds ``turn``, so no command of another session runs at the same time.
+        Changes by a verdict of the user, or by an edit, are recorded separately. After a
+        cancellation the recording continues by itself, because a stop is answered at once; see
+        ``settled``. The caller holds ``turn``, so no command of another session runs at the same
+        time.
 
         Args:
-            actor: The one who runs the command.
-            tool_use_id: The id of its call.
+            actor: The session and turn that run the command.
+            tool_use_id: The id of the command's tool call.
             accepted: Whether changes count as accepted at once.
-            tell: Called with notices about changes that are not covered. A notice about lost old
-                texts, or about a folder that is too large, comes only once.
+            tell: Called with notices about changes that cannot be recorded. Notices about lost old
+                texts, or about a folder that is too large, come only once.
             hear: Called with the changed files, if any.
         """
         within = Beside()
@@ -176,14 +177,16 @@ class Coverage:
         )
 
     async def end_beside(self, *, runs_on: bool) -> None:
-        """Record the background commands' changes until now, and none after that.
+        """Record the background commands' changes until now, and stop recording.
 
         Args:
             runs_on: Whether a background command still runs between two turns. Commands of other
-                sessions keep waiting, because this command's changes would be credited to them.
+                sessions then keep waiting, because the background command's changes would be
+                credited to them.
         """
         hold = None
-        if not runs_on:  # released first: a command that begins during the release gets a new hold
+        # Removed first, because a command that begins during the release gets a new hold.
+        if not runs_on:
             hold, self._hold_beside = self._hold_beside, None
         try:
             await self.beside.end()
@@ -201,8 +204,8 @@ class Coverage:
     def _release(self, hold: CommandHold) -> None:
         """Release a hold once all of its changes are in the ledger.
 
-        Until then the folder is being compared, and the comparison would see another session's
-        command.
+        Until then the folder is being compared, and the comparison would include changes by another
+        session's command.
         """
         recording = {one for one in self._later if not one.done()}
 
@@ -232,7 +235,7 @@ class Coverage:
         await self.settled()
         looks = await self._looks()
         noted = self._workspace.noting()
-        # Files that could not be read in time, because the command already runs.
+        # Read the files that could not be read in time, because the command already runs.
         reading = [
             asyncio.create_task(asyncio.to_thread(self._lookouts[root].read_on, look))
             for root, look in looks.items()
@@ -265,7 +268,7 @@ class Coverage:
             await asyncio.wait(set(self._later))
 
     async def close(self) -> None:
-        """End with the session: wait until all is in the ledger, then keep no more bytes."""
+        """Wait until all changes are in the ledger, then stop; called when the session ends."""
         self.end_ahead()
         await self.settled()
         for hold in tuple(self._holds):
@@ -335,7 +338,7 @@ class Coverage:
     def _sorted(
         self, made: Sequence[LedgerEntry], noted: Noted
     ) -> tuple[list[CommandChange], list[CommandChange], list[str]]:
-        """Sort changes: made now, made once a buffer is reloaded; and files with unsaved text."""
+        """Sort changes into those made now and those made once a buffer is reloaded."""
         stands: list[CommandChange] = []
         may_come: list[CommandChange] = []
         unsaved: list[str] = []
@@ -386,7 +389,7 @@ def _as_shown(entry: LedgerEntry, shown: str | None) -> CommandChange:
 
 
 Make: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
-"""Opens one stretch, or runs one step."""
+"""Returns the context of one stretch, or of one step."""
 
 
 @asynccontextmanager
@@ -439,7 +442,8 @@ class Beside:
                 self._opening.add(opening)
                 opening.add_done_callback(self._opening.discard)
                 current = asyncio.current_task()
-                if not (current and current.cancelling()):  # a cancelled step must end at once
+                # A cancelled step must end at once, without a new stretch.
+                if not (current and current.cancelling()):
                     await asyncio.shield(opening)
 
     async def _open_again(self) -> None:

@@ -32,33 +32,37 @@ from indwell.workspace.text import Decoded, binary_kind
 
 SHUT = frozenset(
     {
-        # The folders that grep skips (H51), except `dist` and `build`, which may be the user's.
+        # The folders that grep skips (H51), except `dist` and `build`, which may have the user's
+        # files.
         *(".git", "node_modules", "__pycache__", ".venv", "venv", ".tox"),
-        # Other caches, stores of other version control systems, and our chat documents.
+        # Other caches, stores of other version control systems, and Indwell's chat documents.
         *(".nox", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".cache"),
         *(".gradle", ".parcel-cache", ".turbo", ".hg", ".svn", ".jj", ".indwell/chats"),
     }
 )
 """Names to skip; folders marked as caches are skipped too."""
 
-MOST_FILES = 50_000  # 0.2 s for a scan
+MOST_FILES = 50_000  # files of one folder; a scan of so many takes 0.2 s
 MOST_FILE_B = 4 << 20
-AHEAD_S = 0.25  # for reading before a command; the rest is read while it runs, …
-MOST_AHEAD = 20_000  # files; with more, too little could be read in that time, so no command waits
-READING_S = 3.0  # … for this long; and the rest by the next scan
-RACY_NS = 2_000_000_000  # FAT has a resolution of 2 s; two changes within it may look the same
-FINE_NS = 50_000_000  # the same where times are finer than a millisecond: clocks tick every 10 ms
+AHEAD_S = 0.25  # seconds for reading before a command; other files are read while the command runs
+# Files; with more files, no command waits for reading, because too few could be read.
+MOST_AHEAD = 20_000
+READING_S = 3.0  # seconds for reading while a command runs; the next scan reads the remaining files
+# FAT stores times with a resolution of 2 s, so two changes within 2 s may look the same.
+RACY_NS = 2_000_000_000
+FINE_NS = 50_000_000  # the same for file systems with finer times, because clocks tick every 10 ms
 _MS = 1_000_000
-MOST_CHANGED = 2_000  # files that one command changed, …
-MOST_CHANGED_B = 64 << 20  # … and their bytes, before and after
-CROWDED = 0.75  # of the space for bytes: if half of it is outdated by then, all is read again
+MOST_CHANGED = 2_000  # changed files of one command that can be recorded
+MOST_CHANGED_B = 64 << 20  # bytes of these files, before and after the command
+# Share of the space for bytes; above it, outdated bytes are dropped and files read again.
+CROWDED = 0.75
 
 
 class KeptStates:
     """The kept state of the files in one folder.
 
     Attributes:
-        listing: The listing of its files.
+        listing: The listing of the folder's files.
         digests: Digest by name; None for a file that is too large to keep.
         doubtful: Names of files that may have changed although their size and time are the same.
     """
@@ -75,12 +79,12 @@ class FolderLook(NamedTuple):
     """The state of a folder before a command.
 
     Attributes:
-        census: Its files.
-        kept: Their kept states, by folder.
+        census: The folder's files.
+        kept: The kept states of the files, by folder.
         at_ns: The time of the scan.
         waiting: Files that ``read_on`` has yet to read.
         stopped: Set to end ``read_on``.
-        n_compared: Files that had to be compared one by one; files of unchanged folders are not.
+        n_compared: The number of files that had to be compared one by one.
     """
 
     census: Census
@@ -92,7 +96,7 @@ class FolderLook(NamedTuple):
 
 
 class FileChange(NamedTuple):
-    """A command's change of a file: its bytes before and after, None for no file."""
+    """A command's change of a file: the bytes before and after; None means no file."""
 
     at: str
     before: bytes | None
@@ -104,8 +108,8 @@ class CommandEffects(NamedTuple):
     """The changes of a command.
 
     Attributes:
-        changes: By file; each can be undone.
-        lost: Changed files whose old bytes were not kept; secret files are not listed.
+        changes: The changes that can be undone, by file.
+        lost: Changed files whose old bytes were not stored, without secret files.
         is_whole: Whether every file was compared.
     """
 
@@ -155,7 +159,8 @@ class Lookout:
         census = take_census(str(self._root), shut=SHUT, most_files=self._most_files)
         kept: dict[str, KeptStates] = {}
         new: list[str] = []
-        old: dict[int, list[str]] = {}  # by size: a sort of all files would block other threads
+        # Grouped by size, because sorting all files would block other threads.
+        old: dict[int, list[str]] = {}
         n_compared = 0
         for at, listing in census.folders.items():
             last = self._kept.get(at)
@@ -178,7 +183,7 @@ class Lookout:
         # A file that changed just now might change again without a visible difference, so read it
         # first.
         self._read(look, new, READING_S)
-        waiting = [at for size in sorted(old) for at in old[size]]  # smallest first
+        waiting = [at for size in sorted(old) for at in old[size]]  # the smallest files first
         ahead_s = self._ahead_s if len(waiting) <= MOST_AHEAD else 0.0
         return look._replace(waiting=self._read(look, waiting, ahead_s))
 
@@ -201,7 +206,7 @@ class Lookout:
             for one in self._candidates(look, now):
                 is_linked = one.facts is not None and is_link(
                     one.facts
-                )  # only its name is reported
+                )  # only the name of such a file is reported
                 if secret.has(f"{self._root}/{one.at}") and not is_linked:
                     continue
                 if len(changes) >= MOST_CHANGED or room <= 0:
@@ -269,7 +274,8 @@ class Lookout:
                     digest = self._bodies.put(body.data) if body and body.facts == facts else None
                 if digest is not None or facts[1] > self._most_file_b:
                     here = look.kept[at]
-                    if not _is_old(facts, look.at_ns):  # first, so that a concurrent scan sees both
+                    # Set first, so that a concurrent scan sees both values.
+                    if not _is_old(facts, look.at_ns):
                         here.doubtful.add(name)
                     here.digests[name] = digest
         return ()
@@ -299,9 +305,9 @@ class Lookout:
                     yield _Candidate(front + name, None, None, facts)
 
     def _compared(self, root: int, one: _Candidate, whole: dict[str, bytes]) -> FileChange | None:
-        """Compare one file; None if its old bytes are not kept, or it is a link.
+        """Compare one file; None for a link, or if the old bytes were not stored.
 
-        ``whole`` receives its bytes if it still looked as in the census when they were read.
+        ``whole`` receives the file's new bytes, if the file has not changed since the census.
         """
         if any(facts is not None and is_link(facts) for facts in (one.was, one.facts)):
             return None
@@ -339,7 +345,7 @@ def _is_certain(kept: KeptStates, name: str) -> bool:
 
 
 def _is_complete(kept: KeptStates) -> bool:
-    """Tell whether all possible bytes are kept, so that an unchanged listing needs no rescan."""
+    """Are all bytes stored that can be, so that an unchanged folder needs no new scan?"""
     if kept.doubtful:
         return False
     if len(kept.digests) == len(kept.listing.names):
@@ -349,7 +355,7 @@ def _is_complete(kept: KeptStates) -> bool:
 
 
 def _is_old(facts: Facts, at_ns: int) -> bool:
-    """Tell whether a later change would be visible at any resolution of the clock."""
+    """Is a file so old that a later change would always change its time?"""
     racy_ns = FINE_NS if facts[3] % _MS else RACY_NS
     return at_ns - max(facts[2], facts[3]) >= racy_ns
 
@@ -359,7 +365,7 @@ class _Secret:
         self._paths = frozenset(map(compared, paths))
 
     def has(self, path: str) -> bool:
-        """Tell whether a path is one of these paths or lies in one."""
+        """Is a path one of these paths, or inside one of them?"""
         if not self._paths:
             return False
         path = compared(path)
@@ -380,10 +386,10 @@ class LedgerEntry(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The file.
-        before: Its old text; None if there was none, or it is ``opaque``.
-        after: Its new text.
+        before: The old text; None without a file, or for an ``opaque`` change.
+        after: The new text; None without a file, or for an ``opaque`` change.
         opaque: Set for a change without text.
-        is_lost: Whether it cannot be undone.
+        is_lost: Whether the change cannot be undone.
     """
 
     path: Path
@@ -400,7 +406,7 @@ def entry_of(
     copies: Copies,
     hide: Callable[[str], str],
 ) -> LedgerEntry:
-    """Convert ``change`` for the ledger; stores bytes that a text cannot restore.
+    """Convert ``change`` for the ledger; store bytes that a text cannot restore.
 
     Args:
         root: The folder that the path is relative to.
@@ -423,7 +429,7 @@ def entry_of(
 
 
 def _are_lines(change: FileChange, before: Decoded | None, after: Decoded | None) -> bool:
-    """Tell whether replacing the new text with the old one restores the same bytes."""
+    """Would replacing the new text by the old text restore the same bytes?"""
     if (before is None) != (change.before is None) or (after is None) != (change.after is None):
         return False
     if before is None or after is None:
@@ -464,7 +470,7 @@ def _note_removed(
     try:
         copies.note_removed(entry.path, change.before, change.mode)
     except (OSError, ToolError):
-        return  # then the file is restored as a new file
+        return  # without the note, an undo restores the file as a new file
 
 
 def _opaque(

@@ -1,4 +1,4 @@
-"""Deletes sessions automatically: old ones, and the oldest ones when there are too many."""
+"""Deletes sessions automatically: old sessions, and the oldest if sessions take too much space."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from indwell.sessions.storage.retention import (
     used_s,
 )
 
-FOLDER = "swept"  # in the state folder: the record of deletions, and the lock of a sweep
-COPIES = "undo"  # in the state folder: copies of the user's files, ``<name>.old``
-LEAP = timedelta(days=7)  # since the newest session: a longer gap may come from a wrong clock
+# A folder in the state folder, for the record of deletions and the lock of a sweep.
+FOLDER = "swept"
+COPIES = "undo"  # a folder in the state folder, for copies of the user's files, ``<name>.old``
+LEAP = timedelta(days=7)  # time since the newest session; a longer gap may come from a wrong clock
 CONFIRM = timedelta(days=1)  # how long a clock must run after a leap before it is trusted
 FIRST = datetime(2025, 1, 1, tzinfo=UTC)  # no session is older than Indwell
-YOUNG = timedelta(days=1)  # younger copies are never deleted for space
-MOST_ENTRIES = 20  # of the record
+YOUNG = timedelta(days=1)  # newer copies are never deleted for space
+MOST_ENTRIES = 20  # deletions in the record
 _RECORD_B = 1 << 20
 _logger = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ class Gone(msgspec.Struct, frozen=True):
 
     Attributes:
         at: The time, ISO 8601 in UTC.
-        sessions: Ids of sessions that were too old, then of those deleted for space.
+        sessions: Ids of sessions that were too old, then of sessions deleted for space.
         n_for_room: Number of sessions that were deleted for space.
         n_copies: Deleted copies of the user's files.
         freed_b: Bytes freed in total.
@@ -76,8 +77,8 @@ class SweepRecord(msgspec.Struct, frozen=True):
     """The state kept between sweeps.
 
     Attributes:
-        doubted: The time since which the clock is not trusted; empty if it is trusted.
-        believed: The time when it was last trusted.
+        doubted: The time since which the clock is not trusted; empty if the clock is trusted.
+        believed: The time when the clock was last trusted.
         gone: The deletions, oldest first.
     """
 
@@ -105,16 +106,17 @@ class _Due(NamedTuple):
 def sweep(
     state: Path, limits: RetentionLimits, *, now: datetime, pending: Pending, ours: str = ""
 ) -> Gone | None:
-    """Delete sessions beyond the limits; returns the deletions, None if there were none.
+    """Delete sessions beyond the limits; return the deletions, None without deletions.
 
-    Only one process sweeps at a time; others do nothing.
+    Only one process deletes sessions at a time; other processes do nothing.
 
     Args:
         state: The state folder.
         limits: The retention limits.
         now: The current time, with its time zone.
         pending: Returns the sessions that must stay.
-        ours: The caller's session: it stays, and its time does not count for judging the clock.
+        ours: The caller's session, which is not deleted and does not count as evidence about the
+        clock.
     """
     if limits == RetentionLimits() or not exists(state / "sessions"):
         return None
@@ -149,7 +151,7 @@ def record_of(state: Path) -> SweepRecord:
 
 
 def take_untold(state: Path) -> tuple[Gone, ...]:
-    """Return the unreported deletions; each one only once."""
+    """Return the unreported deletions; each deletion only once."""
     untold = tuple(one for one in record_of(state).gone if not one.is_told)
     if untold:
         try:
@@ -157,7 +159,7 @@ def take_untold(state: Path) -> tuple[Gone, ...]:
                 record = _read(state)
                 told = (msgspec.structs.replace(one, is_told=True) for one in record.gone)
                 _write(state, msgspec.structs.replace(record, gone=tuple(told)))
-        except OSError as error:  # a sweep runs, or the disk is full: repeat the report later
+        except OSError as error:  # a sweep runs, or the disk is full, so repeat the report later
             _logger.info("the record of deleted sessions stays as it is: %s", error)
     return untold
 
@@ -176,7 +178,7 @@ def is_believed(
         record: The record of earlier sweeps.
         newest: When another session was last used; None if missing.
         now: The clock's time.
-        keep_days: A gap of more days than this counts as a leap too.
+        keep_days: A gap of more days also counts as a leap.
     """
     leap = min(LEAP, timedelta(days=keep_days or LEAP.days))
     believed = msgspec.structs.replace(record, doubted="", believed=now.isoformat())
@@ -204,7 +206,7 @@ class _Sweep:
         self._waiting: dict[Path, Collection[str] | None] = {}
 
     def due(self) -> _Due | None:
-        """Return the sessions to delete; None for none."""
+        """Return the sessions to delete; None without any."""
         sessions = [path for path in session_paths(self._state) if path.name != self._ours]
         used = {path: self._used(path) for path in sessions}
         due = _Due(
@@ -282,7 +284,7 @@ class _Sweep:
             sessions=(*gone.sessions, path.name),
             n_for_room=gone.n_for_room + (why == "size"),
         )
-        # Before the deletion: if killed midway, the user is still told.
+        # Note the deletion in advance, so that the user is told even if the process is killed.
         self._note(msgspec.structs.replace(record, gone=_latest(record, planned)))
         before_b = size_b(path)
         try:
@@ -317,9 +319,9 @@ class _Sweep:
         return days is not None and used is not None and used < self._now - timedelta(days=days)
 
     def _used(self, path: Path) -> datetime | None:
-        """Return when a session was last used: the later of its log's time and its id's.
+        """Return when a session was last used: the later time of those of log and id.
 
-        None if unknown: the date is before Indwell existed, or in the future.
+        None if unknown, because the date is before Indwell existed, or in the future.
         """
         times = (began(path.name), datetime.fromtimestamp(used_s(path), UTC))
         return max((one for one in times if one and self._is_likely(one)), default=None)
@@ -333,7 +335,7 @@ class _Sweep:
 
 
 def _copies(state: Path) -> tuple[Path, ...]:
-    """Return copies of the user's files that only a sweep removes."""
+    """Return the copies of the user's files, which only a sweep removes."""
     folder = state / COPIES
     with suppress(OSError):
         paths = (folder / name for name in list_names(folder) if name.endswith(".old"))
@@ -353,7 +355,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def _read(state: Path) -> SweepRecord:
-    """Read the record; an invalid one counts as missing."""
+    """Read the record; an invalid record counts as missing."""
     try:
         data = read_own(state / FOLDER / "record.json", _RECORD_B)
         return msgspec.json.decode(data, type=SweepRecord)

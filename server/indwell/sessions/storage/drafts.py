@@ -1,4 +1,4 @@
-"""Keeps unsent prompts on disk: waiting ones, and the drafts of a stopped server.
+"""Keeps unsent prompts on disk: waiting prompts, and the drafts of a stopped server.
 
     <state>/drafts/<slug>-<hash of the workspace's path>/untold-<time>.md
                                                         /task-<time>.jsonl
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class LeftTask(NamedTuple):
-    """A task to inherit from the session ``origin``; ``since`` was the newest session then."""
+    """A task to inherit from session ``origin``; ``since`` was the newest session at that time."""
 
     origin: str
     since: str
@@ -133,7 +133,7 @@ WAITING, _TAKEN = "waiting-", "taken-"
 
 
 class _DraftLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Newly waiting prompts by id, and the ids that no longer wait."""
+    """A line of the file: new waiting prompts by id, and ids of prompts that no longer wait."""
 
     came: dict[str, str] = {}
     went: tuple[str, ...] = ()
@@ -180,7 +180,7 @@ class WaitingWords:
             name = f"{self._kind}{new_id(now, os.urandom(RANDOM_B))}.jsonl"
             self._path = self._folder / name
             self._log = AppendLog(self._path)
-        # A torn line, from a full disk, must not merge with this one.
+        # A torn line, from a full disk, must not merge with the new line.
         self._log.append(line if self._log.ends_whole else b"\n" + line)
         self._log.sync()
 
@@ -192,7 +192,7 @@ class WaitingWords:
 
 
 def left_behind(folder: Path, kind: str = WAITING) -> tuple[tuple[Path, tuple[str, ...]], ...]:
-    """Return the prompts of each killed process, with the file to remove after saving them.
+    """Return the prompts of each killed process, with the file to remove after saving.
 
     Raises:
         OSError: The folder cannot be read.
@@ -200,7 +200,8 @@ def left_behind(folder: Path, kind: str = WAITING) -> tuple[tuple[Path, tuple[st
     found = []
     for name in list_names(folder):
         if name.startswith((kind, _TAKEN + kind)):
-            with suppress(OSError):  # its process is alive, or another one takes the file
+            # Skip a file whose process is alive, or that another process takes.
+            with suppress(OSError):
                 found.append(_taken(folder / name))
     return tuple(found)
 
@@ -211,7 +212,7 @@ def _taken(path: Path) -> tuple[Path, tuple[str, ...]]:
         words = _words(path)
     finally:
         log.close()
-    # Nobody else writes to the file of a process that ended; Windows renames no open file.
+    # No process writes to the file of an ended process. Windows cannot rename an open file.
     if not path.name.startswith(_TAKEN):
         path = rename_own(path, _TAKEN + path.name)
     return path, words

@@ -27,11 +27,11 @@ class Stored(msgspec.Struct, frozen=True):
     """A session on this machine.
 
     Attributes:
-        id: Its id.
-        workspace: Its workspace folder; empty if the log does not say.
-        used: The last write, ISO 8601 in UTC.
-        size_b: The size of all its files.
-        overview: Its summary for lists.
+        id: The session's id.
+        workspace: The session's workspace folder; empty if the log does not name it.
+        used: The time of the last write, ISO 8601 in UTC.
+        size_b: The size of all files of the session.
+        overview: The summary for lists.
     """
 
     id: str
@@ -48,7 +48,7 @@ def stored(
 
     Args:
         state: The state folder.
-        folder: Only sessions of the workspace with this folder name.
+        folder: The folder name of a workspace, to return only its sessions.
         limit: Number of sessions to read.
 
     Raises:
@@ -70,12 +70,12 @@ def session_ids(state: Path, *, folder: str | None = None) -> tuple[str, ...]:
 def logs(
     state: Path, *, folder: str | None = None, used_after_s: float = 0.0
 ) -> tuple[tuple[str, Path], ...]:
-    """Return id and log path of each session, newest first; skips those not written to since.
+    """Return id and log path of each session, newest first; skip sessions not used recently.
 
     Args:
         state: The state folder.
-        folder: As for ``stored``.
-        used_after_s: Only sessions written to since; seconds since 1970.
+        folder: See ``stored``.
+        used_after_s: Only return sessions written to after this time, in seconds since 1970.
 
     Raises:
         SessionError: The state folder cannot be listed.
@@ -132,12 +132,12 @@ def _all_paths(state: Path) -> list[Path]:
 
 
 def _is_rest(path: Path) -> bool:
-    """Tell whether this is the remainder of a deleted session, kept for its forks."""
+    """Is this the rest of a deleted session, which its forks need?"""
     return not exists(path / _LOG) and exists(path / READERS)
 
 
 def _is_read(path: Path) -> bool:
-    """Tell whether an existing fork refers to texts of this session."""
+    """Does an existing fork refer to texts of this session?"""
     readers = list_names(path / READERS) if exists(path / READERS) else ()
     return any(is_id(name) and exists(path.parent / name / _LOG) for name in readers)
 
@@ -154,14 +154,14 @@ def remove_unread(folder: Path) -> None:
 
 
 def remove_leftovers(state: Path) -> None:
-    """Finish deletions that a killed process left half done."""
+    """Finish deletions that a killed process did not finish."""
     for path in _all_paths(state):
         if path.name.startswith(_DELETED) and is_id(path.name.removeprefix(_DELETED)):
             remove_own_tree(path)
 
 
 def used_s(path: Path) -> float:
-    """Return the last write to a session; one without a log may just be starting."""
+    """Return the time of the last write to a session; a session without a log may just start."""
     log = path / _LOG
     return modified_s(log if exists(log) else path)
 
@@ -196,7 +196,7 @@ def delete_unless(path: Path, is_changed: Callable[[], bool]) -> bool:
     except BlockingIOError as error:
         raise SessionOpen(f"session {path.name!r} is open in an editor; close it first") from error
     except OSError:
-        log = None  # no log, so no process can write to it
+        log = None  # without a log, no process can write to the session
     try:
         if is_changed():
             return False

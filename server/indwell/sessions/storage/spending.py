@@ -1,4 +1,4 @@
-"""Spending by day: a small file for each day that all sessions and processes append to."""
+"""Spending by day: a small file for each day; all sessions and processes append to the file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from indwell.files.locks import locked
 from indwell.sessions.spending_lines import MOST_A_CALL, DaySum, Reservation, is_plausible
 
 KEPT_DAYS = 31
-LOCK_S = 5.0  # a read and a line take a millisecond; a longer holder is stopped
+LOCK_S = 5.0  # seconds to wait for the lock; a read and a line take a millisecond
 _CHUNK_B = 1 << 20
 
 _log = logging.getLogger(__name__)
 
 
 def local_day(now: datetime) -> str:
-    """Return the user's date, such as ``2026-11-21``; UTC's if TZ is invalid."""
+    """Return the user's date, such as ``2026-11-21``; the date in UTC if TZ is invalid."""
     try:
         return now.astimezone().date().isoformat()
     except (ValueError, OverflowError, OSError):
@@ -44,7 +44,7 @@ class SpendingLedger:
         self._folder = state_folder / "spending"
         self._now = now
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="indwell-spending")
-        # Used by the thread only: the day that is being read, the offset, and its sum.
+        # Only the thread uses these: the day that is being read, the offset, and the day's sum.
         self._day = ""
         self._offset = 0
         self._sum = DaySum()
@@ -68,7 +68,8 @@ class SpendingLedger:
         try:
             return await asyncio.wrap_future(holding)
         except asyncio.CancelledError:
-            self._thread.submit(self._undo, holding)  # after the write: the thread keeps the order
+            # Runs after the write, because the thread keeps the order.
+            self._thread.submit(self._undo, holding)
             raise
 
     def release(self, hold: Reservation) -> None:
@@ -81,7 +82,7 @@ class SpendingLedger:
         return await loop.run_in_executor(self._thread, self._total, self._today())
 
     async def close(self) -> None:
-        """Wait until all is written."""
+        """Wait until all entries are written."""
         await asyncio.to_thread(self._thread.shutdown)
 
     def _today(self) -> str:

@@ -25,8 +25,9 @@ from indwell.sessions.overview import Overview, scanned
 from indwell.sessions.records import Repaired, SessionStarted
 from indwell.sessions.storage.writer import LogWriter
 
-AGENTS = "agents"  # in a session's folder: the logs of its sub-agents
-READERS = "readers"  # in a session's folder: the forks that need its spill folder
+AGENTS = "agents"  # a folder in a session's folder, for the logs of sub-agents
+# A folder in a session's folder, which names the forks that need its spilled texts.
+READERS = "readers"
 _SLUG_CHARACTERS = 40
 
 
@@ -53,10 +54,11 @@ class SessionStore:
         """Create a session: its folder, and a writer with the first line queued.
 
         Args:
-            model: The model; it is written to the first line.
+            model: The model, which the first line of the log names.
             now: The current time, with its time zone.
-            random_bytes: Part of the id; random by default.
-            readers_of: Sessions whose long texts it refers to; they are kept as long as it is.
+            random_bytes: Bytes for the id; random by default.
+            readers_of: Sessions whose long texts the new session refers to; those texts are kept as
+            long as this session.
 
         Raises:
             SessionError: The state folder cannot be written.
@@ -69,7 +71,8 @@ class SessionStore:
         try:
             for owner in readers_of:
                 self._mark_reader(owner, session)
-            log = AppendLog(path)  # first: a folder with its writer's lock is not a leftover
+            # Created first, because a folder with a writer's lock does not count as a leftover.
+            log = AppendLog(path)
         except OSError as error:
             raise self._unwritable(error) from error
         try:
@@ -93,7 +96,7 @@ class SessionStore:
         """Read a session without changing anything.
 
         Raises:
-            SessionError: The id is invalid, there is no such session here, or it cannot be read.
+            SessionError: The id is invalid, or the session does not exist here or cannot be read.
         """
         log = self._log_path(check_id(session))
         try:
@@ -107,7 +110,7 @@ class SessionStore:
         """Summarize a session for a list, without reading the whole conversation.
 
         Raises:
-            SessionError: As for ``open``.
+            SessionError: See ``open``.
         """
         log = self._log_path(check_id(session))
         try:
@@ -121,7 +124,7 @@ class SessionStore:
         """Read the short records of a session: all except the conversation.
 
         Raises:
-            SessionError: As for ``open``.
+            SessionError: See ``open``.
         """
         log = self._log_path(check_id(session))
         try:
@@ -132,7 +135,7 @@ class SessionStore:
             raise _unreadable(session, log, error) from error
 
     def check(self, session: str) -> None:
-        """Return if this session exists here.
+        """Check that this session exists here.
 
         Raises:
             SessionError: No session has this id; the message suggests a similar id.
@@ -141,7 +144,7 @@ class SessionStore:
             raise self._missing(session)
 
     def is_open(self, session: str) -> bool:
-        """Tell whether another process has this session open, as far as the system knows."""
+        """Does another process have this session open, as far as the system knows?"""
         path = self._log_path(check_id(session))
         if not exists(path):
             return False
@@ -149,7 +152,7 @@ class SessionStore:
             AppendLog(path).close()
         except BlockingIOError:
             return True
-        except OSError:  # not writable for us: unknown
+        except OSError:  # the file is not writable, so the answer is unknown
             return False
         return False
 
@@ -159,8 +162,9 @@ class SessionStore:
         New damage is reported in the notices and recorded as ``Repaired``.
 
         Raises:
-            SessionOpen: Another Indwell has it open.
-            SessionError: As for ``open``; or a newer version wrote it. The log is unchanged.
+            SessionOpen: Another Indwell has the session open.
+            SessionError: See ``open``; also if a newer version wrote the log. The log stays
+            unchanged.
         """
         self.check(session)
         try:
@@ -253,7 +257,7 @@ def _unreadable(session: str, log: Path, error: OSError) -> SessionError:
 
 
 def _check_format(session: str, reading: LogReading) -> None:
-    """Return if this version may write to the log."""
+    """Check that this version may write to the log."""
     newest = log_lines.newest_format(reading.records)
     if newest > log_lines.FORMAT:
         raise SessionError(
@@ -267,7 +271,7 @@ def folder_name(workspace: Path) -> str:
     """Name a workspace's folder: readable, and different for different paths.
 
     Args:
-        workspace: Absolute and resolved; any bytes that a path can hold.
+        workspace: The absolute and resolved path, with any bytes that a path can have.
     """
     slug = re.sub(r"[^a-z0-9]+", "-", workspace.name.lower()).strip("-")[:_SLUG_CHARACTERS]
     path_hash = hashlib.blake2b(os.fsencode(workspace), digest_size=8).hexdigest()
@@ -280,7 +284,7 @@ def timestamp(now: datetime) -> str:
 
 
 NAME = "overview.json"
-MADE_BY = f"{__version__}.1"  # increment when the same log gives another overview
+MADE_BY = f"{__version__}.1"  # increment if a code change alters the overview of the same log
 _MOST_B = 1 << 20
 _logger = logging.getLogger(__name__)
 
@@ -310,7 +314,7 @@ def overview_of(session: str, log: Path) -> Overview:
     if kept is not None and before is not None and kept.log == before.seen:
         return kept.overview
     seen = scanned(session, pieces_of(log))
-    if before is not None and state_of(log) == before:  # unchanged since
+    if before is not None and state_of(log) == before:  # the log has not changed
         _keep(log.with_name(NAME), _LogFile(MADE_BY, before.seen, seen))
     return seen
 
@@ -330,9 +334,9 @@ def _keep(path: Path, kept: _LogFile) -> None:
         _logger.info("the overview of a session cannot be kept: %s", error)
 
 
-REVIEW_FOLDER = "_review"  # beside the sessions; not a valid session id
+REVIEW_FOLDER = "_review"  # a folder next to the sessions; the name is not a valid session id
 
 
 def review_folder(state_folder: Path, workspace: Path) -> Path:
-    """The folder of the log; ``workspace`` is its first root."""
+    """The folder of the review log; ``workspace`` is the first root of the workspace."""
     return state_folder / "sessions" / folder_name(workspace.resolve()) / REVIEW_FOLDER

@@ -1,8 +1,8 @@
 """Writes a session's log without blocking the event loop; committed records are on disk.
 
-Side effects wait for durability, the model does not (H59): ``append`` only queues, ``commit`` waits
-for the disk. One thread for each log writes everything in order. Unwritten records stay queued, so
-a full disk costs only time.
+Side effects wait until records are on disk, but model calls do not wait (H59): ``append`` only
+queues, ``commit`` waits for the disk. One thread for each log writes all records in order.
+Unwritten records stay queued, so that a full disk only delays them.
 
 A record is one line of JSON: UTF-8 without escapes, for people to read (see ``log_lines``).
 """
@@ -28,44 +28,44 @@ _log = logging.getLogger(__name__)
 
 
 def _nothing() -> None:
-    """Begins a thread."""
+    """Do nothing; the first job starts the thread."""
 
 
 class LogWriter:
     """The single writer of a session's log.
 
-    If the log ends in an incomplete line, that line is terminated first, so that it cannot merge
-    with the next record. Nothing is ever truncated (invariant 6: a log only grows).
+    If the log ends with an incomplete line, the writer ends this line first, so that it cannot
+    merge with the next record. The log is never truncated (invariant 6: a log only grows).
 
     Args:
-        log: Owned by the writer and closed by ``close``.
+        log: The file; the writer closes it in ``close``.
         thread: Runs one job at a time; a RuntimeError means that no thread can start.
     """
 
     def __init__(self, log: AppendLog, thread: Executor | None = None) -> None:
         self._log = log
         self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="indwell-log")
-        # The event loop appends on the right, the thread takes from the left: a cancelled caller
-        # can neither lose a line nor write it twice.
+        # The event loop appends on the right, and the thread takes from the left. So a cancelled
+        # caller can neither lose a line nor write a line twice.
         self._queue: deque[bytes] = deque()
         self._n_queued = 0
         self._flushes = True
         self._commits = False
         self._is_closed = False
-        # These four belong to the thread; the loop only reads ``_n_durable``.
+        # Only the thread uses these four fields; the event loop only reads ``_n_durable``.
         self._rest = bytearray()
         self._n_taken = 0
         self._n_durable = 0
         self._lost: OSError | None = None
         if not log.ends_whole:
             self._put(b"\n")
-        self._begin(_nothing)  # the thread starts now: later there may be no room for one
+        self._begin(_nothing)  # start the thread now, because later the system may allow no thread
 
     def append(self, record: Record) -> None:
         """Queue a record; it is written soon, and flushed to disk by the next ``commit``."""
         self._put(encode(record))
         if self._flushes:
-            self._flushes = False  # one flush writes everything that is queued before it runs
+            self._flushes = False  # one flush writes all lines that were queued before
             self._begin(self._flush)
 
     def commit_soon(self) -> None:
@@ -80,7 +80,8 @@ class LogWriter:
     async def commit(self) -> None:
         """Return once everything appended so far survives a kill and a power cut.
 
-        Concurrent commits share one fsync. A cancelled commit loses nothing: its lines stay queued.
+        Concurrent commits share one fsync. A cancelled commit loses nothing, because its lines stay
+        queued.
 
         Raises:
             SessionError: The disk did not take the records. The lines stay queued; commit again
@@ -97,7 +98,7 @@ class LogWriter:
             ) from error
 
     async def close(self) -> None:
-        """Commit the rest, then close and unlock the file in any case.
+        """Commit the queued records, then close and unlock the file, even after an error.
 
         May be called twice. A caller who can wait for disk space should commit first.
 
@@ -124,7 +125,7 @@ class LogWriter:
         loop = asyncio.get_running_loop()
         try:
             settling = loop.run_in_executor(self._thread, self._settle, target, close)
-        except RuntimeError:  # as in _begin
+        except RuntimeError:  # the system allows no thread, as in ``_begin``
             self._settle(target, close)
             return
         await settling
@@ -132,7 +133,7 @@ class LogWriter:
     def _begin(self, work: Callable[[], None]) -> None:
         """Run work in the thread; if the system allows no thread, run the work in the caller.
 
-        In that case no thread exists, so the two never run at once.
+        In that case no thread exists, so two jobs never run at once.
         """
         try:
             self._thread.submit(work)
@@ -154,16 +155,16 @@ class LogWriter:
         return SessionError(f"the session could not be saved ({error.strerror}); {otherwise}")
 
     def _flush(self) -> None:
-        """In the thread: write the queue to the file, without flushing it to disk."""
+        """In the thread: write the queue to the file, without flushing the file to disk."""
         self._flushes = True
         try:
             self._write()
         except OSError as error:
-            # Not lost: the next commit tries again, and reports a failure.
+            # The records are not lost: the next commit tries again, and reports a failure.
             _log.warning("session log: %s; the records stay queued", error)
 
     def _settle_quietly(self) -> None:
-        """In the thread: a commit without a waiting caller."""
+        """In the thread: commit without a waiting caller."""
         self._commits = False
         try:
             self._settle(self._n_queued, close=False)
@@ -191,7 +192,7 @@ class LogWriter:
     def _find_again(self) -> None:
         """In the thread: write the whole log again if it was removed while open.
 
-        Otherwise its records would vanish with the process.
+        Otherwise the records would disappear with the process.
         """
         if not self._log.stands:
             self._log.write_again()
@@ -211,19 +212,19 @@ class LogWriter:
 
 
 class MemoryLog:
-    """An in-memory log where no folder is writable; implements ``agent.core.session_parts.Log``.
+    """A log in memory, for use without a writable folder; implements ``Log``.
 
     The caller must tell the user that the session is not saved.
     """
 
     def append(self, record: Record) -> None:
-        """Drop the record: the session keeps its state in memory."""
+        """Drop the record, because the session keeps its state in memory."""
 
     async def commit(self) -> None:
-        """Do nothing: the session is only in memory."""
+        """Do nothing, because the session is only in memory."""
 
     def commit_soon(self) -> None:
-        """Do nothing: the session is only in memory."""
+        """Do nothing, because the session is only in memory."""
 
     async def close(self) -> None:
         """Do nothing."""
