@@ -67,9 +67,9 @@ class Desk:
     async def asked(self, word: str, times: int = 1) -> None:
         await self.until(lambda: len(self.scripts.seen[word]) >= times)
 
-    async def status(self) -> status.StatusResult:
+    async def status(self, session: str | None = None) -> status.StatusResult:
         return await self.editor.client.protocol.send_request_async(
-            "indwell/status", status.StatusParams()
+            "indwell/status", status.StatusParams(session)
         )
 
     async def queue(self) -> views.QueueResult:
@@ -382,6 +382,62 @@ async def test_a_session_that_ran_in_parallel_can_be_opened_and_continued(tmp_pa
         assert (await beside).answer == "Other."
         desk.scripts.play("again", say("Again."))
         assert (await desk.prompt("again")).session == other
+
+
+async def test_a_turn_goes_on_when_another_session_is_begun_and_resumed(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        gate = asyncio.Event()
+        desk.scripts.play("first", Answer((gate, *say("First.").parts), headers=SSE))
+        first = desk.prompt("first", "new")
+        await desk.asked("first")
+        session = (await desk.status()).session
+        desk.scripts.play("next", say("Next."))
+        follows = desk.prompt("next", session)
+        await desk.waiting(1)
+        await desk.editor.execute("indwell.newSession", {"keep": True})
+        now = await desk.status()
+        assert (now.session, now.running, [one.session for one in now.beside]) == (
+            None,
+            None,
+            [session],
+        )
+        desk.scripts.play("second", say("Second."))
+        second = await desk.prompt("second", "new")
+        assert second.ending == "done"
+        about_first = await desk.status(session)
+        assert (about_first.session, about_first.running) == (session, 1)
+        gate.set()
+        assert (await first).answer == "First."
+        assert (await follows).session == session
+        assert (await desk.status()).session == second.session, "the prompt that waited is beside"
+        taken = await desk.editor.execute("indwell.resume", {"session": session, "keep": True})
+        assert taken is None or taken["session"] == session
+
+
+async def test_a_prompt_beside_leaves_the_current_session_the_current_one(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        other = await desk.older("other")
+        current = await desk.older("main")
+        desk.scripts.play("other", say("Other."))
+        params = protocol.PromptParams("Do <other>.", other, beside=True)
+        done = await desk.editor.client.protocol.send_request_async("indwell/prompt", params)
+        assert (done.session, done.ending) == (other, "done")
+        assert (await desk.status()).session == current
+
+
+async def test_no_more_turns_begin_than_fit_when_no_session_is_current(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        turns = []
+        for number in range(MOST_AT_ONCE):
+            desk.scripts.play(f"turn{number}", stream(HANG))
+            turns.append(desk.prompt(f"turn{number}", "new"))
+            await desk.asked(f"turn{number}")
+            await desk.editor.execute("indwell.newSession", {"keep": True})
+        assert len((await desk.status()).beside) == MOST_AT_ONCE
+        late = desk.prompt("late", "new")
+        await desk.waiting(1)
+        for one in (*turns, late):
+            one.cancel()
 
 
 async def test_a_failure_holds_no_prompt_of_another_session(tmp_path) -> None:

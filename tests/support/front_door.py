@@ -10,6 +10,7 @@ from typing import Any
 from indwell.agent.core.events import Event
 from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.policy.approvals import Approver
+from indwell.service.front_door import AskingSession
 from indwell.settings.model import Settings
 
 
@@ -80,6 +81,6 @@ class NotingDoor:
     async def section(self) -> Any:
         return None
 
-    def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:
+    def approver(self, settings: Settings, whose: Callable[[], AskingSession]) -> Approver:
         del settings, whose
         return AllowingApprover()

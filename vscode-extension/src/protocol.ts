@@ -522,6 +522,8 @@ export interface ForkArguments {
   readonly model?: string | null;
   /** Whether to answer only when it is done. */
   readonly wait?: boolean;
+  /** Whether a running turn goes on beside the fork; otherwise it is stopped. */
+  readonly keep?: boolean;
 }
 
 /** A rung of compaction: it may run at `at` tokens, after `left` more tokens. */
@@ -805,6 +807,8 @@ export interface NavigateResult {
 export interface NewSessionArguments {
   /** The id of a session whose task is continued: requests, files, what is to be done. */
   readonly inherit?: string;
+  /** Whether a running turn goes on beside the new session; otherwise it is stopped. */
+  readonly keep?: boolean;
 }
 
 /** Something the user should know; the turn continues. */
@@ -899,6 +903,8 @@ export interface PermissionParams {
   readonly hunks: readonly HunkShown[];
   /** The kind of permission. */
   readonly kind: "command" | "edit" | "read" | "other";
+  /** The id of the session whose turn asks; empty if none does. */
+  readonly session: string;
 }
 
 /**
@@ -974,7 +980,8 @@ export interface Position {
  * The user's words; `session` is an id, `new`, or left out for the current session.
  *
  * `mode` applies to this turn only; the current mode if left out. `mentions` name files to attach: `path`,
- * `path#L3` or `path#L1-20`, relative to the first folder; `path/` is the listing of a folder.
+ * `path#L3` or `path#L1-20`, relative to the first folder; `path/` is the listing of a folder. With `beside`,
+ * the current session stays the current one.
  */
 export interface PromptParams {
   readonly text: string;
@@ -982,6 +989,7 @@ export interface PromptParams {
   readonly mode?: "ask" | "review" | "auto" | "plan" | null;
   readonly mentions?: readonly string[];
   readonly attachments?: readonly Attachment[];
+  readonly beside?: boolean;
 }
 
 /** The share of the prompt that the endpoint has read, from 0 to 1; few endpoints report it. */
@@ -1108,6 +1116,8 @@ export interface ResumeArguments {
   readonly wait?: boolean;
   /** Whether a failure is an error answer, as for requests, and shows no message. */
   readonly quiet?: boolean;
+  /** Whether a running turn goes on beside the session; otherwise it is stopped. */
+  readonly keep?: boolean;
 }
 
 /**
@@ -1271,12 +1281,18 @@ export interface StartedResult {
   readonly queued: string | null;
 }
 
-/** No fields. */
-export type StatusParams = Readonly<Record<string, never>>;
+/**
+ * Asks about a session; by default the current one.
+ *
+ * A session that is not open has the mode and the model of the next new session, and no title.
+ */
+export interface StatusParams {
+  readonly session?: string | null;
+}
 
 /** The contents of a status bar and an empty panel. */
 export interface StatusResult {
-  /** The current session; null before the first prompt. */
+  /** The session; null if there is no current one yet. */
   readonly session: string | null;
   /** Its title; empty if missing. */
   readonly title: string;
@@ -1298,7 +1314,7 @@ export interface StatusResult {
   readonly pictures: boolean | null;
   /** The session's US dollars; null without a session or if a price is unknown. */
   readonly cost: number | null;
-  /** The turns that run in other sessions, oldest first. */
+  /** The turns that run in other sessions than the current one, oldest first. */
   readonly beside: readonly RunningTurn[];
   /** The model's reasoning effort; empty: the model decides. */
   readonly effort: "" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";

@@ -25,6 +25,7 @@ from indwell.lsp.messages.methods import AskParams
 from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
 from indwell.lsp.workspace.documents import Documents
 from indwell.policy.approvals import Answer, Approver, Chosen, Question, Reply
+from indwell.service.front_door import AskingSession
 from indwell.settings.model import DAY_S, Settings
 
 EventListener: TypeAlias = tuple[type | tuple[type, ...], Callable[[str, Event], None]]
@@ -49,11 +50,15 @@ class EditorApprover:
     Args:
         client: The editor.
         timeout_s: How long the user has to answer, in seconds.
-        whose: Returns the title of the session that asks; empty for the current one.
+        whose: Returns the session that asks.
     """
 
     def __init__(
-        self, client: Client, *, timeout_s: float, whose: Callable[[], str] = lambda: ""
+        self,
+        client: Client,
+        *,
+        timeout_s: float,
+        whose: Callable[[], AskingSession] = AskingSession,
     ) -> None:
         self._client = client
         self._timeout_s = timeout_s
@@ -64,7 +69,7 @@ class EditorApprover:
 
         Editors show one message at a time, so a question waits until earlier ones are answered.
         """
-        whose = short_line(self._whose(), TITLE_CHARACTERS)
+        whose = short_line(self._whose().title, TITLE_CHARACTERS)
         if whose:
             title = f"In the session “{whose}”: {question.title}"
             question = msgspec.structs.replace(question, title=title)
@@ -82,7 +87,9 @@ class EditorApprover:
     async def _ask(self, question: Question) -> Reply:
         """Ask by ``indwell/permission`` if the client has it, else by ``showMessageRequest``."""
         if self._client.features.has("permission"):
-            said = await self._client.permission(_params(question), self._timeout_s)
+            said = await self._client.permission(
+                _params(question, self._whose().id), self._timeout_s
+            )
             answer = _ANSWERS.get(said.answer, "no") if said is not None else "no"
             if said is not None and answer != "no" and said.hunks is not None:
                 # A yes to some hunks applies to this call only, because no rule can name hunks.
@@ -131,14 +138,14 @@ def marked(text: str) -> str:
     return "\n".join(f"│ {line}" for line in text.split("\n"))
 
 
-def _params(question: Question) -> protocol.PermissionParams:
+def _params(question: Question, session: str) -> protocol.PermissionParams:
     """The params of the permission request."""
     told = msgspec.structs.asdict(question)
     del told["uncovered"], told["keeps"]
     told["hunks"] = tuple(
         protocol.HunkShown(id=one.id, header=one.header, text=one.text) for one in question.hunks
     )
-    return protocol.PermissionParams(**told)
+    return protocol.PermissionParams(**told, session=session)
 
 
 IN_CHAT = "Answer in the chat"
@@ -153,11 +160,15 @@ class EditorPerson(EditorApprover):
     Args:
         client: The editor.
         timeout_s: How long the user has to answer a permission question, in seconds.
-        whose: The title of the session that asks; empty for the current one.
+        whose: Returns the session that asks.
     """
 
     def __init__(
-        self, client: Client, *, timeout_s: float, whose: Callable[[], str] = lambda: ""
+        self,
+        client: Client,
+        *,
+        timeout_s: float,
+        whose: Callable[[], AskingSession] = AskingSession,
     ) -> None:
         super().__init__(client, timeout_s=timeout_s, whose=whose)
         self._editor = client
@@ -344,6 +355,6 @@ class EditorDoor:
         """The editor's section ``indwell``."""
         return await self._client.configuration(SECTION)
 
-    def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:
+    def approver(self, settings: Settings, whose: Callable[[], AskingSession]) -> Approver:
         """The approver that asks the user through the editor, also for the model's questions."""
         return EditorPerson(self._client, timeout_s=settings.answer_timeout_s, whose=whose)

@@ -133,7 +133,11 @@ class Host:
         await self.service.check_prompt(params.text, params.session)
         prompt = await self.prompting.with_attached(params, self.service.workspace)
         return await self.service.prompt(
-            prompt, params.session, params.mode, self.turn_display.nothing
+            prompt,
+            params.session,
+            params.mode,
+            self.turn_display.nothing,
+            is_beside=params.beside,
         )
 
     async def steer(

@@ -258,7 +258,8 @@ def _commands(server: Server, host: Host, chats: Chats) -> None:
 def _session_commands(server: Server, host: Host) -> None:
     @server.command("indwell.newSession")
     async def new_session(arguments: protocol.NewSessionArguments) -> None:
-        await host.answering.answer(host.service.commands.begin(arguments.inherit), wait=True)
+        begun = host.service.commands.begin(arguments.inherit, keep=arguments.keep)
+        await host.answering.answer(begun, wait=True)
 
     @server.command("indwell.compact")
     async def compact() -> protocol.StartedResult:

@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from indwell.agent.core.events import Event
 from indwell.policy.approvals import Approver
 from indwell.providers.base import ModelConnection
 from indwell.settings.model import Settings
+
+
+class AskingSession(NamedTuple):
+    """The session whose turn asks the user.
+
+    Attributes:
+        id: Its id; empty if no session asks.
+        title: Its title; empty if the user looks at it, because it is the current session.
+    """
+
+    id: str = ""
+    title: str = ""
 
 
 class FrontDoor(Protocol):
@@ -106,7 +118,7 @@ class FrontDoor(Protocol):
         """
         ...
 
-    def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:
+    def approver(self, settings: Settings, whose: Callable[[], AskingSession]) -> Approver:
         """Return the object that asks the user for permissions of one session.
 
         Args:

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from indwell.agent.compaction.fit import COMPACT
 from indwell.agent.core.event_log import Missed
 from indwell.agent.core.prompt import CONTINUE, NOTHING, Prompt, is_blank
@@ -227,7 +229,13 @@ class Service:
         await self.sessions.check(target)
 
     async def prompt(
-        self, prompt: Prompt, target: str | None, mode: Mode | None, on_end: OnEnd
+        self,
+        prompt: Prompt,
+        target: str | None,
+        mode: Mode | None,
+        on_end: OnEnd,
+        *,
+        is_beside: bool = False,
     ) -> Ticket:
         """Accept a checked prompt; its turn begins now or waits in the queue.
 
@@ -236,6 +244,7 @@ class Service:
             target: The session that it is for: an id, ``new``, or None for the current one.
             mode: The mode of the turn, if it differs from the session's mode.
             on_end: Shows the end of the turn.
+            is_beside: Whether the current session stays the current one.
 
         Raises:
             UserError: The model takes no pictures, or too many prompts wait.
@@ -244,7 +253,10 @@ class Service:
             model = self.settings.model
             if model and not await self.endpoint.pictures(self.settings):
                 raise UserError(no_pictures_words(model))
-        return self.turns.submit(self.waiting(prompt, target, mode), on_end)
+        waiting = self.waiting(prompt, target, mode)
+        if is_beside and target not in {None, self.sessions.id}:
+            waiting = msgspec.structs.replace(waiting, is_beside=True)
+        return self.turns.submit(waiting, on_end)
 
     async def steer(
         self, text: str, target: str | None, *, numbered: bool = False
@@ -457,6 +469,7 @@ class Service:
         waiting = ticket.waiting
         if ticket.is_beside:
             session = await self.sessions.get_beside(waiting.session, waiting.mode)
+            ticket.is_beside = session.id != self.sessions.id
         else:
             session = await self.sessions.get(waiting.session or None, waiting.mode)
         session.parts.features.door(BackgroundBoard).outside = partial(

@@ -19,6 +19,7 @@ import type {
   Looks,
   PanelState,
   Question,
+  SessionMark,
   Suggestion,
 } from "./state.ts";
 
@@ -42,7 +43,7 @@ export type Action =
       readonly at: number;
     }
   /** The panel shows another session from now on, empty until its pages come. */
-  | { readonly type: "opened"; readonly session: string | null }
+  | { readonly type: "opened"; readonly session: string | null; readonly left?: boolean } // left: the user chose it; else the new session has its id now
   /** `replace`: the newest turns, as of the event `seq`; `before`: older ones, and `seq` is ignored. */
   | {
       readonly type: "page";
@@ -92,6 +93,7 @@ export type Action =
       readonly result: SessionsResult | null;
       readonly where: "replace" | "after" | "close";
     }
+  | { readonly type: "marks"; readonly marks: readonly SessionMark[] }
   | { readonly type: "suggestions"; readonly suggestions: readonly Suggestion[] }
   | { readonly type: "banner"; readonly banner: PanelState["banner"] }
   | { readonly type: "looks"; readonly looks: Looks };

@@ -23,6 +23,7 @@ export const initialState: PanelState = {
   sentSelections: [],
   firstRun: null,
   list: null,
+  marks: [],
   suggestions: [],
   draft: { id: 0, text: "", mode: "append" },
   history: [],

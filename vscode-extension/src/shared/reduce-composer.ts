@@ -51,7 +51,7 @@ export function sent(
     ...state,
     attachments: state.attachments.filter((one) => !taken.includes(one.id) && !isSelection(one)),
     sentSelections: [...state.sentSelections, ...selections].slice(-SELECTIONS_KEPT),
-    outgoing: [...state.outgoing, { id, words, images }],
+    outgoing: [...state.outgoing, { id, words, images, session: state.session }],
     history: remembered(state.history, words),
     banner: state.banner?.level === "info" ? state.banner : null,
   };

@@ -1,6 +1,7 @@
 /** Reduces one event of the server. */
 import type { Event, NumberedEvent } from "../protocol.ts";
 import { queueTold } from "./reduce-queue.ts";
+import { isOwnQuestion } from "./selectors.ts";
 import type { PanelState, Turn } from "./state.ts";
 import { begun, counted, finished, withPicture } from "./turn-ends.ts";
 import { onTurn } from "./turn-list.ts";
@@ -76,6 +77,7 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
       return answered(
         turn((one) => withPermission(one, event)),
         event.question,
+        state.session,
       );
     case "questionAsked":
     case "questionAnswered":
@@ -118,9 +120,9 @@ function alive(turn: Turn): Turn {
 }
 
 /** The question is closed, whoever answered it: the card is removed. */
-function answered(state: PanelState, question: string): PanelState {
+function answered(state: PanelState, question: string, session: string | null): PanelState {
   const left = state.questions.filter(
-    (one) => one.kind !== "permission" || one.asked.id !== question,
+    (one) => one.kind !== "permission" || one.asked.id !== question || !isOwnQuestion(one, session),
   );
   return left.length === state.questions.length ? state : { ...state, questions: left };
 }

@@ -32,7 +32,7 @@ function changed(state: PanelState, action: Action): PanelState {
     case "missed":
       return reduceMissed(state, action.session, action.events, action.at);
     case "opened":
-      return opened(state, action.session);
+      return opened(state, action.session, action.left ?? false);
     case "page":
       return paged(state, action.page, action.where, action.seq);
     case "olderLoading":
@@ -78,6 +78,8 @@ function changed(state: PanelState, action: Action): PanelState {
       return { ...state, firstRun: action.firstRun };
     case "list":
       return { ...state, list: listed(state.list, action.query, action.result, action.where) };
+    case "marks":
+      return { ...state, marks: action.marks };
     case "suggestions":
       return { ...state, suggestions: action.suggestions };
     case "banner":
@@ -116,10 +118,14 @@ function connected(state: PanelState, connection: Connection): PanelState {
   };
 }
 
-function opened(state: PanelState, session: string | null): PanelState {
+function opened(state: PanelState, session: string | null, left: boolean): PanelState {
   if (session === state.session && session !== null) return state;
+  const outgoing = state.outgoing.map((one) =>
+    one.session === null ? { ...one, session: left ? "" : session } : one,
+  );
   return {
     ...state,
+    outgoing,
     session,
     seq: 0,
     turns: [],

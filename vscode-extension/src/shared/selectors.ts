@@ -1,5 +1,5 @@
 /** Values of a state that several parts of the panel and the editor read. Pure. */
-import type { Outgoing, PanelState, Part, ToolPart, Turn } from "./state.ts";
+import type { Outgoing, PanelState, Part, Question, ToolPart, Turn } from "./state.ts";
 import { turnOf } from "./turn-list.ts";
 
 export { turnOf };
@@ -29,7 +29,34 @@ export function canSteer(state: PanelState): boolean {
 export function sending(state: PanelState): readonly Outgoing[] {
   if (state.outgoing.length === 0) return state.outgoing;
   const waiting = new Set(state.queue.waiting.map((row) => row.text));
-  return state.outgoing.filter((one) => !waiting.has(one.words));
+  return state.outgoing.filter(
+    ({ words, session }) =>
+      !waiting.has(words) && (session === undefined || session === state.session),
+  );
+}
+
+/** The open questions of the shown session, and those of no session. */
+export function ownQuestions(state: PanelState): readonly Question[] {
+  const isOwn = (one: Question): boolean => isOwnQuestion(one, state.session);
+  return state.questions.every(isOwn) ? state.questions : state.questions.filter(isOwn);
+}
+
+/** Does a question belong to this session, or to none? */
+export function isOwnQuestion(question: Question, session: string | null): boolean {
+  const of = sessionOf(question);
+  return of === "" || of === session;
+}
+
+/** The session whose turn asks; empty if none does. */
+export function sessionOf(question: Question): string {
+  return (question.kind === "permission" ? question.asked.session : question.session) ?? "";
+}
+
+/** The waiting prompts of the shown session. */
+export function ownWaiting(state: PanelState): PanelState["queue"] {
+  const { queue, session } = state;
+  const waiting = queue.waiting.filter((row) => row.session === null || row.session === session);
+  return waiting.length === queue.waiting.length ? queue : { ...queue, waiting };
 }
 
 /** The session's cost in US dollars, including the running turn; null if unknown. */

@@ -167,6 +167,18 @@ export interface Outgoing {
   readonly id: number;
   readonly words: string;
   readonly images: readonly { readonly label: string; readonly url: string }[];
+  /** Its session; null: the shown new one, which has no id yet; empty: a new one that is not shown. */
+  readonly session?: string | null;
+}
+
+/** The work of a session: a turn runs, waits for an answer, or has ended and was not seen yet. */
+export type SessionWork = "running" | "asking" | "done" | "failed" | "stopped";
+
+/** A session with work in this window. */
+export interface SessionMark {
+  readonly session: string;
+  readonly title: string;
+  readonly work: SessionWork;
 }
 
 /** An open question to the user. `nonce` is from the host; an answer without it is ignored. */
@@ -188,6 +200,8 @@ export type Question =
       readonly by: "indwell" | "model";
       /** Answers to choose from; the user may also write a text. */
       readonly options: readonly string[];
+      /** The session whose turn asks; empty if none does. */
+      readonly session?: string;
     };
 
 /** An attachment of the next prompt, shown as a removable chip. */
@@ -286,6 +300,8 @@ export interface PanelState {
   readonly sentSelections: readonly string[];
   readonly firstRun: FirstRunState | null;
   readonly list: SessionListState | null;
+  /** All sessions with work in this window, the shown one included. */
+  readonly marks: readonly SessionMark[];
   readonly suggestions: readonly Suggestion[];
   /** Returned text, or text from a command; the composer adds it once per `id`. */
   readonly draft: {

@@ -11,6 +11,7 @@ import { Header } from "./header/header.tsx";
 import { PendingBar } from "./pending/pending-bar.tsx";
 import { PlanLine } from "./plan/plan-line.tsx";
 import { Questions } from "./questions/questions.tsx";
+import { OthersLine } from "./sessions/others-line.tsx";
 import { SessionList } from "./sessions/session-list.tsx";
 import { TodoLine } from "./todo/todo-line.tsx";
 import type { ViewProps } from "./view-props.ts";
@@ -21,6 +22,7 @@ export function App(props: ViewProps) {
   return (
     <div class={state.looks.reducedMotion ? "panel still" : "panel"}>
       <Header {...props} />
+      {state.list === null && <OthersLine {...props} />}
       <Banner {...props} />
       <main class="panel-main">
         <Middle {...props} />

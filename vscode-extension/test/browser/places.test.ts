@@ -5,7 +5,8 @@ import type { ToHost } from "../../src/shared/messages.ts";
 import type { PanelState } from "../../src/shared/state.ts";
 import { type Pages, type Panel, startPages } from "./page.ts";
 import { emptyState, turn } from "./scenes.ts";
-import { CHOICE, FAILED, flow, PENDING, SESSIONS } from "./scenes-places.ts";
+import { CHOICE, FAILED, flow, MARKS, PENDING, SESSIONS } from "./scenes-places.ts";
+import { permission } from "./scenes-questions.ts";
 
 const KEY = "sk-canary-0123456789";
 
@@ -205,4 +206,28 @@ test("the words of the session list begin where those of the conversation do", a
   await panel.show(emptyState({ list }));
   for (const selector of [".sessions-head h1", ".sessions h2", ".session-title"])
     assert.equal(await left(selector), begin, selector);
+});
+
+test("a question of another session is a line with its name, which leads there, and no card", async () => {
+  const question = permission({ session: "s2", title: "Run a command?" }, "behind");
+  const panel = await showing(emptyState({ marks: MARKS, questions: [question] }));
+  assert.equal(await panel.page.locator("[role=alertdialog]").count(), 0);
+  const row = panel.page.locator(".others-row.asking");
+  assert.match((await row.textContent()) ?? "", /Write tests for the importer.*Run a command/);
+  await row.getByRole("button", { name: "Show" }).click();
+  assert.deepEqual(await posted(panel, "openSession"), [{ type: "openSession", session: "s2" }]);
+  const rest = panel.page.locator(".others-row:not(.asking)");
+  assert.match((await rest.textContent()) ?? "", /1 running, 1 failed, 1 done/);
+  await panel.show(emptyState({ session: "s2", marks: MARKS, questions: [question] }));
+  await panel.page.locator("[role=alertdialog]").waitFor();
+});
+
+test("the list of sessions says which ones run, ask, are done or failed", async () => {
+  const list = { query: "", rows: SESSIONS, more: false, loading: false };
+  const panel = await showing(emptyState({ marks: MARKS, list }));
+  const badges = await panel.page.locator(".work-badge").allTextContents();
+  assert.deepEqual(
+    badges.map((one) => one.trim()),
+    ["Asks you", "Running", "Failed", "Done"],
+  );
 });

@@ -1,6 +1,7 @@
 /** Lists, bars and the first run: states worth looking at. */
 import type { ChangeRow, ProvidersResult, SessionRow } from "../../src/protocol.ts";
 import type { FirstRunState, PanelState } from "../../src/shared/state.ts";
+import { permission } from "./scenes-questions.ts";
 
 type State = (more?: Partial<PanelState>) => PanelState;
 
@@ -39,6 +40,18 @@ export const SESSIONS: readonly SessionRow[] = [
     usage: { input: 1, cached: 0, output: 1, cost: null },
   }),
   session("s5", "Move to the new API", 900),
+];
+
+/** The sessions with work beside the shown one. */
+export const MARKS: PanelState["marks"] = [
+  { session: "s2", title: "Write tests for the importer", work: "asking" },
+  {
+    session: "s3",
+    title: "A very long title that does not fit into a narrow side bar, whatever one does about it",
+    work: "running",
+  },
+  { session: "s4", title: "Explain the build", work: "failed" },
+  { session: "s5", title: "Move to the new API", work: "done" },
 ];
 
 function change(id: string, path: string, more: Partial<ChangeRow> = {}): ChangeRow {
@@ -140,6 +153,17 @@ export function placeScenes(base: State): Readonly<Record<string, () => PanelSta
   const none = { session: null, status: null };
   const status = base().status;
   return {
+    "sessions-working": () =>
+      base({
+        marks: MARKS,
+        list: { query: "", rows: SESSIONS, more: false, loading: false },
+      }),
+    "others-ask": () =>
+      base({
+        marks: MARKS,
+        questions: [permission({ session: "s2", title: "Run a command?" }, "behind")],
+      }),
+    "others-one": () => base({ marks: MARKS.slice(1, 2) }),
     sessions: () => base({ list: { query: "", rows: SESSIONS, more: true, loading: false } }),
     "sessions-none": () =>
       base({ list: { query: "webhooks", rows: [], more: false, loading: false } }),

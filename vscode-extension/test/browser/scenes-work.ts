@@ -169,6 +169,7 @@ export function workScenes(make: Makers): Readonly<Record<string, () => PanelSta
               reason: "it reaches the network",
               rule: "",
               cwd: "~/shop",
+              session: "",
               sandbox: "sandboxed, no network",
               more: "with network to packages.example.org",
               why: "",

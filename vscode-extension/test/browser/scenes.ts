@@ -45,6 +45,7 @@ export function emptyState(more: Partial<PanelState> = {}): PanelState {
     list: null,
     suggestions: [],
     outgoing: [],
+    marks: [],
     draft: { id: 0, text: "", mode: "replace" },
     history: [],
     banner: null,

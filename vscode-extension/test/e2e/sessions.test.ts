@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Locator } from "playwright-core";
 import type { Chat } from "../editor/chat.ts";
-import { keepPictures, openChat } from "../editor/shared.ts";
+import { call, say, wait } from "../editor/model-script.ts";
+import { keepPictures, openChat, theModel } from "../editor/shared.ts";
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
@@ -88,5 +89,66 @@ describe("sessions", () => {
     await dialog.getByRole("button", { name: "Delete", exact: true }).click();
     await until("two rows", async () => (await rows.count()) === 2);
     await chat.panel.getByRole("button", { name: "Back to the conversation" }).click();
+  });
+
+  test("run on behind a new one, say so, and are shown whole again", async () => {
+    const model = await theModel();
+    let release: () => void = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    model.on("slow", (_round, rest) => [say("First half. "), wait(released), say(rest)]);
+    await chat.fresh();
+    await chat.send("slow Second half.");
+    await chat.panel.getByText("First half.").waitFor();
+    await chat.fresh();
+    const others = chat.panel.locator(".others-row");
+    await until("a line for the session that runs", async () =>
+      /Running.*slow Second half/.test((await others.allTextContents()).join(" ")),
+    );
+    await chat.ask("say Meanwhile.");
+    assert.match((await others.textContent()) ?? "", /Running/);
+    await chat.slash("sessions");
+    await row("slow Second half").getByText("Running").waitFor();
+    await chat.picture("sessions-running");
+    await rows.filter({ hasText: "slow Second half" }).click();
+    await chat.panel.getByText("First half.").waitFor();
+    await chat.panel.getByRole("button", { name: "Stop" }).waitFor();
+    release();
+    await chat.panel.getByText("First half. Second half.", { exact: true }).waitFor();
+    await chat.idle();
+  });
+
+  test("ask from behind: a badge, a notice and a line lead to the question, which waits", async () => {
+    const model = await theModel();
+    let release: () => void = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    model.on("later", (round, rest) =>
+      round === 0
+        ? [wait(released), call("bash", { command: rest, unsandboxed: true, why: "it must" })]
+        : [say("Understood.")],
+    );
+    await chat.fresh();
+    await chat.send("later rm -f gone.txt");
+    await until("the turn", async () => (await chat.panel.locator("article.turn").count()) === 1);
+    await chat.fresh();
+    await chat.ask("say Something else.");
+    release();
+    const line = chat.panel.locator(".others-row.asking");
+    await line.waitFor();
+    assert.equal(await chat.permission.count(), 0);
+    await chat.picture("sessions-asking");
+    // The list keeps a notice that went by itself.
+    await chat.command("notifications.showList");
+    const notice = chat.page
+      .locator(".notifications-center .notification-list-item")
+      .filter({ hasText: "later rm" });
+    await notice.getByRole("button", { name: "Show" }).click();
+    await chat.panel.getByText("later rm -f gone.txt", { exact: true }).waitFor();
+    await chat.answer("No");
+    await chat.idle();
+    await chat.panel.getByText("Understood.", { exact: true }).waitFor();
   });
 });

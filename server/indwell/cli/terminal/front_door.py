@@ -18,6 +18,7 @@ from indwell.cli.terminal.stdin import YES_OR_NO, chosen, is_typed, typed_line
 from indwell.context.untrusted_text import one_line, visible
 from indwell.policy.approvals import Answer, Approver, Chosen, Question, Reply, Said
 from indwell.policy.trust import STAY, TRUST
+from indwell.service.front_door import AskingSession
 from indwell.service.sessions.session_commands import KEEP, RESTORE
 from indwell.settings.model import Settings
 
@@ -260,7 +261,7 @@ class TerminalDoor:
         """Return nothing, because a terminal has no settings of its own."""
         return None
 
-    def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:
+    def approver(self, settings: Settings, whose: Callable[[], AskingSession]) -> Approver:
         """The approver that the options select."""
         del settings, whose
         return self._approver

@@ -82,12 +82,14 @@ class ForkArguments(CommandArguments, frozen=True):
             0 is before the first one.
         model: One of the user's models, in place of that turn's own.
         wait: Whether to answer only when it is done.
+        keep: Whether a running turn goes on beside the fork; otherwise it is stopped.
     """
 
     session: str | None = None
     turn: int | None = None
     model: str | None = None
     wait: bool = False
+    keep: bool = False
 
 
 class RewindArguments(CommandArguments, frozen=True):

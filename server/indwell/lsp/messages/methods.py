@@ -50,6 +50,7 @@ class PermissionParams(Value, frozen=True):
         risky: The parts of a command that cause the question.
         hunks: The hunks of an edit with several, each of which can be answered.
         kind: The kind of permission.
+        session: The id of the session whose turn asks; empty if none does.
     """
 
     id: str
@@ -65,6 +66,7 @@ class PermissionParams(Value, frozen=True):
     risky: tuple[str, ...] = ()
     hunks: tuple[HunkShown, ...] = ()
     kind: AskedKind = "other"
+    session: str = ""
 
 
 class PermissionResult(Value, frozen=True):
@@ -178,7 +180,7 @@ class PromptParams(Value, frozen=True):
 
     ``mode`` applies to this turn only; the current mode if left out. ``mentions`` name files to
     attach: ``path``, ``path#L3`` or ``path#L1-20``, relative to the first folder; ``path/`` is the
-    listing of a folder.
+    listing of a folder. With ``beside``, the current session stays the current one.
     """
 
     text: str
@@ -186,6 +188,7 @@ class PromptParams(Value, frozen=True):
     mode: Mode | None = None
     mentions: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    beside: bool = False
 
 
 class SteerParams(Value, frozen=True):
@@ -319,9 +322,11 @@ class NewSessionArguments(CommandArguments, frozen=True):
 
     Attributes:
         inherit: The id of a session whose task is continued: requests, files, what is to be done.
+        keep: Whether a running turn goes on beside the new session; otherwise it is stopped.
     """
 
     inherit: str = ""
+    keep: bool = False
 
 
 class ResumeArguments(CommandArguments, frozen=True):
@@ -332,12 +337,14 @@ class ResumeArguments(CommandArguments, frozen=True):
         model: One of the user's models, in place of the session's own.
         wait: Whether to answer only when it is done.
         quiet: Whether a failure is an error answer, as for requests, and shows no message.
+        keep: Whether a running turn goes on beside the session; otherwise it is stopped.
     """
 
     session: str | None = None
     model: str | None = None
     wait: bool = False
     quiet: bool = False
+    keep: bool = False
 
 
 class TrustArguments(CommandArguments, frozen=True):

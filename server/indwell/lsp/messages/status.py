@@ -49,7 +49,12 @@ class CommandsResult(Value, frozen=True):
 
 
 class StatusParams(Value, frozen=True):
-    """No fields."""
+    """Asks about a session; by default the current one.
+
+    A session that is not open has the mode and the model of the next new session, and no title.
+    """
+
+    session: str | None = None
 
 
 class RunningTurn(Value, frozen=True):
@@ -63,7 +68,7 @@ class StatusResult(Value, frozen=True):
     """The contents of a status bar and an empty panel.
 
     Attributes:
-        session: The current session; null before the first prompt.
+        session: The session; null if there is no current one yet.
         title: Its title; empty if missing.
         mode: The mode from the next turn on.
         modes: The modes that may be chosen here.
@@ -77,7 +82,7 @@ class StatusResult(Value, frozen=True):
         version: The server's version.
         pictures: Whether the model takes pictures; null if unknown.
         cost: The session's US dollars; null without a session or if a price is unknown.
-        beside: The turns that run in other sessions, oldest first.
+        beside: The turns that run in other sessions than the current one, oldest first.
     """
 
     session: str | None

@@ -213,7 +213,9 @@ async def take_up(host: Host, arguments: protocol.ResumeArguments) -> views.Resu
         UserError: The session cannot be resumed.
     """
     host.service.check_usable()
-    resumed = await host.service.commands.switch(arguments.session, arguments.model)
+    resumed = await host.service.commands.switch(
+        arguments.session, arguments.model, keep=arguments.keep
+    )
     if resumed is None:
         return None
     host.service.warn(resumed.notices)
@@ -242,7 +244,7 @@ async def forked(
     """
     host.service.check_usable()
     taken, notices, origin = await host.service.commands.fork_from(
-        arguments.session, arguments.turn, arguments.model
+        arguments.session, arguments.turn, arguments.model, keep=arguments.keep
     )
     host.service.warn(taken.notices)
     await show_fork(host, chats, origin, taken.session.id, arguments.turn)

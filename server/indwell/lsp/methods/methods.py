@@ -95,9 +95,9 @@ def _given(value: T | None, params: QueueParams, name: str) -> T:
     return value
 
 
-async def status_of(host: Host) -> status.StatusResult:
-    """The present state; uses no network and opens no keyring."""
-    settings, workspace = host.service.configuration.settings, host.sessions.workspace
+async def status_of(host: Host, wanted: str | None = None) -> status.StatusResult:
+    """The present state, of a session or the current one; uses no network and no keyring."""
+    (session, settings), workspace = _session_of(host, wanted), host.sessions.workspace
     roots = workspace.roots if workspace is not None else ()
     endpoint = host.service.endpoint
     lacking, standings, pictures, efforts = await asyncio.gather(
@@ -107,16 +107,16 @@ async def status_of(host: Host) -> status.StatusResult:
         endpoint.efforts(settings),
     )
     # Read the state last: a turn may have ended meanwhile, and its end was sent already.
-    settings, session = host.service.configuration.settings, host.sessions.current
+    session, settings = _session_of(host, wanted)
     return status.StatusResult(
-        session=session.id if session is not None else None,
+        session=session.id if session is not None else wanted,
         title=session.title if session is not None else "",
         mode=settings.mode,
         modes=FREEDOM,
         model=_model(settings, session),
         lacking=host.service.configuration.problem or lacking,
         trusted=bool(roots) and all(one.state == "trusted" for one in standings),
-        running=host.turns.running_number,
+        running=host.turns.number_in(wanted) if wanted else host.turns.running_number,
         beside=tuple(
             status.RunningTurn(session=one.session.id, turn=one.number)
             for one in host.turns.beside
@@ -128,6 +128,16 @@ async def status_of(host: Host) -> status.StatusResult:
         efforts=efforts,
         cost=session.spending.cost if session is not None else None,
     )
+
+
+def _session_of(host: Host, wanted: str | None) -> tuple[Session | None, Settings]:
+    """A session, if it is open, and the settings in force between its turns."""
+    settings, current = host.service.configuration.settings, host.sessions.current
+    if wanted is None or wanted == host.sessions.id:
+        return current, settings
+    session = host.sessions.find(wanted)
+    own = host.sessions.settings_of(session) if session is not None else None
+    return session, settings if own is None else own.between_turns
 
 
 def _model(settings: Settings, session: Session | None) -> str:
@@ -249,8 +259,8 @@ def _looking_back(server: Server, host: Host) -> None:
 
 def _models(server: Server, host: Host) -> None:
     @server.feature("indwell/status")
-    async def standing(_params: status.StatusParams | None) -> status.StatusResult:
-        return await status_of(host)
+    async def standing(params: status.StatusParams | None) -> status.StatusResult:
+        return await status_of(host, params.session if params is not None else None)
 
     @server.feature("indwell/providers")
     async def providers(_params: status.ProvidersParams | None) -> status.ProvidersResult:

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -22,7 +21,7 @@ from indwell.review.ledger import ReviewLedger
 from indwell.service.chores import close_all
 from indwell.service.configuration import Configuration, model_identity
 from indwell.service.endpoint.first_run import FirstRun
-from indwell.service.front_door import FrontDoor
+from indwell.service.front_door import AskingSession, FrontDoor
 from indwell.service.mcp_servers import McpServers
 from indwell.service.sessions.inherited_task import HandingOn
 from indwell.service.sessions.session_settings import ModelChoice, SessionSettings
@@ -99,7 +98,7 @@ class OpenSessions:
     Attributes:
         workspace: The user's files; set before the first turn.
         is_used: Returns whether a turn of a session runs or is about to begin.
-        on_current: Called with the id of the new current session.
+        on_current: Called with the id of the new current session; empty if there is none.
     """
 
     def __init__(
@@ -350,6 +349,7 @@ class OpenSessions:
             old, self._current = self._current, None
             await self._next.left(old.session)
             await self._put_aside(old)
+            self.on_current("")
 
     async def _save(self) -> None:
         """Write the last records of the current session to disk before it is left.
@@ -420,7 +420,7 @@ class OpenSessions:
             settings.keep(model=self._configuration.allowed_model(model))
         now = settings.now
         opened: list[Session] = []
-        approver = self._door.approver(now, partial(self._title_beside, opened))
+        approver = self._door.approver(now, partial(self._asking, opened))
         review = await self._ledger()
         resumed = await self._factory.resume(
             session, self.workspace, approver, settings.read, review
@@ -434,7 +434,7 @@ class OpenSessions:
         settings = SessionSettings(self._configuration)
         now = settings.now
         opened: list[Session] = []
-        approver = self._door.approver(now, partial(self._title_beside, opened))
+        approver = self._door.approver(now, partial(self._asking, opened))
         review = await self._ledger()
         session = await self._factory.begin(self.workspace, approver, settings.read, review)
         opened.append(session)
@@ -455,12 +455,12 @@ class OpenSessions:
             raise
         session.notice = "; ".join(filter(None, (session.notice, gone)))
 
-    def _title_beside(self, opened: Sequence[Session]) -> str:
-        """The title of a session beside the current one; empty for the current one."""
-        session = opened[0] if opened else None
-        if session is None or session is self.current:
-            return ""
-        return session.title or session.id
+    def _asking(self, opened: Sequence[Session]) -> AskingSession:
+        """The session that asks; its title is empty if it is the current one."""
+        if not opened:
+            return AskingSession()
+        is_current = (session := opened[0]) is self.current
+        return AskingSession(session.id, "" if is_current else session.title or session.id)
 
     def _opened_beside(self, opened: OpenSession) -> Session:
         opened.settings.keep()
@@ -475,11 +475,6 @@ class OpenSessions:
             await self._factory.switch_model(opened.session, settings)
             opened.model = model
         return opened.session
-
-    @property
-    def _root(self) -> Path:
-        assert self.workspace is not None
-        return self.workspace.roots[0]
 
     async def _with_model(self) -> Session:
         """The current session, or a new one, with the model that is chosen now."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -27,6 +28,7 @@ from indwell.workspace.paths import display
 OFFERED = 5  # sessions to choose from; a message has no room for more buttons
 LISTED_CHARACTERS = 48  # of a title in that choice
 TITLE_CHARACTERS = 200  # a title is a line of a list
+OPENING_S = 5.0  # for a turn that is about to begin, which then goes on beside another session
 NO = "No"
 TAKE_BACK = "Restore them"
 KEEP = "Keep mine"
@@ -76,28 +78,32 @@ class SessionCommands:
         self._turns = turns
         self._ledger = ledger
 
-    async def begin(self, inherit: str = "") -> None:
+    async def begin(self, inherit: str = "", *, keep: bool = False) -> None:
         """Let the next prompt begin a new session; a running turn is stopped first.
 
         Waiting prompts stay held in the session where the user typed them.
 
         Args:
             inherit: The session whose task continues; empty: none.
+            keep: Whether the running turn goes on beside the new session.
 
         Raises:
             UserError: There is no such session; nothing is stopped.
         """
         if inherit:
             await self._sessions.check(inherit)
-        await self._turns.drain("a new session was begun")
+        await self._drain("a new session was begun", keep=keep)
         await self._sessions.leave(inherit=inherit)
 
-    async def switch(self, session: str | None, model: str | None = None) -> Resumed | None:
+    async def switch(
+        self, session: str | None, model: str | None = None, *, keep: bool = False
+    ) -> Resumed | None:
         """Make another session the current one; a running turn is stopped first.
 
         Args:
             session: Its id; None lets the user choose.
             model: The model that continues it; None: its own.
+            keep: Whether the running turn goes on beside the session.
 
         Returns:
             The session; None if the user chose none.
@@ -110,11 +116,16 @@ class SessionCommands:
             return None
         await self._sessions.check(wanted)
         if wanted != self._sessions.id:
-            await self._turns.drain("another session was taken up")
+            await self._drain("another session was taken up", keep=keep)
         return await self._sessions.resume(wanted, model)
 
     async def fork_from(
-        self, session: str | None, turn: int | None, model: str | None = None
+        self,
+        session: str | None,
+        turn: int | None,
+        model: str | None = None,
+        *,
+        keep: bool = False,
     ) -> tuple[Resumed, tuple[str, ...], str]:
         """Switch to a new session that begins with the state of another one at the end of a turn.
 
@@ -122,6 +133,7 @@ class SessionCommands:
             session: The other session; None: the current one.
             turn: The turn; None: its newest.
             model: The model that continues the new session; None: the model of the turn.
+            keep: Whether the running turn goes on beside the new session.
 
         Returns:
             The new session, notices about the copy, and the id of the other session.
@@ -134,7 +146,7 @@ class SessionCommands:
         if opened is not None:
             await opened.parts.log.commit()  # its last message must stay readable
         fork = await self._stored.fork_session(origin, turn)
-        taken = await self.switch(fork.session, model)
+        taken = await self.switch(fork.session, model, keep=keep)
         assert taken is not None, "a session was named"
         return taken, fork.notices, origin
 
@@ -217,6 +229,17 @@ class SessionCommands:
         await self._sessions.release(session)
         await self._stored.delete_session(session)
         self._turns.events.forget(session)
+
+    async def _drain(self, reason: str, *, keep: bool) -> None:
+        """Stop the turn of the current session; with ``keep`` only one that has not begun."""
+        running = self._turns.running
+        if keep and running is not None:
+            with suppress(UserError):
+                await running.begins(0 if self._sessions.is_asking else OPENING_S)
+            if running.session is not None:
+                self._turns.put_beside(running.session.id)
+                return
+        await self._turns.drain(reason)
 
     async def _chosen(self) -> str | None:
         """Let the user choose one of the newest sessions; None if none was chosen.

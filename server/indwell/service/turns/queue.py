@@ -42,6 +42,7 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
         home: The session in which the prompt was typed; empty: the session that is current when the
             turn begins.
         is_held: Whether its turn waits until the user releases it.
+        is_beside: Whether the current session stays the current one when the turn begins.
     """
 
     id: str
@@ -50,6 +51,7 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
     mode: Mode | None = None
     home: str = ""
     is_held: bool = False
+    is_beside: bool = False
 
     def is_with(self, other: WaitingPrompt) -> bool:
         """Whether both go to the same session; each prompt for a new session is alone there."""
@@ -178,6 +180,15 @@ def held(queue: Queue, reason: str, session: str = "") -> Queue:
         for one in queue.waiting
     )
     return Queue(queue.seq + 1, waiting, reason)
+
+
+def put_beside(queue: Queue, session: str) -> Queue:
+    """Let the prompts that wait for a session begin beside the current session."""
+    waiting = tuple(
+        msgspec.structs.replace(one, is_beside=True) if one.session == session else one
+        for one in queue.waiting
+    )
+    return msgspec.structs.replace(queue, waiting=waiting)
 
 
 def released(queue: Queue) -> Queue:

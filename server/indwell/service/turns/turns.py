@@ -98,10 +98,16 @@ class Turns:
         return any(_id_of(one) == session for one in self._running)
 
     def show(self, session: str) -> None:
-        """Let clients show this session's turn as the running turn."""
+        """Let clients show this session's turn as the running turn; empty: no turn."""
         for one in self._running:
             if one.session is not None:
                 one.is_beside = one.session.id != session
+
+    def put_beside(self, session: str) -> None:
+        """Let the prompts that wait for a session begin beside the current session."""
+        self._queue = line.put_beside(self._queue, session)
+        for waiting in self._queue.waiting:
+            self._tickets[waiting.id].waiting = waiting
 
     @property
     def running_number(self) -> int | None:
@@ -111,6 +117,11 @@ class Turns:
         client that reads the number after the last event would show a turn that never ends.
         """
         running = self.running
+        return None if running is None or running.finished is not None else running.number
+
+    def number_in(self, session: str) -> int | None:
+        """The number of the turn that runs in a session, as ``running_number`` has it."""
+        running = self.running_in(session)
         return None if running is None or running.finished is not None else running.number
 
     @property
@@ -247,7 +258,7 @@ class Turns:
             if first is None:
                 return
             ticket = self._tickets.pop(first.id)
-            ticket.is_beside = self.running is not None
+            ticket.is_beside = first.is_beside or self.running is not None
             self._running.append(ticket)
             ticket.task = asyncio.create_task(self._run(ticket))
             ticket.task.add_done_callback(partial(self._over, ticket))
@@ -260,7 +271,8 @@ class Turns:
         """
         main = self.running
         if main is None:
-            return not any(one.session == _id_of(other) for other in self._running)
+            has_place = len(self._running) < MOST_AT_ONCE
+            return has_place and not any(one.session == _id_of(other) for other in self._running)
         if not self.has_room:
             return False
         if one.session == "new":

@@ -2,7 +2,8 @@
 import type { EventParams } from "../../protocol.ts";
 import { CONTINUE } from "../../shared/commands.ts";
 import type { ToPanel } from "../../shared/messages.ts";
-import type { PanelState } from "../../shared/state.ts";
+import { isOwnQuestion, sessionOf } from "../../shared/selectors.ts";
+import type { PanelState, Question } from "../../shared/state.ts";
 import { Questions } from "./ask/questions.ts";
 import { type Backend, isCancelled, isGone, sentenceOf } from "./backend.ts";
 import type { Clock } from "./clock.ts";
@@ -22,6 +23,7 @@ import { planHandlers } from "./prompt/plan.ts";
 import { queueHandlers } from "./prompt/queueing.ts";
 import { Sending } from "./prompt/sending.ts";
 import { type Room, tell } from "./room.ts";
+import { SessionBoard } from "./session/board.ts";
 import { Branches } from "./session/branches.ts";
 import { Chosen } from "./session/chosen.ts";
 import { Intake } from "./session/intake.ts";
@@ -41,8 +43,10 @@ export interface Surroundings {
   readonly post: Post;
   readonly nonce: () => string;
   readonly log: (words: string) => void;
-  /** A question arrived: show the panel without taking the focus. */
+  /** A question of the shown session, or of none, arrived: show the panel without taking the focus. */
   readonly reveal: () => void;
+  /** A question of another session arrived. */
+  readonly askedBehind: (question: Question, title: string) => void;
   /** First run and keys, which another part handles. */
   readonly firstRun: HandlersOf<"firstRun" | "login"> & {
     readonly connect: () => Promise<void>;
@@ -56,6 +60,7 @@ export class ChatCore {
   readonly questions: Questions;
   readonly refresh: Refresh;
   readonly outbox: Outbox;
+  readonly board: SessionBoard;
   readonly #room: Room;
   readonly #intake: Intake;
   readonly #keeping: Keeping;
@@ -68,7 +73,11 @@ export class ChatCore {
     const { backend, ports, clock } = around;
     this.store = store;
     this.#log = around.log;
-    this.#room = { store, backend, ports, clock };
+    this.board = new SessionBoard(
+      (session) => session === store.state.session,
+      (marks) => store.dispatch({ type: "marks", marks }),
+    );
+    this.#room = { store, backend, ports, clock, board: this.board };
     this.#keeping = new Keeping(ports.memory, clock);
     this.#chosen = new Chosen(this.#room);
     this.outbox = new Outbox(around.post, clock, () => ({
@@ -81,6 +90,8 @@ export class ChatCore {
       this.#keeping.heard(action, state);
       if (action.type === "status") {
         this.#chosen.heard(action.status);
+        if (action.status.session !== null)
+          this.board.titled(action.status.session, action.status.title);
         // While no model can be called, the list of models is not requested.
         if (lacked && action.status.lacking === "") this.refresh.soon("models");
         lacked = action.status.lacking !== "";
@@ -97,7 +108,10 @@ export class ChatCore {
     const pages = new Pages(this.#room);
     this.#intake = new Intake(this.#room, pages, quietly);
     // The card takes the focus by itself, unless the user is typing.
-    this.questions = new Questions(store, around.nonce, around.reveal);
+    this.questions = new Questions(store, around.nonce, (question) => {
+      if (isOwnQuestion(question, store.state.session)) around.reveal();
+      else around.askedBehind(question, this.board.title(sessionOf(question)));
+    });
     this.#sending = new Sending(this.#room, this.#keeping);
     this.bridge = new Bridge(this.#handlers(around, pages), {
       dropped: (why) => this.#log(`A message of the panel was dropped (${why})`),
@@ -116,11 +130,12 @@ export class ChatCore {
 
   /** Handles one event of the server. */
   event(params: EventParams): void {
+    this.board.heard(params);
     this.#intake.take(params);
     this.refresh.heard(params);
     const { event, session } = params;
     if (event.type === "permissionAsked") this.questions.asked(event.question, session);
-    else if (event.type === "permissionAnswered") this.questions.withdrawn(event.question);
+    else if (event.type === "permissionAnswered") this.questions.withdrawn(event.question, session);
     else if (event.type === "turnFinished") this.questions.finished(session);
   }
 
@@ -150,6 +165,7 @@ export class ChatCore {
     this.#intake.reset();
     this.#chosen.gone();
     this.questions.clear();
+    this.board.gone();
     this.store.dispatch({ type: "connection", connection });
   }
 

@@ -1,10 +1,13 @@
 /** Wires the chat: the view, the server, the first run. */
 import * as vscode from "vscode";
 import type { EventParams } from "../../protocol.ts";
-import type { PanelState } from "../../shared/state.ts";
+import { behindWords } from "../../shared/mark-words.ts";
+import { ownQuestions, sessionOf } from "../../shared/selectors.ts";
+import type { PanelState, Question } from "../../shared/state.ts";
 import { FirstRunFlow } from "../first-run/flow.ts";
 import { manageKeys } from "../first-run/manage-keys.ts";
 import type { Models } from "../models/register.ts";
+import { say } from "../say.ts";
 import type { Server } from "../server/server.ts";
 import { watchSuggestions } from "../suggestions/watch.ts";
 import type { Chat } from "./chat.ts";
@@ -17,6 +20,7 @@ import { serverBackend } from "./server-backend.ts";
 import { ChatViewProvider, freshNonce, VIEW } from "./view.ts";
 import { vscodePorts } from "./vscode-ports.ts";
 
+const SHOW = "Show";
 /** Milliseconds between two reports of the state. */
 const REPORT_MS = 33;
 
@@ -59,6 +63,7 @@ export function registerChat(
     reveal: () => {
       if (!view.visible) void view.show(false);
     },
+    askedBehind: (question, title) => void askedBehind(question, title),
     firstRun: {
       firstRun: (message) => flow.handle(message),
       login: (message) => flow.handle(message),
@@ -66,6 +71,25 @@ export function registerChat(
       manageKeys: () => manageKeys(context.secrets),
     },
   });
+  const show = async (focus: boolean | "question"): Promise<boolean> => {
+    const behind = core.state.questions[0];
+    const asks = ownQuestions(core.state).length > 0;
+    if (focus === "question" && !asks && behind !== undefined)
+      await core.bridge.perform({ type: "openSession", session: sessionOf(behind) });
+    const shown = await view.show(focus !== false);
+    if (shown && focus !== false) {
+      const has = focus === "question" && ownQuestions(core.state).length > 0;
+      core.send({ type: "focus", where: has ? "question" : "composer" });
+    }
+    return shown;
+  };
+  /** A question of a session that is not shown: a quiet notice leads to it. */
+  const askedBehind = async (question: Question, title: string): Promise<void> => {
+    const chosen = await say("info", behindWords(question, title), SHOW);
+    if (chosen !== SHOW) return;
+    await core.bridge.perform({ type: "openSession", session: sessionOf(question) });
+    await show("question");
+  };
   const look = (): void => {
     const connection = connectionOf(server.state, Date.now());
     if (connection === null) void core.started();
@@ -94,7 +118,7 @@ export function registerChat(
           core.event(params);
           events.fire(params);
         }),
-        serveQuestions(client, core.questions, flow, view),
+        serveQuestions(client, core.questions, flow, view, () => core.state.session),
       ),
     ),
     vscode.window.onDidChangeTextEditorSelection(contextSoon),
@@ -129,14 +153,7 @@ export function registerChat(
     get visible() {
       return view.visible;
     },
-    show: async (focus) => {
-      const shown = await view.show(focus !== false);
-      if (shown && focus !== false) {
-        const asks = focus === "question" && core.state.questions.length > 0;
-        core.send({ type: "focus", where: asks ? "question" : "composer" });
-      }
-      return shown;
-    },
+    show,
     perform: (message) => core.bridge.perform(message),
     dispose: () => vscode.Disposable.from(...subscriptions).dispose(),
   };

@@ -2,9 +2,11 @@
 import type { Backend } from "./backend.ts";
 import type { Clock } from "./clock.ts";
 import type { Ports } from "./ports.ts";
+import type { SessionBoard } from "./session/board.ts";
 import type { Store } from "./store.ts";
 
 export interface Room {
+  readonly board: SessionBoard;
   readonly store: Store;
   readonly backend: Backend;
   readonly ports: Ports;

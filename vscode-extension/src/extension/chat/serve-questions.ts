@@ -20,6 +20,7 @@ export function serveQuestions(
   questions: Questions,
   flow: FirstRunFlow,
   view: ChatViewProvider,
+  shown: () => string | null,
 ): vscode.Disposable {
   return vscode.Disposable.from(
     client.onRequest(
@@ -30,7 +31,10 @@ export function serveQuestions(
     client.onRequest(
       "indwell/ask",
       async (params: AskParams, token: vscode.CancellationToken): Answer<"indwell/ask"> => {
-        if (view.visible || (await view.show(false))) return questions.ask(params, token);
+        // A session that is not shown asks by a badge and a notice.
+        const isBehind = (params.session ?? "") !== "" && params.session !== shown();
+        if (isBehind || view.visible || (await view.show(false)))
+          return questions.ask(params, token);
         return askElsewhere(params, token);
       },
     ),

@@ -1,6 +1,6 @@
 /** Where the user writes: the text, its chips and lists, what waits, and the footer that sends. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isBusy } from "../../shared/selectors.ts";
+import { isBusy, ownWaiting } from "../../shared/selectors.ts";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
 import { Chips, focusChip } from "./chips.tsx";
@@ -56,7 +56,7 @@ export function Composer({ state, post, channel }: ViewProps) {
   return (
     <div class="composer" {...drop.events}>
       <Queue
-        queue={state.queue}
+        queue={ownWaiting(state)}
         kept={channel.kept}
         post={post}
         onLost={(words) => keeper.put(keeper.text === "" ? words : `${keeper.text}\n\n${words}`)}

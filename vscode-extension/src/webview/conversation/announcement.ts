@@ -1,9 +1,10 @@
 /** The one sentence that a screen reader reads about the panel's state. Pure. */
+import { ownQuestions } from "../../shared/selectors.ts";
 import type { PanelState, Turn, TurnEnding } from "../../shared/state.ts";
 
 /** What to announce; empty while a turn just runs, so that streaming stays silent. */
 export function announcement(state: PanelState): string {
-  if (state.questions.length > 0) return ""; // questions/ announces them itself, at once
+  if (ownQuestions(state).length > 0) return ""; // questions/ announces them itself, at once
   // Banners are live regions themselves: here they would be read twice.
   if (state.banner?.level === "error" || state.connection.kind === "stopped") return "";
   const last = state.turns.at(-1);

@@ -1,5 +1,6 @@
 /** The questions that wait for the user, one at a time, the oldest first; each is announced at once. */
 import { useEffect, useRef } from "preact/hooks";
+import { ownQuestions } from "../../shared/selectors.ts";
 import type { Question } from "../../shared/state.ts";
 import { visible } from "../../shared/visible.ts";
 import type { ViewProps } from "../view-props.ts";
@@ -10,8 +11,9 @@ import { PermissionCard } from "./permission-card.tsx";
 const SPOKEN = 200; // characters of a text that are announced; all of it stands in the card
 
 export function Questions({ state, post, channel }: ViewProps) {
-  const first = state.questions[0];
-  const place = state.questions.length > 1 ? `1 of ${state.questions.length}` : "";
+  const questions = ownQuestions(state);
+  const first = questions[0];
+  const place = questions.length > 1 ? `1 of ${questions.length}` : "";
   const had = useRef(false);
   useEffect(() => {
     if (first === undefined && had.current && focusIsLost()) channel.focus("composer");

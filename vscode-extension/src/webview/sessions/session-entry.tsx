@@ -2,19 +2,23 @@
 import { useRef, useState } from "preact/hooks";
 import type { SessionRow } from "../../protocol.ts";
 import { costFigure } from "../../shared/figures.ts";
+import type { SessionWork } from "../../shared/state.ts";
 import { TitleField } from "../header/title-field.tsx";
 import { Icon } from "../icon.tsx";
 import type { Post } from "../view-props.ts";
 import { ageWords } from "./days.ts";
+import { WorkBadge } from "./work-badge.tsx";
 
 interface Props {
   readonly row: SessionRow;
   /** It is the one behind the list. */
   readonly isShown: boolean;
+  /** The state of its work in this window; undefined if it has none. */
+  readonly work: SessionWork | undefined;
   readonly post: Post;
 }
 
-export function SessionEntry({ row, isShown, post }: Props) {
+export function SessionEntry({ row, isShown, work, post }: Props) {
   const [renaming, setRenaming] = useState(false);
   const open = useRef<HTMLButtonElement>(null);
   const back = () => {
@@ -48,7 +52,10 @@ export function SessionEntry({ row, isShown, post }: Props) {
         onKeyDown={keys}
         onClick={() => post({ type: "openSession", session: row.id })}
       >
-        <span class="session-title">{row.title || "Untitled"}</span>
+        <span class="session-head">
+          <span class="session-title">{row.title || "Untitled"}</span>
+          {work !== undefined && <WorkBadge work={work} />}
+        </span>
         {row.preview !== "" && row.preview !== row.title && (
           <span class="session-preview muted">{row.preview}</span>
         )}

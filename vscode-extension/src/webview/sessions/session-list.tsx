@@ -14,6 +14,11 @@ export function SessionList({ state, post }: ViewProps) {
   const rows = useRef<HTMLDivElement>(null);
   const groups = useMemo(() => byDay(list?.rows ?? [], new Date()), [list?.rows]);
 
+  const works = useMemo(
+    () => new Map(state.marks.map((mark) => [mark.session, mark.work])),
+    [state.marks],
+  );
+
   useEffect(() => field.current?.focus(), []);
   useEffect(() => {
     if (list === null || query === list.query) return;
@@ -69,6 +74,7 @@ export function SessionList({ state, post }: ViewProps) {
                   key={row.id}
                   row={row}
                   isShown={row.id === state.session}
+                  work={works.get(row.id)}
                   post={post}
                 />
               ))}

@@ -241,6 +241,7 @@ test("a server that is gone ends the turn, its calls and the questions", () => {
     kind: "command" as const,
     rule: "",
     cwd: "",
+    session: "",
     sandbox: "",
     more: "",
     why: "",

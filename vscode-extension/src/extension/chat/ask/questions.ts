@@ -5,7 +5,7 @@ import type {
   PermissionParams,
   PermissionResult,
 } from "../../../protocol.ts";
-import { askingCall } from "../../../shared/selectors.ts";
+import { askingCall, isOwnQuestion } from "../../../shared/selectors.ts";
 import type { Question } from "../../../shared/state.ts";
 import type { Token } from "../backend.ts";
 import type { Store } from "../store.ts";
@@ -23,13 +23,13 @@ interface Waiting {
 export class Questions {
   readonly #store: Store;
   readonly #nonce: () => string;
-  readonly #shown: () => void;
+  readonly #shown: (question: Question) => void;
   readonly #waiting = new Map<string, Waiting>();
   /** Ids of questions that turns of a session have asked. */
   readonly #sessions = new Map<string, string>();
 
   /** `nonce` returns an unguessable name; `shown` is called when a question arrives. */
-  constructor(store: Store, nonce: () => string, shown: () => void) {
+  constructor(store: Store, nonce: () => string, shown: (question: Question) => void) {
     this.#store = store;
     this.#nonce = nonce;
     this.#shown = shown;
@@ -39,7 +39,9 @@ export class Questions {
   permission(asked: PermissionParams, token: Token): Promise<PermissionResult> {
     const nonce = this.#nonce();
     // The card of the call that the question is about.
-    const asking = askingCall(this.#store.state);
+    const { state } = this.#store;
+    const isShown = asked.session === "" || asked.session === state.session;
+    const asking = isShown ? askingCall(state) : undefined;
     const tool = asking?.call.name ?? null;
     const agent = asking?.agent?.target ?? "";
     const question: Question = { kind: "permission", nonce, asked, tool, agent };
@@ -53,9 +55,10 @@ export class Questions {
   }
 
   /** `indwell/ask`: answers with a text, an option, or neither. */
-  ask({ prompt, placeholder, by, options }: AskParams, token: Token): Promise<AskResult> {
+  ask(asked: AskParams, token: Token): Promise<AskResult> {
     const nonce = this.#nonce();
-    const question: Question = { kind: "ask", nonce, prompt, placeholder, by, options };
+    const { prompt, placeholder, by, options, session } = asked;
+    const question: Question = { kind: "ask", nonce, prompt, placeholder, by, options, session };
     return new Promise((resolve) => {
       this.#wait(token, {
         question,
@@ -99,10 +102,12 @@ export class Questions {
   }
 
   /** The server has withdrawn the question: `id` as in `permissionAnswered`. */
-  withdrawn(id: string): void {
+  withdrawn(id: string, session: string): void {
     this.#sessions.delete(id);
     for (const [nonce, { question, refuse }] of [...this.#waiting]) {
-      if (question.kind === "permission" && question.asked.id === id) {
+      if (question.kind !== "permission" || question.asked.id !== id) continue;
+      // Two sessions may ask about the same call.
+      if (isOwnQuestion(question, session)) {
         this.#gone(nonce);
         refuse();
       }
@@ -119,7 +124,7 @@ export class Questions {
     for (const [id, of] of [...this.#sessions]) {
       if (of !== session) continue;
       this.#sessions.delete(id);
-      this.withdrawn(id);
+      this.withdrawn(id, session);
     }
   }
 
@@ -145,7 +150,7 @@ export class Questions {
       waiting.refuse();
     });
     this.#store.dispatch({ type: "question", question: waiting.question });
-    this.#shown();
+    this.#shown(waiting.question);
   }
 
   #gone(nonce: string): void {

@@ -1,5 +1,6 @@
 /** Changes the queue of prompts that the user saw. */
 import type { QueueParams } from "../../../protocol.ts";
+import { ownWaiting } from "../../../shared/selectors.ts";
 import type { Room } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 
@@ -7,7 +8,12 @@ import type { HandlersOf } from "../wire/bridge.ts";
 export function queueHandlers({ store, backend }: Room): HandlersOf<"queue"> {
   return {
     queue: async ({ action, id, to, text }) => {
-      const params: QueueParams = { action, seq: store.state.queue.seq, id, to, text };
+      const { queue } = store.state;
+      const own = ownWaiting(store.state).waiting;
+      // The panel shows the prompts of its session; the server counts all.
+      const row = to === null ? undefined : own[Math.min(to, own.length - 1)];
+      const place = row === undefined ? to : queue.waiting.indexOf(row);
+      const params: QueueParams = { action, seq: queue.seq, id, to: place, text };
       try {
         const queue = await backend.request("indwell/queue", params);
         store.dispatch({ type: "queue", queue });

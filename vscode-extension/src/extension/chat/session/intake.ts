@@ -11,7 +11,7 @@ const MOST_HELD = 20_000;
 const GATHER_MS = 15;
 
 export class Intake {
-  readonly #room: Pick<Room, "store" | "backend" | "clock">;
+  readonly #room: Pick<Room, "store" | "backend" | "clock" | "board">;
   readonly #pages: Pages;
   readonly #failed: (error: unknown) => void;
   /** The expected next number; null accepts any. */
@@ -24,7 +24,7 @@ export class Intake {
   #later: (() => void) | undefined;
 
   constructor(
-    room: Pick<Room, "store" | "backend" | "clock">,
+    room: Pick<Room, "store" | "backend" | "clock" | "board">,
     pages: Pages,
     failed: (error: unknown) => void,
   ) {
@@ -53,13 +53,42 @@ export class Intake {
 
   /** Shows this session and its newest turns in the panel; does nothing if it is already shown. */
   async open(session: string | null, again = false): Promise<void> {
-    const { store } = this.#room;
-    if (store.state.session === session && !again) return;
-    if (store.state.session !== session) {
+    const { store, board } = this.#room;
+    const isOther = store.state.session !== session;
+    if (!isOther && !again) return;
+    if (isOther || session === null) {
       this.reset();
-      store.dispatch({ type: "opened", session });
+      store.dispatch({ type: "opened", session, left: true });
     }
-    if (session !== null) await this.reload(session);
+    board.seen(session);
+    if (session === null) return;
+    const since = isOther ? board.since(session) : null;
+    if (since === null) await this.reload(session);
+    else await this.#catchUp(session, since);
+  }
+
+  /** Shows a session whose turn runs since the event `since`, with everything that the turn has said. */
+  async #catchUp(session: string, since: number): Promise<void> {
+    const { store, backend, clock } = this.#room;
+    const era = this.#era;
+    this.#held = [];
+    try {
+      const missed = await backend.request("indwell/events", { session, after: since - 1 });
+      const start = missed.events.find((one) => one.event.type === "turnStarted");
+      if (era !== this.#era) return;
+      if (!missed.complete || start === undefined) await this.reload(session);
+      else {
+        const { turn } = start.event;
+        await this.#pages.newest(session, () => since - 1, turn);
+        if (era !== this.#era) return;
+        store.dispatch({ type: "missed", session, events: missed.events, at: clock.now() });
+      }
+    } catch (error) {
+      if (era !== this.#era) return;
+      this.#held = null;
+      throw error;
+    }
+    if (era === this.#era) this.#drain(session);
   }
 
   /** Fetches the newest turns again. */
@@ -82,6 +111,8 @@ export class Intake {
       // The panel follows the running turn, whatever began it (a code action, a chat document),
       // but stays with the turn that it shows until that has ended.
       if (params.event.type !== "turnStarted") return;
+      this.#begunElsewhere(params.session, params.event.words);
+      if (this.#room.board.isLeft(params.session)) return;
       if (this.#isShownRunning()) return;
       this.reset();
       this.#room.store.dispatch({ type: "opened", session: params.session });
@@ -90,6 +121,17 @@ export class Intake {
     if (this.#held !== null) this.#hold(params);
     else if (this.#expected !== null && params.seq > this.#expected) this.#recover(params);
     else this.#reduce(params);
+  }
+
+  /** A prompt of another session is no longer being sent. The user left a new session before it had an id. */
+  #begunElsewhere(session: string, words: string): void {
+    const { store, board } = this.#room;
+    const sent = store.state.outgoing.find(
+      (one) => one.words === words && (one.session === session || one.session === ""),
+    );
+    if (sent === undefined) return;
+    if (sent.session === "") board.left(session);
+    store.dispatch({ type: "answered", id: sent.id, attachments: [] });
   }
 
   /** Is the shown turn still running? Its end may wait for missed events. */

@@ -12,9 +12,9 @@ export class Pages {
     this.#room = room;
   }
 
-  /** The newest turns; `seq` returns the number of the last event that the answer includes. */
-  async newest(session: string, seq: () => number): Promise<void> {
-    const page = await this.#fetch(session, null, PAGE);
+  /** The newest turns, or those before the turn `before`; `seq` returns the number of the last event that the answer includes. */
+  async newest(session: string, seq: () => number, before: number | null = null): Promise<void> {
+    const page = await this.#fetch(session, before, PAGE);
     this.#room.store.dispatch({ type: "page", page: lean(page), where: "replace", seq: seq() });
   }
 

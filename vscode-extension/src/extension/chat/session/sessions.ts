@@ -47,30 +47,31 @@ export class Sessions {
     };
   }
 
-  /** Resume an older session; a running turn is stopped if the user agrees. */
+  /** Resume another session; a running turn goes on. */
   async open(session: string): Promise<void> {
     const { store, backend } = this.#room;
     if (session === store.state.session && store.state.status?.session === session) {
       store.dispatch({ type: "list", query: "", result: null, where: "close" });
       return;
     }
-    if (!(await this.mayStop("Open another session?", "Stop and Open"))) return;
-    await this.#goOn(() => backend.execute("indwell.resume", { session, wait: true }));
+    await this.#goOn(() => backend.execute("indwell.resume", { session, wait: true, keep: true }));
   }
 
   /** Begin a new session from the end of `turn` (null: the last one) of `session`. */
   async fork(session: string | null, turn: number | null): Promise<void> {
-    if (!(await this.mayStop("Fork the session?", "Stop and Fork"))) return;
     const { backend } = this.#room;
-    await this.#goOn(() => backend.execute("indwell.fork", { session, turn, wait: true }));
+    await this.#goOn(() =>
+      backend.execute("indwell.fork", { session, turn, wait: true, keep: true }),
+    );
   }
 
-  /** Clear the panel; the next prompt begins a session. */
+  /** Clear the panel; the next prompt begins a session. A running turn goes on. */
   async begin(): Promise<void> {
-    if (!(await this.mayStop("Begin a new session?", "Stop and Begin"))) return;
-    const { store, backend } = this.#room;
+    const { store, backend, board } = this.#room;
     this.#newest += 1;
-    if (store.state.connection.kind === "ready") await backend.execute("indwell.newSession", {});
+    board.left(store.state.session);
+    if (store.state.connection.kind === "ready")
+      await backend.execute("indwell.newSession", { keep: true });
     await this.#empty();
   }
 
@@ -79,7 +80,7 @@ export class Sessions {
     this.#newest += 1;
     if (store.state.banner?.level === "info") store.dispatch({ type: "banner", banner: null });
     store.dispatch({ type: "list", query: "", result: null, where: "close" });
-    await this.#intake.open(null);
+    await this.#intake.open(null, true);
     this.#refresh.soon("status", "context");
   }
 
@@ -100,6 +101,7 @@ export class Sessions {
     const result = await answer;
     if (result === null || mine !== this.#newest) return; // the server has reported the reason
     store.dispatch({ type: "list", query: "", result: null, where: "close" });
+    if (result.session !== store.state.session) this.#room.board.left(store.state.session);
     await this.#intake.open(result.session, true);
     if (result.draft !== "") store.dispatch({ type: "draft", text: result.draft, mode: "append" });
     if (result.notices.length > 0) tell(this.#room, "info", result.notices.join("\n"));
@@ -136,13 +138,15 @@ export class Sessions {
   }
 
   async #delete(session: string): Promise<void> {
-    const { store, backend, ports } = this.#room;
+    const { store, backend, ports, board } = this.#room;
     const row = store.state.list?.rows.find((one) => one.id === session);
     const named = row === undefined ? "this session" : `“${row.title || row.preview}”`;
-    const stops = session === store.state.session && isRunning(store.state);
+    const isBehind = board.since(session) !== null && session !== store.state.session;
+    const stops = isBehind || (session === store.state.session && isRunning(store.state));
     const goes =
       "Its words and results are deleted permanently. Files that it changed stay as they are.";
-    const detail = stops ? `${whatStops(store.state)} ${goes}` : goes;
+    const what = isBehind ? "Its running turn is stopped." : whatStops(store.state);
+    const detail = stops ? `${what} ${goes}` : goes;
     const choice = stops ? STOP_AND_DELETE : DELETE;
     const chosen = await ports.dialogs.confirm(`Delete ${named}?`, detail, [choice]);
     if (chosen !== choice) return;
@@ -151,6 +155,7 @@ export class Sessions {
     if (stops && isCurrent) await backend.execute("indwell.newSession", {});
     else if (stops) await backend.execute("indwell.cancel", { session });
     await backend.request("indwell/delete", { session });
+    board.forget(session);
     if (session === store.state.session) await this.#empty();
     await this.#again();
   }

@@ -1,4 +1,5 @@
 /** Chooses notifications for a user who does not see the panel: few, and each once. Pure. */
+import { ownQuestions } from "../../../shared/selectors.ts";
 import type { PanelState, TurnEnding } from "../../../shared/state.ts";
 
 /** One notification; `key` identifies its subject, so that it is shown once. */
@@ -14,7 +15,8 @@ export interface PanelNotice {
 /** Notifications since `before`: a turn that needs the user, or a question. */
 export function noticesOf(before: PanelState, now: PanelState): readonly PanelNotice[] {
   const known = new Set(before.questions.map((one) => one.nonce));
-  const asked = now.questions
+  // A question of another session has its own notice.
+  const asked = ownQuestions(now)
     .filter((one) => !known.has(one.nonce))
     .map((one): PanelNotice => {
       const words = one.kind === "permission" ? one.asked.title : one.prompt;

@@ -4,6 +4,8 @@ import { test } from "node:test";
 import { Cancel } from "../../../../src/extension/chat/cancel.ts";
 import { ChatCore } from "../../../../src/extension/chat/chat-core.ts";
 import type { StatusResult } from "../../../../src/protocol.ts";
+import { ownQuestions, sending, sessionOf } from "../../../../src/shared/selectors.ts";
+import type { PanelState } from "../../../../src/shared/state.ts";
 import { RandomServer, random } from "../../shared/random-session.ts";
 import { fakeRoom, settle } from "./fake-room.ts";
 
@@ -22,6 +24,23 @@ const STATUS: StatusResult = {
   cost: null,
   effort: "",
   efforts: [],
+};
+
+const PERMISSION = {
+  id: "q",
+  kind: "command" as const,
+  title: "Run a command?",
+  detail: "make",
+  reason: "",
+  rule: "make",
+  cwd: "",
+  session: "",
+  sandbox: "",
+  more: "",
+  why: "",
+  wanted: false,
+  risky: [],
+  hunks: [],
 };
 
 /** As the server says that another process has the session open. */
@@ -45,6 +64,7 @@ function house(memory = fakeRoom().ports.memory, status: Partial<StatusResult> =
   backend.obey("indwell.resume", () => resumed);
   let nonce = 0;
   let revealed = 0;
+  const behind: (readonly [string, string])[] = [];
   const core = new ChatCore({
     backend,
     clock,
@@ -58,6 +78,7 @@ function house(memory = fakeRoom().ports.memory, status: Partial<StatusResult> =
     reveal: () => {
       revealed += 1;
     },
+    askedBehind: (question, title) => void behind.push([sessionOf(question), title]),
     firstRun: {
       firstRun: () => {},
       login: () => {},
@@ -66,7 +87,7 @@ function house(memory = fakeRoom().ports.memory, status: Partial<StatusResult> =
     },
   });
   const { did } = room.ports;
-  return { core, backend, clock, server, memory, logged, did, revealed: () => revealed };
+  return { core, backend, clock, server, memory, logged, did, behind, revealed: () => revealed };
 }
 
 test("the session of before a reload is taken up, with its turns", async () => {
@@ -210,21 +231,7 @@ test("a session that the server has already is shown instead of the kept one", a
 test("a question reveals the panel, is answered through the bridge, and goes with the server", async () => {
   const one = house();
   await one.core.started();
-  const asked = {
-    id: "q",
-    kind: "command" as const,
-    title: "Run a command?",
-    detail: "make",
-    reason: "",
-    rule: "make",
-    cwd: "",
-    sandbox: "",
-    more: "",
-    why: "",
-    wanted: false,
-    risky: [],
-    hunks: [],
-  };
+  const asked = PERMISSION;
   const first = one.core.questions.permission(asked, new Cancel());
   assert.equal(one.revealed(), 1);
   await one.core.bridge.take({ type: "answer", nonce: "guessed", answer: "always", hunks: null });
@@ -336,11 +343,130 @@ test("a question goes with the turn that asked it, whatever ended that", async (
   } as const;
   const asked = { title: "Run a command?", detail: "make", reason: "" };
   one.core.event({ session, seq, event: { ...asks, ...asked } });
-  const more = { rule: "", cwd: "", sandbox: "", more: "", why: "", wanted: false };
+  const more = { rule: "", cwd: "", session: "", sandbox: "", more: "", why: "", wanted: false };
   const params = { id: "q", kind: "command", ...asked, ...more, risky: [], hunks: [] } as const;
   const answer = one.core.questions.permission(params, new Cancel());
   assert.equal(one.core.state.questions.length, 1);
   one.core.event({ session, seq: seq + 1, event });
   assert.deepEqual(await answer, { answer: "no" });
   assert.deepEqual(one.core.state.questions, []);
+});
+
+/** A session `other` whose turn runs while the panel shows a new one. */
+async function leftBehind() {
+  const one = house();
+  one.backend.obey("indwell.newSession", () => null);
+  await one.core.started();
+  const other = new RandomServer("other", random(9));
+  const events = [...other.turn()];
+  const [first] = events;
+  if (first?.event.type !== "turnStarted") assert.fail("a turn begins");
+  one.core.event(first);
+  assert.equal(one.core.state.session, "other");
+  await one.core.bridge.perform({ type: "command", command: "new" });
+  return { ...one, other, events, words: first.event.words };
+}
+
+test("a turn runs on behind a new session, is marked, and is shown whole when it is opened again", async () => {
+  const one = await leftBehind();
+  const { core, backend, events } = one;
+  assert.deepEqual(backend.calls("indwell.newSession"), [{ keep: true }]);
+  assert.deepEqual([core.state.session, core.state.turns.length], [null, 0]);
+  const works = () => core.state.marks.map((mark) => [mark.session, mark.work]);
+  assert.deepEqual(works(), [["other", "running"]]);
+  const half = Math.floor(events.length / 2);
+  for (const event of events.slice(1, half)) core.event(event);
+  assert.equal(core.state.session, null);
+  backend.obey("indwell.resume", () => ({
+    session: "other",
+    turns: 1,
+    model: "m",
+    draft: "",
+    notices: [],
+  }));
+  const kept = events.slice(0, half);
+  backend.answer("indwell/events", ({ after = 0 }) => ({
+    session: "other",
+    events: kept.filter((one) => one.seq > after).map(({ seq, event }) => ({ seq, event })),
+    next: kept.at(-1)?.seq ?? 0,
+    complete: true,
+  }));
+  backend.answer("indwell/session", ({ before = null, limit = 20 }) =>
+    one.other.page(before, limit),
+  );
+  await core.bridge.perform({ type: "openSession", session: "other" });
+  for (const event of events.slice(half)) core.event(event);
+  one.clock.advance(1000);
+  const watched = house();
+  await watched.core.started();
+  for (const event of events) watched.core.event(event);
+  watched.clock.advance(1000);
+  const shown = (state: PanelState) =>
+    state.turns.map((turn) => ({
+      words: turn.words,
+      ending: turn.ending,
+      whole: turn.whole,
+      parts: turn.parts.map((part) => ("text" in part ? part.text : part.key)),
+    }));
+  assert.deepEqual(shown(core.state), shown(watched.core.state));
+  assert.deepEqual(core.state.marks, [], "an end that the user sees is not marked");
+});
+
+test("an end behind the shown session stays marked until the session is opened", async () => {
+  const { core, events } = await leftBehind();
+  for (const event of events.slice(1)) core.event(event);
+  const [mark] = core.state.marks;
+  assert.equal(mark?.session, "other");
+  assert.notEqual(mark?.work, "running");
+});
+
+test("a question of a session behind is noticed, never withdrawn by another session, and answered there", async () => {
+  const { core, behind, revealed } = await leftBehind();
+  const token = new Cancel();
+  const asked = { ...PERMISSION, session: "other" };
+  const answer = core.questions.permission(asked, token);
+  assert.deepEqual(
+    behind.map(([session]) => session),
+    ["other"],
+  );
+  assert.equal(revealed(), 0);
+  assert.deepEqual([ownQuestions(core.state).length, core.state.questions.length], [0, 1]);
+  core.event({
+    session: "third",
+    seq: 1,
+    event: {
+      type: "permissionAnswered",
+      turn: 1,
+      id: "c",
+      question: asked.id,
+      answer: "once",
+      hunks: [],
+      agent: "",
+    },
+  });
+  assert.equal(
+    core.state.questions.length,
+    1,
+    "the same id in another session is another question",
+  );
+  const nonce = core.state.questions[0]?.nonce ?? "";
+  await core.bridge.perform({ type: "answer", nonce, answer: "once", hunks: null });
+  assert.deepEqual(await answer, { answer: "once" });
+});
+
+test("a prompt that is still on its way when the user begins a new session is not followed", async () => {
+  const one = house();
+  one.backend.obey("indwell.newSession", () => null);
+  one.backend.answer("indwell/prompt", () => new Promise(() => {}));
+  await one.core.started();
+  const other = new RandomServer("other", random(9));
+  const [first] = other.turn();
+  if (first?.event.type !== "turnStarted") assert.fail("a turn begins");
+  await one.core.bridge.perform({ type: "send", text: first.event.words, how: "auto" });
+  assert.equal(sending(one.core.state).length, 1);
+  await one.core.bridge.perform({ type: "command", command: "new" });
+  assert.deepEqual(sending(one.core.state), []);
+  one.core.event(first);
+  assert.equal(one.core.state.session, null);
+  assert.deepEqual(one.core.state.outgoing, []);
 });

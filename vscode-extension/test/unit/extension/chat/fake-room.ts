@@ -9,6 +9,7 @@ import type {
   Ports,
   Put,
 } from "../../../../src/extension/chat/ports.ts";
+import { SessionBoard } from "../../../../src/extension/chat/session/board.ts";
 import { Store } from "../../../../src/extension/chat/store.ts";
 import type { Commands, ServerRequests } from "../../../../src/protocol.ts";
 
@@ -171,5 +172,15 @@ export function fakePorts(
 export function fakeRoom(chosen?: () => string | null) {
   const store = new Store();
   store.dispatch({ type: "connection", connection: { kind: "ready" } });
-  return { store, backend: new FakeBackend(), ports: fakePorts(chosen), clock: new FakeClock() };
+  const board = new SessionBoard(
+    (session) => session === store.state.session,
+    (marks) => store.dispatch({ type: "marks", marks }),
+  );
+  return {
+    store,
+    board,
+    backend: new FakeBackend(),
+    ports: fakePorts(chosen),
+    clock: new FakeClock(),
+  };
 }

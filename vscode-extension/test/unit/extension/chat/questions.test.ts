@@ -15,6 +15,7 @@ const ASKED: PermissionParams = {
   reason: "not covered by a rule",
   rule: "rm *",
   cwd: "/shop",
+  session: "",
   sandbox: "sandboxed",
   more: "",
   why: "",
@@ -85,7 +86,7 @@ test("a question that is taken back, withdrawn or left by the server is answered
   assert.deepEqual(await back.answer, { answer: "no" });
   assert.deepEqual(back.store.state.questions, []);
   const withdrawn = asking();
-  withdrawn.questions.withdrawn("q1");
+  withdrawn.questions.withdrawn("q1", "s");
   assert.deepEqual(await withdrawn.answer, { answer: "no" });
   const gone = asking();
   gone.questions.clear();

@@ -62,19 +62,28 @@ test("opening a session takes it up and shows its turns, with what it gives back
   const { session, turns, draft, banner } = one.store.state;
   assert.deepEqual([session, turns.length, draft.text], ["s", 2, "unsent"]);
   assert.equal(banner?.text, "nobody knows what became of `make`");
-  assert.deepEqual(one.backend.calls("indwell.resume"), [{ session: "s", wait: true }]);
+  assert.deepEqual(one.backend.calls("indwell.resume"), [{ session: "s", wait: true, keep: true }]);
 });
 
-test("a running turn is stopped only after a yes", async () => {
+test("a running turn goes on when another session is opened, and the session is not followed", async () => {
   const one = house(() => null);
+  one.backend.obey("indwell.resume", () => resumed());
   one.store.dispatch({ type: "opened", session: "other" });
   const other = new RandomServer("other", random(6));
   const [first] = other.turn();
   if (first === undefined) assert.fail("a turn begins");
+  one.board.heard(first);
   one.intake.take(first);
   await one.openSession({ type: "openSession", session: "s" });
-  assert.deepEqual(one.backend.calls("indwell.resume"), []);
-  assert.deepEqual(one.ports.did, ["confirm Open another session?"]);
+  assert.deepEqual(one.ports.did, []);
+  assert.deepEqual(
+    one.store.state.marks.map(({ session, work }) => [session, work]),
+    [["other", "running"]],
+  );
+  const [next] = other.turn();
+  if (next === undefined) assert.fail("a turn begins");
+  one.intake.take(next);
+  assert.equal(one.store.state.session, "s");
 });
 
 test("the list is searched and grows page by page", async () => {
@@ -176,24 +185,16 @@ test("saying it otherwise twice in a row goes back once", async () => {
   assert.equal(one.backend.calls("indwell/prompt").length, 1);
 });
 
-test("a new session, a rewind and a fork stop a running turn only after a yes", async () => {
+test("a rewind and other words stop a running turn only after a yes", async () => {
   const one = house(() => null);
   await one.intake.open("s");
   const [first] = one.server.turn();
   if (first === undefined) assert.fail("a turn begins");
   one.intake.take(first);
-  await one.sessions_.begin();
   await one.rewind({ type: "rewind", turn: 1, files: false });
-  await one.fork({ type: "fork", turn: 1 });
   await one.resend({ type: "resend", turn: 2, text: "better" });
-  assert.deepEqual(one.ports.did, [
-    "confirm Begin a new session?",
-    "confirm Rewind?",
-    "confirm Fork the session?",
-    "confirm Send these words instead?",
-  ]);
-  for (const name of ["indwell.newSession", "indwell.rewind", "indwell.fork"] as const)
-    assert.deepEqual(one.backend.calls(name), []);
+  assert.deepEqual(one.ports.did, ["confirm Rewind?", "confirm Send these words instead?"]);
+  assert.deepEqual(one.backend.calls("indwell.rewind"), []);
   assert.deepEqual([one.store.state.session, one.store.state.draft.text], ["s", "better"]);
 });
 

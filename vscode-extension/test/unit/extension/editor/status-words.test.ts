@@ -43,6 +43,7 @@ const asked: PermissionParams = {
   reason: "",
   rule: "",
   cwd: "",
+  session: "",
   sandbox: "",
   more: "",
   why: "",

@@ -10,6 +10,7 @@ const ASKED: PermissionParams = {
   reason: "it may change files",
   rule: "make",
   cwd: ".",
+  session: "",
   sandbox: "",
   more: "",
   why: "",

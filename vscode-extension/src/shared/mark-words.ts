@@ -1,0 +1,24 @@
+/** The words for sessions with work, the same in the panel and in notices. Pure. */
+
+import type { Question, SessionWork } from "./state.ts";
+import { visible } from "./visible.ts";
+
+/** The state of a session in the list. */
+export const WORK_WORDS: Readonly<Record<SessionWork, string>> = {
+  running: "Running",
+  asking: "Asks you",
+  done: "Done",
+  failed: "Failed",
+  stopped: "Stopped",
+};
+
+/** What a session that is not shown asks, in one line that names the session. */
+export function behindWords(question: Question, title: string): string {
+  const asked = question.kind === "permission" ? question.asked.title : question.prompt;
+  const line = visible(asked).replace(/\s+/g, " ").trim();
+  const short = line.length > 120 ? `${line.slice(0, 119)}…` : line;
+  // The server names the session of a permission question already.
+  if (short.startsWith("In the session ")) return `Indwell asks. ${short}`;
+  const named = title === "" ? "Another session" : `The session “${title}”`;
+  return `${named} asks: ${short}`;
+}

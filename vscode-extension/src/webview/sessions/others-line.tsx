@@ -1,0 +1,83 @@
+/** The other sessions with work: each question by itself, the rest in one line that opens the list. */
+import { behindWords, WORK_WORDS } from "../../shared/mark-words.ts";
+import { ownQuestions, sessionOf } from "../../shared/selectors.ts";
+import type { PanelState, SessionMark, SessionWork } from "../../shared/state.ts";
+import { Icon } from "../icon.tsx";
+import type { ViewProps } from "../view-props.ts";
+import { WorkBadge } from "./work-badge.tsx";
+
+export function OthersLine({ state, post }: ViewProps) {
+  const own = ownQuestions(state);
+  const behind = state.questions.filter((one) => !own.includes(one));
+  const asking = new Set(behind.map(sessionOf));
+  const rest = otherMarks(state).filter((mark) => !asking.has(mark.session));
+  if (behind.length === 0 && rest.length === 0) return null;
+  const only = rest.length === 1 ? rest[0] : undefined;
+  return (
+    <section class="others" aria-label="Other sessions">
+      {behind.map((question) => (
+        <div key={question.nonce} class="others-row asking">
+          <Icon name="question" />
+          <span class="others-words">
+            {behindWords(question, titleOf(state, sessionOf(question)))}
+          </span>
+          <button
+            type="button"
+            class="link-button"
+            onClick={() => post({ type: "openSession", session: sessionOf(question) })}
+          >
+            Show
+          </button>
+        </div>
+      ))}
+      {only !== undefined && (
+        <div class="others-row">
+          <WorkBadge work={only.work} />
+          <span class="others-words">{only.title || "Another session"}</span>
+          <button
+            type="button"
+            class="link-button"
+            onClick={() => post({ type: "openSession", session: only.session })}
+          >
+            Show
+          </button>
+        </div>
+      )}
+      {rest.length > 1 && (
+        <div class="others-row">
+          <span class="others-words">{`Other sessions: ${countWords(rest)}`}</span>
+          <button
+            type="button"
+            class="link-button"
+            onClick={() => post({ type: "sessions", query: "", more: false })}
+          >
+            Show
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** The sessions with work that are not shown. */
+export function otherMarks(state: PanelState): readonly SessionMark[] {
+  return state.marks.filter((mark) => mark.session !== state.session);
+}
+
+/** `2 running, 1 done`. */
+export function countWords(marks: readonly SessionMark[]): string {
+  const order: readonly SessionWork[] = ["asking", "running", "failed", "stopped", "done"];
+  return order
+    .flatMap((work) => {
+      const count = marks.filter((mark) => mark.work === work).length;
+      if (count === 0) return [];
+      return work === "asking"
+        ? [count === 1 ? "1 asks you" : `${count} ask you`]
+        : [`${count} ${WORK_WORDS[work].toLowerCase()}`];
+    })
+    .join(", ");
+}
+
+function titleOf(state: PanelState, session: string): string {
+  return state.marks.find((mark) => mark.session === session)?.title ?? "";
+}
