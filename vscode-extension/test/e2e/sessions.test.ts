@@ -146,7 +146,7 @@ describe("sessions", () => {
       .locator(".notifications-center .notification-list-item")
       .filter({ hasText: "later rm" });
     await notice.getByRole("button", { name: "Show" }).click();
-    await chat.panel.getByText("later rm -f gone.txt", { exact: true }).waitFor();
+    await chat.panel.locator(".prompt-words", { hasText: "later rm -f gone.txt" }).waitFor();
     await chat.answer("No");
     await chat.idle();
     await chat.panel.getByText("Understood.", { exact: true }).waitFor();
