@@ -113,7 +113,9 @@ describe("a change, from the prompt to the verdict", () => {
   test("a reload of the window loses nothing: conversation, draft and model", async () => {
     await chat.ask("say The words of before the reload.");
     await chat.composer.fill(DRAFT);
-    await until("the draft to be kept", () => chat.page.evaluate(isStored, DRAFT));
+    await until("the draft to be stored", async () =>
+      (await chat.stored()).some((text) => text.includes(DRAFT)),
+    );
     const before = await chat.host.pid();
     await chat.reload();
     // The old extension host, and its server with the session, stay until the grace time is over.
@@ -125,31 +127,6 @@ describe("a change, from the prompt to the verdict", () => {
     await chat.panel.getByText("And it goes on.").last().waitFor();
   });
 });
-
-/** Runs in the page of the workbench: do these words stand in any state that VS Code keeps for a workspace? */
-async function isStored(words: string): Promise<boolean> {
-  const names = (await indexedDB.databases()).flatMap(({ name }) =>
-    name?.startsWith("vscode-web-state-db") ? [name] : [],
-  );
-  const found = names.map(
-    (name) =>
-      new Promise<boolean>((done) => {
-        const opening = indexedDB.open(name);
-        opening.onerror = () => done(false);
-        opening.onsuccess = () => {
-          const reading = opening.result
-            .transaction("ItemTable", "readonly")
-            .objectStore("ItemTable")
-            .getAll();
-          reading.onsuccess = () => {
-            opening.result.close();
-            done(JSON.stringify(reading.result).includes(words));
-          };
-        };
-      }),
-  );
-  return (await Promise.all(found)).includes(true);
-}
 
 function isAlive(pid: number): boolean {
   try {

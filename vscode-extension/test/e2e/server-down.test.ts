@@ -49,8 +49,15 @@ describe("a server that is gone", () => {
     await chat.send("interrupt Do it");
     const ran = join(chat.folder, "ran.txt");
     await until("the command", () => existsSync(ran));
-    // What the panel shows of the session, VS Code has taken to remember.
     await chat.panel.getByText("It begins.").waitFor();
+    // VS Code stores a moment later which session the panel shows: a reload before that shows none.
+    await until("the session to be stored", async () =>
+      (await chat.stored()).some(
+        (text) =>
+          text.includes('"indwell.chat.history":["interrupt Do it"') &&
+          text.includes('"indwell.chat.session":"'),
+      ),
+    );
     await chat.reload();
     await chat.showPanel();
     const words = "Interrupted: Indwell ended while this turn ran";

@@ -79,6 +79,8 @@ export interface Window {
   /** Browser zoom: 2 is 200 %. */
   readonly zoom: (factor: number) => Promise<void>;
   readonly reload: () => Promise<void>;
+  /** All that VS Code has stored by now for workspaces, each value as JSON; a reload keeps just that. */
+  readonly stored: () => Promise<readonly string[]>;
   /** Take a picture of the window, or of the panel only. Gives its path. */
   readonly picture: (name: string, what?: "window" | "panel") => Promise<string>;
   readonly close: () => Promise<void>;
@@ -154,6 +156,7 @@ export async function openWindow(workbench: Workbench, opening: Opening): Promis
       await page.reload();
       await ready(page, host);
     },
+    stored: () => page.evaluate(storedValues),
     picture: async (name, what = "window") => {
       mkdirSync(ARTIFACTS, { recursive: true });
       const path = join(ARTIFACTS, `${name}.png`);
@@ -166,6 +169,31 @@ export async function openWindow(workbench: Workbench, opening: Opening): Promis
       host.forget();
     },
   };
+}
+
+/** Runs in the page of the workbench. */
+async function storedValues(): Promise<readonly string[]> {
+  const names = (await indexedDB.databases()).flatMap(({ name }) =>
+    name?.startsWith("vscode-web-state-db") ? [name] : [],
+  );
+  const found = names.map(
+    (name) =>
+      new Promise<readonly string[]>((done) => {
+        const opening = indexedDB.open(name);
+        opening.onerror = () => done([]);
+        opening.onsuccess = () => {
+          const reading = opening.result
+            .transaction("ItemTable", "readonly")
+            .objectStore("ItemTable")
+            .getAll();
+          reading.onsuccess = () => {
+            opening.result.close();
+            done(reading.result.map(String));
+          };
+        };
+      }),
+  );
+  return (await Promise.all(found)).flat();
 }
 
 const THEME_CLASS: Readonly<Record<Theme, string>> = {
