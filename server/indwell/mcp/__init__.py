@@ -1,4 +1,4 @@
-"""Servers of the Model Context Protocol: their definitions, and the connections to them.
+"""Connects to servers of the Model Context Protocol (MCP).
 
-Only ``indwell.mcp.connection`` imports the SDK, and it is imported when a server is started.
+The modules that import the SDK are loaded when a server is started.
 """

@@ -1,4 +1,4 @@
-"""Answers an MCP server's requests: its log, the folders, the user, the model."""
+"""Answers an MCP server's requests: log messages, folders, questions to the user, model calls."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from indwell.mcp.from_sdk import sample_request, server_question
 from indwell.mcp.offers import Caller, McpError
 from mcp import types
 
-MOST_LOGGED = 500  # messages of a server's log in ours
-_WORDS = 300  # characters of one of them
+MOST_LOGGED = 500  # messages of a server's log that are copied to Indwell's log
+_WORDS = 300  # characters of one such message
 _LEVELS: Mapping[str, int] = {
     "debug": logging.DEBUG,
     "info": logging.INFO,
     "notice": logging.INFO,
     "warning": logging.WARNING,
-}  # the others are errors
+}  # other levels count as errors
 
 _log = logging.getLogger(__name__)
 
@@ -31,10 +31,10 @@ class ClientSide:
 
     Args:
         definition: The server.
-        roots: The workspace folders, which it may know.
+        roots: The workspace folders, which the server may know.
 
     Attributes:
-        callers: The sessions whose calls are under way; the newest one is asked.
+        callers: The sessions whose calls are under way; the newest session is asked.
     """
 
     def __init__(self, definition: ServerDefinition, roots: Sequence[Path]) -> None:
@@ -44,7 +44,7 @@ class ClientSide:
         self._n_logged = 0
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
-        """Write a message of the server to our log."""
+        """Write a message of the server to Indwell's log."""
         self._n_logged += 1
         if self._n_logged > MOST_LOGGED:
             return
@@ -61,7 +61,7 @@ class ClientSide:
     async def ask_user(
         self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
-        """Ask the user of the newest call; without a call nobody is asked."""
+        """Ask the user of the newest call; without a call, refuse."""
         del context
         if not self.callers:
             return types.ElicitResult(action="cancel")

@@ -1,8 +1,8 @@
-"""The life of the connection to one server: start, calls, changes of lists, breaks, end.
+"""The connection to one MCP server, from the start to the end.
 
-One task owns the connection from its start to its end, because the SDK requires that. Calls of any
-task go through it. A connection that breaks after it worked is tried again with growing pauses; one
-that never worked is tried again only when somebody needs it.
+One task owns the connection from start to end, because the SDK requires this. A connection that
+breaks after it worked is tried again with growing pauses. A connection that never worked is tried
+again only when a caller needs it.
 """
 
 from __future__ import annotations
@@ -58,10 +58,11 @@ from indwell.sandbox import Finished
 from indwell.sandbox.spawn import spawn_server
 from mcp import types
 
-ATTEMPTS = 5  # to reconnect, before a server counts as failed
-FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0  # before the first and the last of them
-SOUND_S, AGAIN_S = 60.0, 5.0  # seconds until a connection has proved to work; until a new start
-MOST_CALL_S = 3_600.0  # seconds of a call that tells its progress all the time
+ATTEMPTS = 5  # attempts to reconnect, before a server counts as failed
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0  # seconds before the first and before the last attempt
+# Seconds after which a connection counts as sound; seconds before a new start.
+SOUND_S, AGAIN_S = 60.0, 5.0
+MOST_CALL_S = 3_600.0  # most seconds of a call that keeps reporting progress
 
 _log = logging.getLogger(__name__)
 
@@ -71,22 +72,22 @@ class _Broke(Exception):
 
 
 class Connection:
-    """A connection to one server, shared by all sessions whose definition is equal.
+    """A connection to one server, shared by all sessions with the same definition.
 
-    Every request starts the server if it does not run yet. Each may raise ``McpError``.
+    Every request starts the server if necessary, and may raise ``McpError``.
 
     Args:
-        definition: The definition as it is written.
+        definition: The definition as written, without values of variables.
         around: The parts of the machine that the server may see.
 
     Attributes:
         state: The present state.
         problem: Why the server does not run, in plain words; empty if nothing is wrong.
-        version: The server's name and version as it tells them; empty before it runs.
-        instructions: The server's instructions for a model; data of tier 3.
+        version: The server's name and version as reported by the server; empty before the start.
+        instructions: The server's instructions for a model, as data of tier 3.
         on_change: Called when the state or the tools have changed.
-        known_tools: The tools as they were listed last.
-        known_prompts: The prompts as they were listed last.
+        known_tools: The tools of the last list.
+        known_prompts: The prompts of the last list.
     """
 
     def __init__(self, definition: ServerDefinition, around: Surrounding) -> None:
@@ -110,7 +111,7 @@ class Connection:
         self._refreshing: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        """Start the server if it neither runs nor is about to; returns at once."""
+        """Start the server, unless it runs or is starting; return at once."""
         if self._closing.is_set() or (self._task is not None and not self._task.done()):
             return
         if self._failed_at and time.monotonic() - self._failed_at < AGAIN_S:
@@ -125,7 +126,7 @@ class Connection:
         await self._settled.wait()
 
     async def close(self) -> None:
-        """End the server; its open calls fail."""
+        """End the server; open calls fail."""
         self._closing.set()
         self._fault.set("it was stopped")
         if self._task is not None:
@@ -134,14 +135,14 @@ class Connection:
         self._settled.set()
 
     async def restart(self) -> None:
-        """End the server, and start it again; its open calls fail."""
+        """End the server, and start the server again; open calls fail."""
         await self.close()
         self._closing, self._failed_at, self._inspected = asyncio.Event(), 0.0, None
         self.start()
 
     def _tell(self, state: State, problem: str = "") -> None:
         self.state, self.problem = state, problem
-        if problem:  # nobody else tells about a pause; each user of a server hears of its failure
+        if problem:  # log a pause, because only failures are reported to the sessions
             level = logging.WARNING if state == "waiting" else logging.INFO
             _log.log(level, "MCP server %s: %s", self.definition.name, problem)
         self.on_change()
@@ -174,7 +175,7 @@ class Connection:
             self._tell("starting")
 
     async def _live(self) -> None:
-        """Start the server; return once it is closed, or broke after it had proved to work.
+        """Start the server; return once the connection is closed, or a sound connection has broken.
 
         Raises:
             _Broke: The connection broke soon after it had started.
@@ -202,7 +203,7 @@ class Connection:
                 raise self._not_started(
                     McpError(f"it did not answer within {START_S:.0f} s of its start")
                 ) from error
-        except Exception as error:  # the boundary to other people's servers
+        except Exception as error:  # any error may come from the server's side
             if not began or isinstance(innermost(error), NeedsLogin):
                 raise self._not_started(error) from error
             _log.debug("the connection to an MCP server ended with an error", exc_info=error)
@@ -249,10 +250,10 @@ class Connection:
             yield client
 
     async def _inspect(self) -> None:
-        """Check that this start runs the same files as the first one.
+        """Check that this start runs the same files as the first start.
 
         Raises:
-            McpError: They have changed; the user has to agree first.
+            McpError: The files have changed, so the user has to agree first.
         """
         found = await asyncio.to_thread(self._around.inspect, self.definition)
         if self._inspected not in {None, found}:
@@ -308,10 +309,10 @@ class Connection:
         return McpError(f"it could not be started: {short_line(str(error), MOST_WORDS)}")
 
     async def tools(self) -> tuple[OfferedTool, ...]:
-        """Return its tools; kept until the server says that the list has changed.
+        """Return the server's tools; cached until the server reports a change.
 
         Raises:
-            McpError: As all requests: the server does not run, refuses, or does not answer in time.
+            McpError: The server does not run, refuses the request, or does not answer in time.
         """
         await self._ready()
         return self.known_tools
@@ -319,7 +320,7 @@ class Connection:
     async def call(
         self, tool: str, arguments: Mapping[str, Any], caller: Caller | None = None
     ) -> CallResult:
-        """Call a tool for ``caller``; a cancelled call tells the server."""
+        """Call a tool for ``caller``; after a cancellation, the server is told."""
         live = await self._ready()
         loop, limit_s = asyncio.get_running_loop(), self.definition.timeout_s
         began = loop.time()
@@ -343,7 +344,7 @@ class Connection:
                 self._side.callers.remove(caller)
 
     async def resources(self) -> tuple[OfferedResource, ...]:
-        """Return its resources and templates; kept until the list changes."""
+        """Return the server's resources and templates; cached until the server reports a change."""
         live = await self._ready()
         if live.client.server_capabilities.resources is None:
             return ()
@@ -360,7 +361,7 @@ class Connection:
         return resource_pieces(await live.limited(request))
 
     async def prompts(self) -> tuple[OfferedPrompt, ...]:
-        """Return its prompts; kept until the list changes."""
+        """Return the server's prompts; cached until the server reports a change."""
         live = await self._ready()
         if live.client.server_capabilities.prompts is None:
             return ()
@@ -378,7 +379,7 @@ class Connection:
     async def complete(
         self, of: OfferedPrompt | OfferedResource, argument: str, value: str
     ) -> tuple[str, ...]:
-        """Return how the server would complete the value of an argument."""
+        """Return the server's completions of an argument's value."""
         live = await self._ready()
         if live.client.server_capabilities.completions is None:
             return ()
@@ -393,7 +394,7 @@ class Connection:
     async def _ready(self) -> Requests:
         if self._requests is not None and self._requests.is_broken:
             self._requests = None
-            self._settled.clear()  # until the task has noticed, and started the server again
+            self._settled.clear()  # callers wait until the task has started the server again
         await self.settle()
         if self._requests is None:
             kind = NeedsLogin if self.state == "needs login" else McpError
@@ -402,14 +403,14 @@ class Connection:
         return self._requests
 
     async def _listen(self, client: Client) -> None:
-        """Hear of changed lists from a server of the newest protocol."""
+        """Receive reports of changed lists from a server of the newest protocol version."""
         if client.session.discover_result is None:
-            return  # an older server sends notifications
+            return  # an older server sends notifications instead
         try:
             async with client.listen(
                 tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
             ) as events:
-                if self._requests is not None:  # the list may have changed since it was read
+                if self._requests is not None:  # the lists may have changed before the subscription
                     self._changed("ToolsListChanged")
                 async for event in events:
                     self._changed(type(event).__name__)
@@ -420,7 +421,7 @@ class Connection:
         self._changed(type(message).__name__)
 
     def _changed(self, event: str) -> None:
-        """Forget a list that has changed; the tools are listed again soon."""
+        """Drop a cached list that has changed; read the tools again soon."""
         if event.startswith(("ToolList", "ToolsList")):
             if self._requests is not None and not self._refreshing:
                 task = asyncio.create_task(self._list_again(self._requests))
@@ -430,7 +431,7 @@ class Connection:
             self._requests.kept.pop("prompts" if event.startswith("Prompt") else "resources", None)
 
     async def _list_again(self, live: Requests) -> None:
-        await asyncio.sleep(FIRST_WAIT_S)  # a server may tell of many changes in a row
+        await asyncio.sleep(FIRST_WAIT_S)  # a server may report many changes in a row
         try:
             self.known_tools = await live.limited(live.listed("tools", offered_tool))
         except McpError as error:
@@ -439,6 +440,6 @@ class Connection:
 
 
 def _progress_words(progress: float, total: float | None, message: str | None) -> str:
-    """Say how far a call is, such as ``3 of 10: reading``."""
+    """Return the progress of a call as text, such as ``3 of 10: reading``."""
     part = f"{progress:g} of {total:g}" if total else f"{progress:g}"
     return f"{part}: {short_line(message, MOST_WORDS)}" if message else part

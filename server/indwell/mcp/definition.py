@@ -1,7 +1,7 @@
-"""How to start or reach one MCP server, as the user or a project wrote it. Pure.
+"""The definition of one MCP server, as the user or a project wrote it. Pure.
 
-``ServerDefinition`` holds the written text: variables such as ``${TOKEN}`` are replaced only when
-the server starts, so that no secret is in an approval, a log or a list of servers.
+``ServerDefinition`` has the text as written. Variables such as ``${TOKEN}`` are replaced when the
+server starts, so that approvals, logs and lists contain no secrets.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ import msgspec
 from indwell.errors import UserError
 from indwell.lazy_pattern import lazy_pattern
 
-TIMEOUT_S = 60.0  # seconds for one request to a server, such as a tool call; progress renews it
-START_S = 30.0  # seconds until a started server must have answered and listed its tools
+# Seconds for one request, such as a tool call; reported progress restarts the time.
+TIMEOUT_S = 60.0
+START_S = 30.0  # seconds until a started server must have listed its tools
 _VARIABLE = lazy_pattern(r"\$\{([A-Za-z_][\w:./-]*?)(?::-([^}]*))?\}")
 _NAME = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,31}")
 
 
 @dataclass(frozen=True, slots=True)
 class StdioServer:
-    """A server that Indwell starts as a program and speaks to over its standard streams.
+    """A server that Indwell starts as a program, with messages over standard input and output.
 
     Attributes:
         command: The program, by path or name.
-        args: Its arguments.
-        env: Its variables by name. The value None takes the variable of Indwell's own environment.
-        cwd: Its working directory; empty for the first workspace folder.
+        args: The program's arguments.
+        env: The program's variables by name. None means the value in Indwell's environment.
+        cwd: The program's working directory; empty for the first workspace folder.
     """
 
     command: str
@@ -41,19 +42,19 @@ class StdioServer:
 
 
 Grant: TypeAlias = Literal["authorization_code", "client_credentials"]
-"""How a login gets a token: by a person in the browser, or by the client itself."""
+"""How a login gets a token: with a person in the browser, or with the client's secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnClient:
-    """A client that the user has registered by hand at the server that logs in.
+    """An OAuth client that the user has registered by hand at the authorization server.
 
     Attributes:
         id: The client id.
-        secret: The client secret as it is written, such as ``${SECRET}``; empty for none.
-        grant: How it gets a token.
-        issuer: The server that logs in, and alone gets the secret; empty for the one that the
-            MCP server names.
+        secret: The client secret as written, such as ``${SECRET}``; may be empty.
+        grant: How the client gets a token.
+        issuer: The authorization server, the only one that gets the secret; empty for the one that
+            the MCP server names.
     """
 
     id: str
@@ -64,12 +65,12 @@ class OwnClient:
 
 @dataclass(frozen=True, slots=True)
 class HttpServer:
-    """A server at an address, spoken to by streamable HTTP.
+    """A server at an address, with messages over streamable HTTP.
 
     Attributes:
         url: The address.
-        headers: Headers for that address alone, by name.
-        client: The client of a login; None registers one.
+        headers: Headers that are only sent to this address, by name.
+        client: The OAuth client; None registers a new client.
     """
 
     url: str
@@ -78,12 +79,12 @@ class HttpServer:
 
     @property
     def is_near(self) -> bool:
-        """Whether it is on this machine, as far as the address tells."""
+        """Is the server on this machine, by its address?"""
         return urlsplit(self.url).hostname in {"localhost", "127.0.0.1", "::1"}
 
     @property
     def logs_in_alone(self) -> bool:
-        """Whether a login needs no person."""
+        """Does a login work without a person?"""
         return self.client is not None and self.client.grant == "client_credentials"
 
 
@@ -92,18 +93,19 @@ Transport: TypeAlias = StdioServer | HttpServer
 
 @dataclass(frozen=True, slots=True)
 class ServerDefinition:
-    """One server.
+    """The definition of one server.
 
     Attributes:
-        name: The name that the user or the project gave it; it fits ``valid_name``.
-        transport: How to start or reach it.
-        source: ``user``, or the path of the project's file that defines it.
-        is_confined: Whether a started server runs in the sandbox. A project cannot change this.
+        name: The name that the user or the project gave the server; fits ``valid_name``.
+        transport: How to start or reach the server.
+        source: ``user``, or the path of the project's file that defines the server.
+        is_confined: Whether a started server runs in the sandbox; a project cannot change this.
         timeout_s: Seconds for one request.
-        pinned: Names of its tools, as the server spells them, that each request carries.
-        hosts: Hosts that a confined server may reach; empty allows none.
+        pinned: Names of tools, in the server's spelling, that are part of each request to the
+        model.
+        hosts: Hosts that a confined server may reach; empty means no host.
         may_sample: Whether the server may ask the user's model for text.
-        is_enabled: Whether it is used at all.
+        is_enabled: Whether the server is used.
     """
 
     name: str
@@ -118,14 +120,15 @@ class ServerDefinition:
 
     @property
     def is_near(self) -> bool:
-        """Whether the server may change files of this machine."""
+        """Can the server change files of this machine?"""
         return isinstance(self.transport, StdioServer) or self.transport.is_near
 
     def fingerprint(self) -> str:
-        """Return a digest of everything that decides what runs or who is asked.
+        """Return a digest of the whole definition, except parts that need no approval.
 
-        An approval is bound to this digest, so any change of it asks again. It covers the written
-        values of variables and headers as well: ``NODE_OPTIONS`` decides what runs.
+        An approval is bound to this digest, so the user is asked again after a change. The digest
+        includes written values of variables and headers, because a value such as that of
+        ``NODE_OPTIONS`` decides what runs.
         """
         match self.transport:
             case StdioServer(command, args, env, cwd):
@@ -141,8 +144,8 @@ class ServerDefinition:
         """Return the definition with ``${NAME}`` and ``${NAME:-default}`` replaced.
 
         Args:
-            variables: The values by name: those of the environment, and whatever else a
-                definition may name, such as ``env:TOKEN`` or ``input:key``.
+            variables: The values by name: the environment's variables, and other names in
+                definitions, such as ``env:TOKEN`` or ``input:key``.
 
         Raises:
             UserError: A variable has no value.
@@ -173,7 +176,7 @@ class ServerDefinition:
         return replace(self, transport=transport)
 
     def named_variables(self) -> tuple[str, ...]:
-        """Return the names of the variables whose values it takes, inputs of the user excepted."""
+        """Return the names of the variables in the definition, without inputs of the user."""
         match self.transport:
             case StdioServer(command, args, env, cwd):
                 texts = (command, *args, *(value or "" for _, value in env), cwd)
@@ -189,7 +192,7 @@ class ServerDefinition:
         return tuple(one for one in found if not one.startswith("input:"))
 
     def shown(self) -> str:
-        """Return the command line or address as it is written, for the user to judge."""
+        """Return the command line or address as written, for the user's approval."""
         match self.transport:
             case StdioServer(command, args):
                 return " ".join((command, *args))
@@ -198,7 +201,7 @@ class ServerDefinition:
 
 
 def valid_name(name: str) -> bool:
-    """Can a server have this name? The names of the server's tools begin with it."""
+    """Can a server have this name? The names of the server's tools begin with this name."""
     return _NAME.fullmatch(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""Converts the SDK's values into those of ``offers``, and the user's answers back. Pure."""
+"""Converts the SDK's values to values of ``offers``, and the user's answers back. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from indwell.mcp.offers import (
 )
 from mcp import types
 
-MOST_FIELDS = 20  # of a form; people fill in no longer one
+MOST_FIELDS = 20  # fields of a form
 MOST_SAMPLE_TOKENS = 8_000
 
 
@@ -121,7 +121,7 @@ def server_question(server: str, asked: types.ElicitRequestParams) -> ServerQues
     """Convert a question of a server.
 
     Raises:
-        McpError: The form is none that people can fill in.
+        McpError: People cannot fill in such a form.
     """
     if isinstance(asked, types.ElicitRequestURLParams):
         return ServerQuestion(server, asked.message, url=str(asked.url))
@@ -164,7 +164,7 @@ def _field(name: str, node: Mapping[str, Any], *, is_required: bool) -> FormFiel
 
 
 def _options(node: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the values of a choice: ``enum``, perhaps with ``enumNames``, or titled constants."""
+    """Return values and titles of a choice: ``enum`` with ``enumNames``, or titled constants."""
     titled = node.get("oneOf", node.get("anyOf"))
     if isinstance(titled, list):
         pairs = (one for one in titled if isinstance(one, dict) and "const" in one)

@@ -1,7 +1,8 @@
 """The HTTP client for one MCP server: one origin, no compression, bounded answers.
 
 The SDK follows redirects only within the origin of the server's address. The headers of the
-definition, which may hold a token, go to that origin alone; a login may lead to other hosts.
+definition, which may contain a token, are only sent to that origin. A login may lead to other
+hosts.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from indwell.sandbox.proxy.hosts import is_public, literal, place_of
 from indwell.sandbox.proxy.service import is_own, resolve
 
 LIMIT_B = 8 << 20  # bytes of one answer or one event of a stream
-MOST_VALUES = 1_000_000  # commas of one message; decoding more would take long
+MOST_VALUES = 1_000_000  # commas of one message; decoding more would take too long
 CONNECT_S = 15.0
 _WORDS = 300  # characters of an address in a message
 READ_S = 330.0  # seconds of silence on a stream; the time-out of a call is shorter
@@ -31,10 +32,10 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 Auth: TypeAlias = httpx2.Auth
-"""Adds the token of a login to requests."""
+"""Adds the token of a login to requests, as httpx2 does."""
 
 Refusal: TypeAlias = Literal["login", "scope"]
-"""Why a server refuses a request: it needs a login, or a login that gives more rights."""
+"""Why a server refuses a request: a login is missing, or has too few rights."""
 
 
 class AnswerTooLarge(httpx2.TransportError):
@@ -42,7 +43,7 @@ class AnswerTooLarge(httpx2.TransportError):
 
 
 class CompressedAnswer(httpx2.TransportError):
-    """An answer is compressed, although no compression was asked for."""
+    """An answer is compressed, although the request did not allow compression."""
 
 
 @asynccontextmanager
@@ -52,9 +53,9 @@ async def http_client(
     """Open the client for a server.
 
     Args:
-        server: Its address and headers, with all variables replaced.
+        server: The server's address and headers, with all variables replaced.
         auth: Adds the token of a login.
-        on_refused: Called if the server refuses a request of the present login.
+        on_refused: Called if the server refuses a request with the present login.
     """
     origin = _origin(httpx2.URL(server.url))
 
@@ -71,7 +72,7 @@ async def http_client(
         elif wants_scope(response):
             on_refused("scope")
 
-    # Loading certificates takes 20-100 ms: in a thread, and not at all for plain http.
+    # Loading certificates takes 20-100 ms, so use a thread; plain http needs no certificates.
     client = await asyncio.to_thread(
         httpx2.AsyncClient,
         verify=not server.url.lower().startswith("http:") or auth is not None,
@@ -86,10 +87,10 @@ async def http_client(
 
 
 async def check_login_host(url: httpx2.URL, own: httpx2.URL) -> None:
-    """Check that a request of a login may be sent; the server at ``own`` chose its address.
+    """Check that a request of a login may be sent to an address that the server ``own`` chose.
 
     Raises:
-        McpError: It may not: the host is on this machine or its network, or it is not encrypted.
+        McpError: The host is on this machine or its network, or the request is not encrypted.
     """
     if url.host == own.host and url.scheme in {"https", own.scheme}:
         return
@@ -110,7 +111,7 @@ async def check_login_host(url: httpx2.URL, own: httpx2.URL) -> None:
 
 
 def wants_scope(response: httpx2.Response) -> bool:
-    """Does the server refuse because the login gives too few rights?"""
+    """Does the server refuse because the login has too few rights?"""
     wants = response.headers.get("www-authenticate", "")
     return response.status_code == HTTPStatus.FORBIDDEN and "insufficient_scope" in wants
 
@@ -125,7 +126,7 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
 
 
 async def _bound(response: httpx2.Response) -> None:
-    """Response hook: bounds what is read of an answer."""
+    """Response hook: limits the size of an answer."""
     if response.headers.get("content-encoding", "identity") not in {"", "identity"}:
         await response.aclose()
         raise CompressedAnswer("the answer is compressed, which was not asked for")
@@ -138,7 +139,7 @@ async def _bound(response: httpx2.Response) -> None:
 class _Bounded(httpx2.AsyncByteStream):
     """A body of at most ``LIMIT_B`` bytes and ``MOST_VALUES`` commas.
 
-    Of an endless stream each event has at most so many values; the SDK bounds its bytes.
+    In an endless stream, the limit of values applies to each event, and the SDK limits the bytes.
     """
 
     def __init__(self, body: httpx2.AsyncByteStream, *, is_stream: bool) -> None:

@@ -1,8 +1,8 @@
 """Logs in to MCP servers by OAuth: a browser, a redirect to this machine, tokens in the keyring.
 
-The SDK does the protocol: discovery, registration, PKCE, refresh. A turn uses a stored login and
-refreshes its tokens, but never discovers, registers or opens a browser. A server names the hosts
-of its login; of these hosts only its own and those on the internet are asked, over https.
+The SDK implements the protocol: discovery, registration, PKCE, refresh. A turn uses a stored login
+and refreshes tokens, but never discovers, registers or opens a browser. The server names the hosts
+for the login. Requests only go to the server's own host and to hosts on the internet, over https.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ _TOOLS = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """A login as it is stored: the SDK's values as JSON objects, and when the token ends.
+    """A stored login: the SDK's values as JSON objects, and the time when the token expires.
 
-    ``issuer`` describes the server that gave the token, which alone may refresh it. ``wanted`` are
-    the rights that the next login asks for, because a turn lacked them.
+    ``issuer`` describes the server that gave the token; only that server may refresh the token.
+    ``wanted`` has rights that the next login asks for, because a turn lacked them.
     """
 
     tokens: dict[str, Any]
@@ -77,14 +77,15 @@ def login_key(server: HttpServer) -> str:
 
 
 def is_logged_in(server: HttpServer, keys: KeyStore) -> bool:
-    """Return whether a login is stored; no keyring is opened."""
+    """Is a login stored? This function does not open a keyring."""
     return login_key(server) in keys.origins()
 
 
 def turn_auth(definition: ServerDefinition, keys: KeyStore) -> Auth | None:
-    """Return what adds the stored token to a server's requests; None without a login.
+    """Return the object that adds the stored token to requests; None without a login.
 
-    A client that logs in alone gets a token for each connection; the token is stored nowhere.
+    A client that logs in without a person gets a token for each connection; this token is not
+    stored.
 
     Raises:
         McpError: Others could read the token on the way to the server.
@@ -129,7 +130,8 @@ class StoredLogin:
     Args:
         server: The server.
         keys: The user's keys.
-        is_new: Forget what is stored, and register again: the address of the redirect has changed.
+        is_new: Whether to ignore the stored login and register again, because the redirect's
+        address has changed.
     """
 
     def __init__(self, server: HttpServer, keys: KeyStore, *, is_new: bool = False) -> None:
@@ -142,7 +144,7 @@ class StoredLogin:
         self.was_stored = False
 
     async def get_tokens(self) -> OAuthToken | None:
-        """Return the tokens, with the seconds that are left."""
+        """Return the tokens, with the remaining seconds."""
         kept = await self._kept()
         if kept is None:
             return None
@@ -163,14 +165,14 @@ class StoredLogin:
         self.was_stored = True
 
     async def want(self, scope: str) -> None:
-        """Note the rights that the next login has to ask for, besides those that it gave."""
+        """Note rights that the next login has to ask for, in addition to the present rights."""
         kept = await self._kept()
         if kept is not None and scope:
             wanted = union_scopes(union_scopes(kept.tokens.get("scope"), kept.wanted), scope) or ""
             await self._put(msgspec.structs.replace(kept, wanted=wanted))
 
     async def wanted(self) -> str:
-        """Return the rights that the next login has to ask for; empty if no turn lacked any."""
+        """Return the rights that the next login has to ask for; may be empty."""
         kept = await self._kept()
         return "" if kept is None else kept.wanted
 
@@ -182,7 +184,7 @@ class StoredLogin:
             raise McpError(f"the login could not be stored: {error}") from error
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Return how Indwell is registered with the server that logs in."""
+        """Return Indwell's registration at the authorization server."""
         if self.server.client is not None:
             return _registered(self.server.client)
         kept = await self._kept()
@@ -192,7 +194,7 @@ class StoredLogin:
         return OAuthClientInformationFull.model_validate(kept.client)
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep the registration; it is stored together with the tokens."""
+        """Keep the registration in memory, to store it together with the tokens."""
         self._client = client_info.model_dump(mode="json", exclude_none=True)
 
     async def _kept(self) -> _Kept | None:
@@ -209,7 +211,7 @@ class StoredLogin:
 
 
 class _Provider(OAuthClientProvider):
-    """The SDK's flow, which also knows when a stored token ends, and who may refresh it.
+    """The SDK's flow, extended by the stored token's expiry and the server that may refresh it.
 
     Otherwise the SDK would send the token to ``/token`` of the MCP server's host.
     """
@@ -225,7 +227,7 @@ class _Provider(OAuthClientProvider):
         await super()._handle_token_response(response)
 
     async def _perform_authorization(self) -> httpx2.Request:
-        """Lead to the browser, or log in alone; only the right server gets the client's secret."""
+        """Open the browser, or log in without a person; only the right server gets the secret."""
         context, client = self.context, self._login.server.client
         if client is None:
             return await super()._perform_authorization()
@@ -252,7 +254,7 @@ class _Provider(OAuthClientProvider):
     async def _auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Run the SDK's flow, and check each request that it makes on its own.
+        """Run the SDK's flow, and check each request that the flow makes.
 
         The SDK follows redirects of these requests only within their origin.
         """
@@ -276,9 +278,9 @@ class _Provider(OAuthClientProvider):
 
 
 class _TurnProvider(_Provider):
-    """The flow of a turn: it refreshes tokens, and starts no new login of a person.
+    """The flow of a turn, which refreshes tokens but never starts a login with a person.
 
-    It notes rights that a login lacks, and asks no person for them.
+    Rights that the login lacks are noted for the next login.
     """
 
     _refresh: httpx2.Request | None = None
@@ -299,7 +301,7 @@ class _TurnProvider(_Provider):
         await super()._check(request)
 
     async def _stop(self) -> None:
-        """Say that the login has ended; the next request reads the stored one again."""
+        """Report that the login has ended; the next request reads the stored login again."""
         self._initialized = False
         assert self.context.redirect_handler is not None
         await self.context.redirect_handler("")
@@ -323,7 +325,7 @@ class _TurnProvider(_Provider):
 
 
 class _Metadata(OAuthClientMetadata):
-    """The client for registration; each scope that the flow sets has at least these rights."""
+    """The client's metadata for registration; every scope of the flow includes these rights."""
 
     _at_least: str = PrivateAttr(default="")
 
@@ -366,11 +368,12 @@ async def log_in(
     Args:
         definition: The server, with all variables replaced.
         keys: The user's keys.
-        show: Leads the user to an address in the browser.
-        pasted: Returns the address at which the browser ended, where it cannot reach this machine.
+        show: Opens an address in the user's browser.
+        pasted: Returns the final address in the browser, for a browser that cannot reach this
+        machine.
 
     Returns:
-        False if the server wants no login.
+        False if the server needs no login.
 
     Raises:
         McpError: The login failed, or took too long.
@@ -405,7 +408,7 @@ async def log_in(
 async def _greet(server: HttpServer, auth: Auth, storage: StoredLogin) -> int:
     """Send the first messages of a connection, and return the status of the last answer.
 
-    Some servers greet everybody, and want a login only for their tools.
+    Some servers accept the first messages without a login, and only demand a login for tools.
     """
     headers = {"Accept": "application/json, text/event-stream"}
     async with http_client(server, auth, lambda _why: None) as client:
@@ -419,7 +422,7 @@ async def _greet(server: HttpServer, auth: Auth, storage: StoredLogin) -> int:
 
 
 def _checked(address: str) -> str:
-    """Return an address to which a person may be led: the server of the login chose it."""
+    """Check an address that the authorization server chose, before the user's browser opens it."""
     parts = urlsplit(address)
     is_safe = parts.scheme == "https" or (
         parts.scheme == "http" and (parts.hostname or "") in _LOOPBACK
@@ -430,7 +433,7 @@ def _checked(address: str) -> str:
 
 
 def _code(address: str) -> AuthorizationCodeResult:
-    """Read the answer of a login from the address at which it ended."""
+    """Read the answer of a login from the browser's final address."""
     given = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
     if "code" not in given:
         why = given.get("error_description") or given.get("error") or "no code came back"
@@ -441,7 +444,7 @@ def _code(address: str) -> AuthorizationCodeResult:
 
 
 async def _first(came: asyncio.Future[str], pasted: Callable[[], Awaitable[str]] | None) -> str:
-    """Return the address of the redirect, or the one that the user pasted before it came."""
+    """Return the address of the redirect, or a pasted address, whichever comes first."""
     if pasted is None:
         return await came
     typing = asyncio.ensure_future(pasted())
@@ -454,7 +457,7 @@ async def _first(came: asyncio.Future[str], pasted: Callable[[], Awaitable[str]]
 
 @asynccontextmanager
 async def _redirect() -> AsyncIterator[tuple[str, asyncio.Future[str]]]:
-    """Listen on this machine for the browser's return; yields the address, and what came."""
+    """Listen on this machine for the redirect; yield the listener's address, and the result."""
     came: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -468,7 +471,7 @@ async def _redirect() -> AsyncIterator[tuple[str, asyncio.Future[str]]]:
             if is_ours and not came.done():
                 came.set_result(target)
         except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
-            pass  # a request that is not the redirect, or a browser that closed the connection
+            pass  # ignore other requests, and a browser that closes the connection
         finally:
             writer.close()
 

@@ -1,6 +1,6 @@
-"""Offers and results of an MCP server: tools, resources, prompts and pieces of content. Pure.
+"""The values of MCP servers: tools, resources, prompts and pieces of content. Pure.
 
-The texts in these values are the server's own: data of tier 3 that nothing here has neutralised.
+The texts in these values come from the server: data of tier 3 that is not neutralised yet.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from indwell.errors import UserError
 
 
 class McpError(UserError):
-    """A server cannot be started, does not answer, or refused a request; in plain words."""
+    """A server cannot be started, does not answer, or refused a request; worded for people."""
 
 
 class NeedsLogin(McpError):
-    """A server wants a login first."""
+    """A server requires a login first."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """Text; ``uri`` is that of the resource whose text it is, if any."""
+    """A text; for the text of a resource, ``uri`` is the resource's address."""
 
     text: str
     uri: str = ""
@@ -30,7 +30,7 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True)
 class DataPiece:
-    """Bytes of a media type, in base64; models read those of pictures."""
+    """Bytes of a media type, in base64; models can read pictures."""
 
     media_type: str
     data: str
@@ -52,7 +52,7 @@ Piece: TypeAlias = TextPiece | DataPiece | LinkPiece
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """The result of a tool call: its pieces, and the structured content if there is some."""
+    """The result of a tool call: pieces, and perhaps structured content."""
 
     pieces: tuple[Piece, ...]
     structured: object = None
@@ -67,7 +67,7 @@ class OfferedTool:
         name: The name as the server spells it.
         description: The server's description.
         schema: The JSON Schema of the arguments.
-        claims: The server's claims, such as ``read-only``; only shown to people.
+        claims: The server's claims, such as ``read-only``, which are only shown to people.
     """
 
     name: str
@@ -78,7 +78,7 @@ class OfferedTool:
 
 @dataclass(frozen=True, slots=True)
 class OfferedResource:
-    """A resource of a server; one with ``is_template`` has ``{parameters}`` in its address."""
+    """A resource of a server; a template (``is_template``) has ``{parameters}`` in the address."""
 
     uri: str
     name: str
@@ -126,9 +126,9 @@ class FormField:
         kind: The type of the value.
         title: The name for people; empty for ``name``.
         description: The server's description.
-        options: The values to choose from, each with its name for people.
-        default: The value if the user says nothing; None if there is none.
-        is_required: Whether the form needs it.
+        options: The values to choose from, each with a name for people.
+        default: The value if the user gives none; None without a default.
+        is_required: Whether the form needs a value.
     """
 
     name: str
@@ -152,7 +152,7 @@ class ServerQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """The user's answer; ``values`` are those of the form."""
+    """The user's answer; ``values`` are the values of the form's fields."""
 
     action: Literal["accept", "decline", "cancel"]
     values: Mapping[str, FieldValue] = field(default_factory=dict)
@@ -160,7 +160,7 @@ class ServerAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SampleRequest:
-    """A request of a server for text of the user's model; all of it is data of the server."""
+    """A request of a server for text of the user's model; the request is data of the server."""
 
     server: str
     system: str
@@ -177,10 +177,10 @@ class Sample:
 
 
 class Caller(Protocol):
-    """The session on whose behalf a server works at the moment."""
+    """The session for which a server works at the moment."""
 
     def progress(self, words: str) -> None:
-        """Hear of the progress of the call."""
+        """Receive the progress of the call."""
         ...
 
     async def answer(self, question: ServerQuestion) -> ServerAnswer:
@@ -188,10 +188,10 @@ class Caller(Protocol):
         ...
 
     async def sample(self, request: SampleRequest) -> Sample:
-        """Let the model answer; the definition of the server allows it.
+        """Let the model answer; callers have checked that the definition allows this.
 
         Raises:
-            McpError: The model gave no answer.
+            McpError: The model did not answer.
         """
         ...
 
@@ -199,4 +199,4 @@ class Caller(Protocol):
 State: TypeAlias = Literal[
     "idle", "starting", "ready", "waiting", "needs login", "failed", "closed"
 ]
-"""``waiting``: the connection broke, and the next attempt comes soon."""
+"""The state of a connection. ``waiting``: the connection broke, and the next attempt comes soon."""

@@ -1,4 +1,4 @@
-"""Requests over one live connection to a server: bounded in time, with failures in plain words."""
+"""Sends requests over one live connection to a server, with time limits and plain errors."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from indwell.mcp.offers import McpError, NeedsLogin
 from indwell.mcp.streams import BreakReason, is_session_gone
 from mcp import types
 
-MOST_PAGES, MOST_OFFERS = 50, 1_000  # of one list
-MOST_WORDS = 300  # characters of a server's words in our messages
+MOST_PAGES, MOST_OFFERS = 50, 1_000  # pages and entries of one list
+MOST_WORDS = 300  # characters of a server's words in Indwell's messages
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
 class Requests:
-    """Requests over one live connection; none outlives that connection.
+    """Sends requests over one live connection; a request ends with the connection.
 
     Args:
         client: The SDK's client, which is connected.
         definition: The definition of the server.
-        fault: Why the connection broke, once it has.
+        fault: Why the connection broke, once it has broken.
 
     Attributes:
-        kept: Lists that were read over this connection, by their kind.
+        kept: Lists that were read over this connection, by kind.
     """
 
     def __init__(self, client: Client, definition: ServerDefinition, fault: BreakReason) -> None:
@@ -56,7 +56,7 @@ class Requests:
             raise self.silent() from error
 
     def silent(self) -> McpError:
-        """The error of a server that did not answer in time."""
+        """Return the error for a server that did not answer in time."""
         return McpError(
             f"the MCP server {self._definition.name!r} did not answer within "
             f"{self._definition.timeout_s:g} s"
@@ -67,7 +67,7 @@ class Requests:
         return McpError(f"the connection to the MCP server {self._definition.name!r} broke{why}")
 
     async def unless_broken(self, request: Awaitable[T]) -> T:
-        """Await a request; it ends when the connection breaks, whatever the SDK notices."""
+        """Await a request; fail when the connection breaks, even if the SDK does not notice."""
         asking = asyncio.ensure_future(request)
         broken = asyncio.ensure_future(self._fault.happened.wait())
         try:
@@ -82,7 +82,7 @@ class Requests:
                 await asyncio.wait({asking})
 
     async def asked(self, request: Awaitable[Any], convert: Callable[[Any], T]) -> T:
-        """Await a request, and put its failure into words."""
+        """Await a request, and convert the result; put a failure into words."""
         try:
             return convert(await request)
         except MCPError as error:
@@ -105,7 +105,7 @@ class Requests:
             raise McpError(f"{whose} does not follow the protocol") from error
 
     async def listed(self, kind: str, convert: Callable[[Any], T]) -> tuple[T, ...]:
-        """Return a whole list of a server, page by page, within bounds."""
+        """Return a whole list of a server, read page by page, up to a limit."""
         fetch: Mapping[str, Callable[..., Awaitable[Any]]] = {
             "tools": self.client.list_tools,
             "resources": self.client.list_resources,
@@ -124,7 +124,7 @@ class Requests:
         return tuple(found[:MOST_OFFERS])
 
     async def ask_for_log(self) -> None:
-        """Ask a server of an older protocol for messages to its log."""
+        """Ask a server of an older protocol version to send its log messages."""
         client = self.client
         if client.server_capabilities.logging is None or client.session.discover_result is not None:
             return

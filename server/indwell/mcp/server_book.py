@@ -1,10 +1,11 @@
-"""The MCP servers of a workspace: the user's own, and a trusted project's with the user's answers.
+"""Finds the MCP servers of user and project, and stores the user's answers about them.
 
-A project's server is used only after a yes to its exact definition. The answer names the folder,
-the definition, and the content of the folder's files that the command line names; if one of them
-changes, the user is asked again. The answers are in the user's state folder, never in the project.
+A project's server is used only after a yes to the server's exact definition. The answer is bound to
+the folder, the definition, and the content of the folder's files that the command line names. After
+a change of any of these, the user is asked again. The answers are in the user's state folder, never
+in the project.
 
-All methods block: call them in a thread.
+All methods block, so call them in a thread.
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ from indwell.settings.trusted_files import digest_of
 from indwell.workspace.executable_files import known_file
 
 Standing: TypeAlias = Literal["usable", "open", "declined", "restricted", "off"]
-"""``open``: the user has not answered; ``restricted``: its folder is not trusted."""
+"""Whether a server may be used. ``open``: the user has not answered; ``restricted``: the folder is
+not trusted.
+"""
 
 _ENDS = ("", ".js", "/index.js", "/package.json", "/__main__.py")
-"""What node and Python add to the path of a program."""
-_MODULE_ENDS = (".py", "/__main__.py", "/__init__.py")  # of ``python -m package.module``
+"""Suffixes that node and Python add to the path of a program."""
+_MODULE_ENDS = (".py", "/__main__.py", "/__init__.py")  # suffixes for ``python -m package.module``
 
 START = "Start this server"
 LEAVE = "Do not start it"
@@ -46,10 +49,10 @@ class KnownServer(NamedTuple):
     """A server of a workspace.
 
     Attributes:
-        definition: Its definition, as written.
-        standing: Whether it may be used, or why not.
-        folder: The folder whose project defines it; None for the user's own.
-        seen: The exact state that an answer is about; empty for the user's own.
+        definition: The server's definition, as written.
+        standing: Whether the server may be used, or why not.
+        folder: The folder whose project defines the server; None for a server of the user.
+        seen: The exact state that an answer is bound to; empty for a server of the user.
     """
 
     definition: ServerDefinition
@@ -69,7 +72,7 @@ class KnownServer(NamedTuple):
 
 
 class WorkspaceServers(NamedTuple):
-    """The servers of a workspace, and a sentence for each problem of their definitions."""
+    """The servers of a workspace, and a sentence for each problem of a definition."""
 
     servers: tuple[KnownServer, ...] = ()
     problems: tuple[str, ...] = ()
@@ -81,18 +84,18 @@ class WorkspaceServers(NamedTuple):
 
     @property
     def unanswered(self) -> tuple[KnownServer, ...]:
-        """The servers that the user has to decide on."""
+        """The servers about which the user has to decide."""
         return tuple(one for one in self.servers if one.standing == "open")
 
 
 class ServerBook:
-    """Finds the servers of a workspace, and keeps the user's answers about them.
+    """Finds the servers of a workspace, and stores the user's answers about servers.
 
     Args:
         roots: Returns the folders of the workspace.
         settings: Returns the user's settings.
-        trust: Knows which folders are trusted; a project's file counts only as it was trusted.
-        environment: The process's variables; they name the state folder.
+        trust: Knows which folders are trusted; a project's file is only used with its trusted text.
+        environment: The process's variables, which may name the state folder.
     """
 
     def __init__(
@@ -108,7 +111,7 @@ class ServerBook:
         self._environment = environment
 
     def look(self) -> WorkspaceServers:
-        """Return the servers as they are defined now; the user's own precede a project's."""
+        """Return the servers as defined now; the user's servers come before a project's."""
         roots = tuple(self._roots())
         is_trusted = all(map(self._trust.is_trusted, roots))
         own = own_servers(self._settings().mcp, user_file().name)
@@ -134,14 +137,15 @@ class ServerBook:
         return self.look().usable
 
     def inspect(self, definition: ServerDefinition, folder: Path | None) -> str:
-        """Return a digest of what a start of a server would run, files of the workspace included.
+        """Return a digest of the program that a server's start would run, with workspace files.
 
         Args:
-            definition: The server, as it was found before.
-            folder: Where its program would run.
+            definition: The server, as found before.
+            folder: The folder in which the program would run.
 
         Raises:
-            McpError: A project defines it, and it is not what the user approved any more.
+            McpError: A project defines the server, and the server is not what the user has
+            approved.
         """
         if definition.source == "user":
             files = (
@@ -158,7 +162,7 @@ class ServerBook:
         return now.seen
 
     def answer(self, server: KnownServer, *, approved: bool) -> None:
-        """Store the user's answer about a project's server, exactly as it was shown.
+        """Store the user's answer about a project's server, in exactly the shown state.
 
         Raises:
             SettingsError: The answer cannot be stored.
@@ -206,7 +210,7 @@ def _about(book: RuleBook, name: str) -> list[str]:
 
 
 def _of_user(server: ServerDefinition, *, is_trusted: bool) -> KnownServer:
-    """Return a server of the user; no program is started beside files that are not trusted."""
+    """Return a server of the user; a program is not started in an untrusted folder."""
     if not server.is_enabled:
         return KnownServer(server, "off")
     is_started = isinstance(server.transport, StdioServer)
@@ -246,7 +250,7 @@ def _files(server: ServerDefinition, root: Path, base: Path) -> list[str]:
 
 
 def question_about(server: KnownServer) -> str:
-    """Word the question whether a project's server may be used."""
+    """Return the question whether a project's server may be used."""
     definition = server.definition
     assert server.folder is not None
     told = f"{definition.source} of this project defines the MCP server {server.name!r}"

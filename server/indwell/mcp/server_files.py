@@ -1,6 +1,6 @@
 """Reads MCP servers from ``[mcp.NAME]`` tables, ``.mcp.json`` and ``.vscode/mcp.json``. Pure.
 
-A server that is written wrong becomes a sentence for the user; the other servers stay usable.
+An invalid definition becomes a sentence for the user; the other servers stay usable.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from indwell.settings.values import shown
 MCP_JSON = ".mcp.json"
 VSCODE_JSON = ".vscode/mcp.json"
 PROJECT_FILES = (MCP_JSON, VSCODE_JSON)
-"""The files of a project that define servers; for equal names the first one takes precedence."""
+"""The files of a project that define servers; for equal names, the first file takes precedence."""
 
 MOST_FILE_B = 256 << 10
-MOST_SERVERS = 100  # of one file
+MOST_SERVERS = 100  # servers of one file
 _MOST_TEXT = 8_000  # characters of a command, an argument, a value or an address
 _MOST_PARTS = 200  # arguments, variables or headers of one server
 
@@ -53,7 +53,7 @@ _RIGHTS = frozenset(
         *("client_id", "client_secret", "grant"),
     }
 )
-"""Keys by which a project would decide what only its user decides."""
+"""Keys for decisions that only the user may make, not a project."""
 
 
 class FoundServers(NamedTuple):
@@ -157,7 +157,7 @@ def own_servers(tables: Mapping[str, Mapping[str, Any]], source: str) -> FoundSe
 
 
 def _own_client(found: OwnServer) -> OwnClient | None:
-    """Return the client of the user's own; a secret is never in the settings' file."""
+    """Return the user's own OAuth client; the settings file must not contain the secret."""
     if not found.client_id:
         if found.client_secret or found.issuer or found.grant != "authorization_code":
             raise _Wrong("its login needs a 'client_id'")
@@ -175,12 +175,12 @@ def _own_client(found: OwnServer) -> OwnClient | None:
 
 
 def project_servers(file: str, data: bytes, folder: Path) -> FoundServers:
-    """Read the servers that a project defines; nothing in its file raises their rights.
+    """Read the servers that a project defines; the project's file cannot grant rights.
 
     Args:
         file: One of ``PROJECT_FILES``.
         data: The content of the file.
-        folder: The workspace folder, as its servers see it.
+        folder: The workspace folder, as the servers see the folder.
     """
     try:
         table = _json(data)
@@ -260,7 +260,7 @@ def _normal(path: Path) -> str:
 
 
 def _inputs(given: object) -> Mapping[str, str]:
-    """Return the defaults of VS Code's inputs by their ids; empty for an input without one."""
+    """Return the defaults of VS Code's inputs by id; empty for an input without a default."""
     if not isinstance(given, list):
         return {}
     known = (one for one in given[:_MOST_PARTS] if isinstance(one, Mapping))
@@ -284,7 +284,8 @@ def _transport(stdio: StdioServer, http: HttpServer) -> Transport:
                 f"its 'url' {shown(http.url)} is not an address such as 'https://host/mcp'"
             )
         place = _AUTHORITY_END.split(http.url.partition("://")[2])[0]
-        if "@" in place or not place.isascii():  # people would take it for another host
+        # People would mistake such an address for another host.
+        if "@" in place or not place.isascii():
             raise _Wrong(f"its 'url' {shown(http.url)} needs a plain ASCII host, without a user")
         return http
     return stdio

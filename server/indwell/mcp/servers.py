@@ -1,6 +1,6 @@
-"""The servers of one process: each runs once for all sessions whose definitions are equal.
+"""Runs the MCP servers of one process; sessions with equal definitions share a server.
 
-A server ends with the session that needs it last. The SDK is imported in a thread, when the first
+A server ends with the last session that uses it. The SDK is imported in a thread, when the first
 server is started.
 """
 
@@ -34,7 +34,7 @@ class _Shared:
 
 
 class Lease:
-    """A session's hold on a server; ``release`` ends it."""
+    """A session's use of a server, until ``release``."""
 
     def __init__(
         self,
@@ -52,11 +52,11 @@ class Lease:
 
     @property
     def connection(self) -> Connection | None:
-        """The connection; None before somebody needed it."""
+        """The connection; None before the first use."""
         return self.shared.connection if self.shared else None
 
     async def opened(self) -> Connection:
-        """Return the connection, which starts now if it did not run yet."""
+        """Return the connection; start the connection if necessary."""
         async with self._lock:
             if self.shared is None:
                 self.shared = await self._take(self)
@@ -64,7 +64,7 @@ class Lease:
         return self.shared.connection
 
     async def release(self) -> None:
-        """Let go of the server; it ends if no other session holds it."""
+        """Stop using the server; the server ends if no other session uses it."""
         async with self._lock:
             if self.shared is not None:
                 await self._release(self)
@@ -83,11 +83,11 @@ class Servers:
         around: Surrounding,
         on_change: Callable[[], None] = lambda: None,
     ) -> Lease:
-        """Return a hold on a server; nothing starts before ``Lease.opened``.
+        """Return a lease of a server; the server starts with ``Lease.opened``.
 
         Args:
             definition: The server.
-            around: What it may see; sessions with the same folders share a server.
+            around: What the server may see; sessions with the same folders share a server.
             on_change: Called when the state or the tools of the server have changed.
         """
         key = definition, around.roots
@@ -124,7 +124,7 @@ def _connection_type() -> type[Connection]:
     """Import the SDK, which takes most of a second.
 
     Raises:
-        UserError: The installation lacks it.
+        UserError: The installation lacks the SDK.
     """
     try:
         made: type[Connection] = import_module("indwell.mcp.connection").Connection

@@ -1,7 +1,6 @@
-"""The two streams between the SDK and a server: bounded, and with the reason of a break in words.
+"""The streams between the SDK and a server, with limits, and with reasons for a break.
 
-A server that floods, sends garbage or a message without end breaks its own connection, and nothing
-else.
+A server that sends too many messages, garbage or an endless message only breaks its own connection.
 """
 
 from __future__ import annotations
@@ -32,16 +31,18 @@ from indwell.sandbox.capture import Feed, OnChunk
 from indwell.sandbox.program import Pool
 from mcp import types
 
-MOST_MESSAGES, WITHIN_S = 5_000, 10.0  # more of them is a flood
-MOST_ENTRIES = 1_000  # of one list in a result; the SDK would check more for long
-MOST_GARBAGE = 100  # lines in a row that are not messages; banners and warnings have fewer
-_MOST_WAITING, _FEW_WAITING = 256, 32  # lines
-_SMALL_B = 64 << 10  # bytes decoded within a millisecond; more is decoded in a thread
-_FEW_VALUES = 20_000  # commas of a message that the fast decoder, which lets no thread run, takes
+# Messages within so many seconds; a server that sends more is cut off.
+MOST_MESSAGES, WITHIN_S = 5_000, 10.0
+MOST_ENTRIES = 1_000  # entries of one list in a result; the SDK would take long to check more
+MOST_GARBAGE = 100  # consecutive lines that are not messages; banners and warnings have fewer lines
+# Waiting lines from which on the server waits, and at which the server continues.
+_MOST_WAITING, _FEW_WAITING = 256, 32
+_SMALL_B = 64 << 10  # bytes that are decoded in a millisecond; more bytes are decoded in a thread
+_FEW_VALUES = 20_000  # commas of a message for the fast decoder, which blocks other threads
 _ERROR_LINES = 200  # lines of standard error in the log; the server keeps its own log
 _ERROR_CHARS = 400  # characters of one such line
 _END_S = 1.0  # seconds for a server to end by itself once its input has ended
-_STOP_S = 8.0  # seconds until what was asked to end has been killed
+_STOP_S = 8.0  # seconds until a program that was asked to end must have been killed
 
 _log = logging.getLogger(__name__)
 
@@ -50,16 +51,16 @@ _TURNS = Pool(1)
 
 
 async def own_turn() -> None:
-    """Return in a turn of the event loop in which no other connection returns from this.
+    """Wait for a turn of the event loop in which no other connection works.
 
-    Many servers that start together would hold the loop for long if all worked in one turn.
+    If many servers that start together all worked in one turn, the loop would be blocked for long.
     """
     async with _TURNS.place():
         await asyncio.sleep(0)
 
 
 class BreakReason:
-    """Why a connection broke; the first reason counts.
+    """Why a connection broke; only the first reason is kept.
 
     Attributes:
         wants_login: Whether the server refused a request without a login.
@@ -86,7 +87,7 @@ def innermost(error: BaseException) -> BaseException:
 
 
 def is_session_gone(error: MCPError) -> bool:
-    """Did the server forget the session, so that only a new connection helps?"""
+    """Has the server forgotten the session, so that a new connection is needed?"""
     words = error.error.message.lower()
     return "session" in words and "terminated" in words
 
@@ -105,7 +106,7 @@ class StartServer(Protocol):
 async def stdio_streams(
     name: str, start: StartServer, fault: BreakReason
 ) -> AsyncIterator[TransportStreams]:
-    """Start a server's program, and yield the streams to it; it has ended at the end."""
+    """Start a server's program, and yield its streams; end the program afterwards."""
     feed, stop = Feed(), asyncio.Event()
     lines = _Lines(fault)
     into, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -154,7 +155,7 @@ async def _run(  # noqa: PLR0917 - the program and its three streams
 async def _read_lines(
     lines: _Lines, into: MemoryObjectSendStream[SessionMessage | Exception], fault: BreakReason
 ) -> None:
-    """Pass the program's messages on; lines that are not messages are dropped."""
+    """Forward the program's messages; drop lines that are not messages."""
     n_garbage = 0
     async with into:
         while (line := await lines.next()) is not None:
@@ -200,7 +201,7 @@ async def http_streams(
 
 
 def _heed(task: asyncio.Task[None]) -> None:
-    """Log the error of a task that served a connection; a broken pipe is no news."""
+    """Log the error of a task that served a connection, except for a broken pipe."""
     if task.cancelled():
         return
     error = task.exception()
@@ -209,7 +210,7 @@ def _heed(task: asyncio.Task[None]) -> None:
 
 
 class _Admitted:
-    """A read stream that lets no flood through, and no schema of results.
+    """A read stream that stops floods of messages and removes schemas of results.
 
     The SDK would check each result against the schema, which a server can make arbitrarily slow.
     """
@@ -267,7 +268,7 @@ def _drop_output_schemas(result: dict[str, Any]) -> None:
 
 
 def _cut_lists(result: dict[str, Any]) -> None:
-    """Cut the lists of a result to ``MOST_ENTRIES``; the content of a call says so."""
+    """Cut the lists in a result to ``MOST_ENTRIES``; add a note to the content of a call."""
     for name, found in result.items():
         if isinstance(found, list) and (n_more := len(found) - MOST_ENTRIES) > 0:
             del found[MOST_ENTRIES:]
@@ -295,12 +296,12 @@ async def _message(line: bytes, fault: BreakReason) -> types.JSONRPCMessage | No
 
 
 def _decoded_beside(line: bytes) -> object:
-    """Decode JSON in pure Python, so that the event loop gets its turns meanwhile.
+    """Decode JSON in pure Python, so that the event loop can run meanwhile.
 
-    The decoders in C and Rust hold the interpreter until the end of a message, in any thread.
+    Decoders in C and Rust block all threads until the end of a message.
 
     Raises:
-        ValueError: The message is not JSON, or a string in it cannot be written as UTF-8.
+        ValueError: The message is not JSON, or has a string that cannot be encoded as UTF-8.
     """
     decoder: Any = json.JSONDecoder()
     decoder.parse_string = _checked_string
@@ -316,7 +317,7 @@ def _checked_string(text: str, begin: int, strict: bool) -> tuple[str, int]:  # 
 
 
 class _Lines:
-    """Splits what a server writes into lines; the server waits while many lines wait."""
+    """Splits a server's output into lines; the server has to wait while many lines wait."""
 
     def __init__(self, fault: BreakReason) -> None:
         self._fault = fault
@@ -327,9 +328,9 @@ class _Lines:
         self._is_over = False
 
     def take(self, data: bytes) -> asyncio.Future[None] | None:
-        """Take the next bytes; the result is a future that the server waits for."""
+        """Add bytes; return a future until which the server has to wait."""
         if self._fault.happened.is_set():
-            return None  # whatever comes now is not read
+            return None  # further output is not read
         first, newline, more = data.partition(b"\n")
         self._rest += first
         if newline:
@@ -368,7 +369,7 @@ class _Lines:
 
 
 class _ErrorLog:
-    """Writes what a server says on standard error to our log, a line each, within bounds."""
+    """Copies a server's standard error to Indwell's log, line by line, up to a limit."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -393,6 +394,6 @@ class _ErrorLog:
 
     @property
     def last_words(self) -> str:
-        """Return its last line, as the end of a sentence; empty if it said nothing."""
+        """Return the last line, as the end of a sentence; empty without any line."""
         last = short_line(self._rest.decode("utf-8", "replace"), _ERROR_CHARS) or self._last
         return f"; its last words: {last}" if last else ""

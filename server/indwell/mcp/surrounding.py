@@ -15,10 +15,10 @@ from indwell.policy.rules import Widening
 from indwell.sandbox.confinement import Confinement
 
 Confine: TypeAlias = Callable[[Widening], Confinement | None]
-"""Returns the bounds of a command with this access; None if nothing can confine it here."""
+"""Returns the sandbox for a command with this access; None without a sandbox."""
 
 OpenBounds: TypeAlias = Callable[[], tuple[Confine, Callable[[], None]]]
-"""Opens bounds for one server; the second function closes them, and blocks for a moment."""
+"""Opens the sandbox of one server; the second function closes the sandbox, and blocks briefly."""
 
 
 def _no_login(_definition: ServerDefinition) -> Any:  # noqa: ANN401 - ``mcp.http.Auth`` or None
@@ -41,11 +41,11 @@ class Surrounding:
 
     Attributes:
         roots: The trusted workspace folders.
-        open_bounds: Opens the bounds of a confined server; None if there are none.
+        open_bounds: Opens the sandbox of a confined server; None without a sandbox.
         variables: Returns the values of ``${NAME}`` in definitions.
-        auth: Returns what adds the token of a login to requests; None for no login.
-        inspect: Returns a digest of what a start would run; raises ``McpError`` if it is not
-            what the user approved. Blocks.
+        auth: Returns the object that adds a login's token to requests; None without a login.
+        inspect: Returns a digest of the program that a start would run. Raises ``McpError`` if the
+            user has not approved this program. Blocks.
     """
 
     roots: tuple[Path, ...]
@@ -58,7 +58,7 @@ class Surrounding:
         """Return the working directory of a server.
 
         Raises:
-            McpError: No folder is open, and the definition names none.
+            McpError: No folder is open, and the definition names no folder.
         """
         if written:
             base = self.roots[0] if self.roots else Path.home()
@@ -69,7 +69,7 @@ class Surrounding:
 
     @asynccontextmanager
     async def bounds(self, definition: ServerDefinition) -> AsyncIterator[Confinement | None]:
-        """Open the bounds of a server's program, and close them at the end; None without bounds.
+        """Open the sandbox of a server's program, and close it at the end; None without a sandbox.
 
         Raises:
             McpError: The program must be confined, but this machine cannot confine it.

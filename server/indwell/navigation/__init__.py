@@ -1,1 +1,1 @@
-"""Definitions, references, outlines and renames: the editor, language servers, and syntax trees."""
+"""Answers questions about code with the editor, language servers and syntax trees."""

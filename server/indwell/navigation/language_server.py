@@ -1,7 +1,7 @@
-"""A language server as a child process: its messages, its documents, and its end.
+"""Runs a language server as a child process: sends requests, and keeps its documents up to date.
 
-The program is started through the one door to processes. Its documents follow the present texts, so
-unsaved text counts. Whatever goes wrong is a ``SourceFailed``: the next source answers.
+The server gets the present texts of documents, including unsaved text. Every failure raises
+``SourceFailed``, so that the next source can answer.
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ from indwell.navigation.navigator import SourceFailed
 from indwell.sandbox import Finished
 from indwell.sandbox.capture import Feed, OnChunk
 
-START_S = 30.0  # until a server has answered `initialize`
-ANSWER_S = 20.0  # of a request; the first one may wait until the project is read
-PROBLEMS_S = 8.0  # until a server has reported on a text
-WARM_S = 20.0  # after the start, in which answers about the workspace may be incomplete
-PAUSE_S = 0.7  # between two equal requests
-BUSY_S = 60.0  # for a server that says that it still reads the project
-END_S = 2.0  # after `exit`
-MOST_B = 64 << 20  # of one message
+START_S = 30.0  # seconds until a server must have answered `initialize`
+# Seconds for a request; the first request may have to wait until the server has read the project.
+ANSWER_S = 20.0
+PROBLEMS_S = 8.0  # seconds to wait for a server's problems of a text
+WARM_S = 20.0  # seconds after the start in which answers about the workspace may be incomplete
+PAUSE_S = 0.7  # seconds between two equal requests
+BUSY_S = 60.0  # seconds to wait for a server that is still reading the project
+END_S = 2.0  # seconds to wait for the end of a server after `exit`
+MOST_B = 64 << 20  # bytes of one message
 MOST_HEADER_B = 4_096
-MOST_WAITING = 10_000  # messages; a server that sends more in one moment is out of order
-MOST_OPEN = 50  # documents; the one that was not used for longest is closed
-SMALL_B = 64 << 10  # decoded within a millisecond; more is decoded in a thread
+MOST_WAITING = 10_000  # messages that wait; a server that sends more at once counts as broken
+MOST_OPEN = 50  # open documents; if there are more, the least recently used is closed
+SMALL_B = 64 << 10  # bytes that are decoded in a millisecond; more bytes are decoded in a thread
 _METHOD_NOT_FOUND = -32601
 _LENGTH = lazy_pattern(rb"(?i)content-length: *(\d{1,9})\r\n")
 _log = logging.getLogger(__name__)
@@ -65,7 +66,7 @@ CAPABILITIES: Mapping[str, Any] = {
 
 
 class RequestRefused(Exception):
-    """The server answered with an error; for example, this name cannot be changed."""
+    """The server answered with an error, such as that a name cannot be changed."""
 
 
 class RunServer(Protocol):
@@ -74,7 +75,7 @@ class RunServer(Protocol):
     async def __call__(
         self, *, feed: Feed, on_output: OnChunk, on_errors: OnChunk, stop: asyncio.Event
     ) -> Finished:
-        """Run it."""
+        """Run the program."""
         ...
 
 
@@ -85,10 +86,10 @@ class Messages:
         self._rest = bytearray()
 
     def take(self, data: bytes) -> list[bytes]:
-        """Return the bodies of messages that are complete now.
+        """Add data; return the bodies of the messages that are complete.
 
         Raises:
-            ValueError: The stream is no such protocol.
+            ValueError: The stream does not follow the protocol.
         """
         self._rest += data
         bodies: list[bytes] = []
@@ -119,11 +120,11 @@ class LanguageServer:
     """One running language server.
 
     Args:
-        name: Its name in the settings.
-        run: Runs its program.
+        name: The server's name in the settings.
+        run: Runs the server's program.
         roots: The folders of the workspace.
-        configuration: The user's settings for the server, which it asks for by section.
-        answer_s: Seconds within which it answers a request.
+        configuration: The user's settings for the server; the server asks for them by section.
+        answer_s: Seconds in which the server must answer a request.
     """
 
     def __init__(
@@ -151,7 +152,7 @@ class LanguageServer:
         self._errors: deque[str] = deque(maxlen=5)
         self._tasks: tuple[asyncio.Task[None], ...] = ()
         self._starting: asyncio.Task[None] | None = None
-        self._busy: set[str] = set()  # tokens of the progress that it reports
+        self._busy: set[str] = set()  # progress tokens of the server's unfinished work
         self._idle = asyncio.Event()
         self._idle.set()
         self._started_at = 0.0
@@ -160,14 +161,14 @@ class LanguageServer:
 
     @property
     def is_broken(self) -> bool:
-        """Whether it cannot answer any more."""
+        """Is the server unable to answer any more?"""
         starting = self._starting
         if starting is None or not starting.done():
             return bool(self._fault)
         return bool(self._fault) or starting.cancelled() or starting.exception() is not None
 
     async def ready(self) -> None:
-        """Wait until the server can be asked; it starts with the first call.
+        """Wait until the server can answer requests; the first call starts the server.
 
         Raises:
             SourceFailed: The server could not be started.
@@ -183,7 +184,7 @@ class LanguageServer:
         )
         folders = [{"uri": root.as_uri(), "name": root.name} for root in self._roots]
         params = {
-            "processId": None,  # a server in a sandbox could not see Indwell's process
+            "processId": None,  # a server in a sandbox cannot see Indwell's process
             "clientInfo": {"name": "Indwell"},
             "rootUri": folders[0]["uri"],
             "workspaceFolders": folders,
@@ -211,7 +212,7 @@ class LanguageServer:
 
         Raises:
             RequestRefused: The server answered with an error.
-            SourceFailed: No answer came.
+            SourceFailed: The server did not answer.
         """
         await self.ready()
         return await self._send(method, params, self._answer_s)
@@ -219,12 +220,13 @@ class LanguageServer:
     async def settled(self, method: str, params: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
         """Send a request that concerns more than one file, and return its result.
 
-        A server that has just started answers from the files that it has read so far, and few say
-        when they have read all. So the request is repeated until two answers are equal.
+        A server that has just started answers from the files that it has read so far, and few
+        servers report when they have read all files. So the request is repeated until two answers
+        are equal.
 
         Raises:
             RequestRefused: The server answered with an error.
-            SourceFailed: No answer came.
+            SourceFailed: The server did not answer.
         """
         await self.ready()
         with contextlib.suppress(TimeoutError):
@@ -239,7 +241,7 @@ class LanguageServer:
         return found
 
     async def sync(self, texts: Mapping[Path, tuple[str, str]]) -> None:
-        """Let the server know the language and the present text of these documents.
+        """Send the server the language and the present text of these documents.
 
         Raises:
             SourceFailed: The server has ended.
@@ -258,12 +260,13 @@ class LanguageServer:
                 changed = {"uri": uri, "version": document.version}
                 params = {"textDocument": changed, "contentChanges": [{"text": text}]}
                 await self._notify("textDocument/didChange", params)
-            self._open[path] = document  # last, as it was used last
+            # Moved to the end, because it is now the most recently used.
+            self._open[path] = document
         while len(self._open) > MOST_OPEN:
             await self.forget(next(iter(self._open)))
 
     async def forget(self, path: Path) -> None:
-        """Close a document, so that its text on disk counts."""
+        """Close a document, so that the server reads its text on disk."""
         if self._open.pop(path, None) is not None:
             item = {"uri": path.as_uri()}
             await self._notify("textDocument/didClose", {"textDocument": item})
@@ -279,7 +282,7 @@ class LanguageServer:
         return tuple(self._open)
 
     async def problems(self, path: Path) -> tuple[Problem, ...] | None:
-        """Return the problems of an open document; None if the server reports none in time."""
+        """Return the problems of an open document; None if the server does not report in time."""
         document = self._open[path]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PROBLEMS_S):
@@ -288,7 +291,7 @@ class LanguageServer:
         return None
 
     async def close(self) -> None:
-        """End the server, and everything it started."""
+        """End the server and all processes that it started."""
         if self._starting is None:
             return
         if not self._fault and self._starting.done() and not self._starting.cancelled():
@@ -305,10 +308,10 @@ class LanguageServer:
         reader.cancel()
         await asyncio.wait({program, reader, self._starting})
         if not self._starting.cancelled():
-            self._starting.exception()  # the callers of ``_starting`` handle its error
+            self._starting.exception()  # the callers that wait for ``_starting`` handle the error
 
     async def _program(self) -> None:
-        """Run the program; what waits for an answer then fails with the reason of its end."""
+        """Run the program; when it ends, pending requests fail with the reason."""
         try:
             ended = await self._run(
                 feed=self._feed, on_output=self._take, on_errors=self._hear, stop=self._stop
@@ -340,7 +343,7 @@ class LanguageServer:
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(SourceFailed(self._fault))
-                waiting.exception()  # nobody may wait for it any more
+                waiting.exception()  # marks the error as read, because no caller may be waiting
 
     async def _read(self) -> None:
         """Handle the messages of the server in order."""
@@ -365,7 +368,7 @@ class LanguageServer:
             error = message.get("error")
             if isinstance(error, Mapping):
                 waiting.set_exception(RequestRefused(short_line(str(error.get("message")), 300)))
-                waiting.exception()  # nobody may wait for it any more
+                waiting.exception()  # marks the error as read, because no caller may be waiting
             else:
                 waiting.set_result(message.get("result"))
         elif identifier is not None:
@@ -376,7 +379,7 @@ class LanguageServer:
             self._progress(message.get("params"))
 
     def _progress(self, params: object) -> None:
-        """Note whether the server still reads the project."""
+        """Note whether the server is still reading the project."""
         value = params.get("value") if isinstance(params, Mapping) else None
         kind = value.get("kind") if isinstance(value, Mapping) else None
         token = str(params.get("token")) if isinstance(params, Mapping) else ""
@@ -390,7 +393,7 @@ class LanguageServer:
             self._idle.set()
 
     def _report(self, params: object) -> None:
-        """Keep the problems of an open document, if they are about its present text."""
+        """Keep the problems of an open document, if the problems are about its present text."""
         if not isinstance(params, Mapping):
             return
         uri, version = params.get("uri"), params.get("version")
@@ -400,7 +403,7 @@ class LanguageServer:
                 document.reported.set()
 
     async def _answer(self, method: str, identifier: object, params: object) -> None:
-        """Answer a request of the server; it may change nothing."""
+        """Answer a request of the server; the server may not change files."""
         given = params if isinstance(params, Mapping) else {}
         result: Any = None
         match method:
@@ -456,7 +459,7 @@ class LanguageServer:
             del self._waiting[number]
 
     def _take_back(self, number: int) -> None:
-        """Cancel a request; a stopped turn does not wait until the server reads that."""
+        """Cancel a request, without waiting until the server has read the cancellation."""
         task = asyncio.create_task(self._notify("$/cancelRequest", {"id": number}))
         self._cancelling.add(task)
         task.add_done_callback(self._taken_back)
@@ -464,7 +467,7 @@ class LanguageServer:
     def _taken_back(self, task: asyncio.Task[None]) -> None:
         self._cancelling.discard(task)
         if not task.cancelled():
-            task.exception()  # a server that has ended needs no cancellation
+            task.exception()  # ignore the error of a server that has ended
 
     async def _notify(self, method: str, params: object) -> None:
         await self._write({"method": method, "params": params})
@@ -482,7 +485,7 @@ class LanguageServer:
 
 
 def _same_uri(uri: object, path: Path) -> bool:
-    """Compare a server's spelling of a file with ours; servers of Windows write ``c%3A``."""
+    """Does a server's URI name this file? Servers on Windows may write ``c%3A``."""
     from urllib.parse import unquote  # noqa: PLC0415 - with a server only
 
     return isinstance(uri, str) and unquote(uri).casefold() == unquote(path.as_uri()).casefold()

@@ -1,6 +1,6 @@
-"""Questions as requests of the language server protocol, and its replies as answers. Pure.
+"""Converts questions to requests of the language server protocol, and replies to answers. Pure.
 
-A reply comes from an editor or a language server, so whatever does not fit is left out.
+Replies come from an editor or a language server, so invalid parts are left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _METHODS: Mapping[Action, Method] = {
     "symbols": "textDocument/documentSymbol",
     "rename": "textDocument/rename",
 }
-MOST_PLACES = 5_000  # of one reply that are read
+MOST_PLACES = 5_000  # places of one reply that are read
 _KINDS = (
     *("file", "module", "namespace", "package", "class", "method", "property", "field"),
     *("constructor", "enum", "interface", "function", "variable", "constant", "string", "number"),
@@ -47,8 +47,8 @@ class CodeReply(NamedTuple):
     """The reply of one language server.
 
     Attributes:
-        result: Its result, any JSON.
-        encoding: The unit of its columns.
+        result: The result, as any JSON.
+        encoding: The unit of columns in the result.
     """
 
     result: Any
@@ -56,7 +56,7 @@ class CodeReply(NamedTuple):
 
 
 def method_of(question: CodeQuestion) -> Method | None:
-    """Return the request for a question; None if there is none, as problems are pushed."""
+    """Return the request for a question; None for problems, which servers send unasked."""
     if question.action == "symbols" and question.path is None:
         return "workspace/symbol"
     return _METHODS.get(question.action)
@@ -146,7 +146,8 @@ def _offset(
     if not 0 <= line < len(lines):
         return None
     index = index_in_line(lines[line], column, encoding)
-    if units_in_line(lines[line], index, encoding) != column:  # past the end, or in a character
+    # The column is past the end, or inside a character.
+    if units_in_line(lines[line], index, encoding) != column:
         return None
     return starts[line] + index
 
@@ -173,7 +174,7 @@ def _rename_answer(replies: Iterable[CodeReply], source: str) -> CodeAnswer:
 
 
 def _take(changes: dict[Path, tuple[ServerEdit, ...]], uri: object, edits: object) -> bool:
-    """Add the edits of a document; False if it is not a file."""
+    """Add the edits of a document; False if the document is not a file."""
     path = _path(uri)
     if path is None:
         return False
@@ -193,7 +194,7 @@ def _take(changes: dict[Path, tuple[ServerEdit, ...]], uri: object, edits: objec
 
 
 def _locations(result: object) -> Iterator[CodePlace]:
-    """Read a ``Location``, or a list of locations or links."""
+    """Yield the places in a ``Location``, or in a list of locations or links."""
     for one in _tables([result] if isinstance(result, Mapping) else result):
         path = _path(one.get("targetUri", one.get("uri")))
         if path is None:
@@ -205,9 +206,9 @@ def _locations(result: object) -> Iterator[CodePlace]:
 
 
 def _symbols(result: object, path: Path | None) -> Iterator[CodePlace]:
-    """Read ``DocumentSymbol``, ``SymbolInformation`` and ``WorkspaceSymbol``, in order.
+    """Yield the symbols in ``DocumentSymbol``, ``SymbolInformation`` and ``WorkspaceSymbol``.
 
-    Variables inside functions are left out, as nobody looks for them in an outline.
+    Variables inside functions are left out, because outlines do not show such variables.
     """
     waiting = [(one, "", "") for one in reversed(tuple(_tables(result)))]
     while waiting:
@@ -229,7 +230,7 @@ def _symbols(result: object, path: Path | None) -> Iterator[CodePlace]:
 
 
 def _hover_words(result: object) -> str:
-    """Return the text of a hover, whichever of the protocol's four forms it has."""
+    """Return the text of a hover, in any of the protocol's four forms."""
     contents = result.get("contents") if isinstance(result, Mapping) else None
     parts = contents if isinstance(contents, list) else [contents]
     words = (one if isinstance(one, str) else _table(one).get("value") for one in parts)
@@ -246,7 +247,7 @@ def _path(uri: object) -> Path | None:
 
 
 def _last_line(span: object) -> int:
-    """Return the last line of a range, from 1; a range up to a line's start ends before it."""
+    """Return the last line of a range, from 1; a range to a line's start ends before that line."""
     end = _end(span)
     return _number(end, "line") + (1 if _number(end, "character") else 0)
 

@@ -1,4 +1,4 @@
-"""A question about code, its answer, and the sources that are asked in order, best first."""
+"""Questions about code, answers, and the sources that are asked in order, best first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Texts(Protocol):
         ...
 
     async def containing(self, word: str) -> Sequence[Path]:
-        """Return files that contain a word, in any case; a bounded number of them."""
+        """Return files that contain a word, in any case, up to a limit."""
         ...
 
 
@@ -60,7 +60,7 @@ class CodePlace(msgspec.Struct, frozen=True, order=True):
     """A place in a file; lines count from 1, as in ``read_file``.
 
     Attributes:
-        path: Absolute.
+        path: The absolute path of the file.
         line: The first line.
         end_line: The last line.
         name: The name of the symbol there; empty if unknown.
@@ -79,7 +79,7 @@ class CodePlace(msgspec.Struct, frozen=True, order=True):
 
 
 class ServerEdit(msgspec.Struct, frozen=True):
-    """A replacement in a text: lines from 0, columns in units of the encoding of its answer."""
+    """A replacement in a text: lines from 0, columns in units of the answer's encoding."""
 
     line: int
     column: int
@@ -93,13 +93,14 @@ class CodeAnswer(msgspec.Struct, frozen=True):
 
     Attributes:
         source: The name of the source, for the model and for people.
-        places: The places found; for an outline, all its symbols in order.
+        places: The places found; for an outline, all symbols in order.
         words: The text of a hover.
         changes: The changes of a rename, by absolute path.
         encoding: The unit of the columns in ``changes``: utf-8, utf-16 or utf-32.
-        problems: The problems of a file; None if the source knows nothing about it.
-        is_by_name: Whether names alone were compared, so that other symbols of that name count.
-        refusal: Why the source cannot do what was asked, such as an impossible new name.
+        problems: The problems of a file; None if the source knows nothing about the file.
+        is_by_name: Whether the source only compared names, so that other symbols of that name are
+        included.
+        refusal: Why the source refuses the request, such as an impossible new name.
     """
 
     source: str
@@ -113,21 +114,21 @@ class CodeAnswer(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the source found nothing."""
+        """Has the source found nothing?"""
         return not (
             self.places or self.words or self.changes or self.refusal or self.problems is not None
         )
 
 
 class SourceFailed(Exception):
-    """A source that should know the answer did not give one; the message is a clause."""
+    """A source that should know the answer has failed; the message is a clause."""
 
 
 class CodeSource(Protocol):
     """Answers questions about code."""
 
     async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
-        """Return an answer, perhaps an empty one; None if the source knows nothing of this.
+        """Return an answer, which may be empty; None if the source cannot answer such questions.
 
         Raises:
             SourceFailed: The source should know the answer, but failed.
@@ -136,12 +137,12 @@ class CodeSource(Protocol):
 
 
 class Navigated(msgspec.Struct, frozen=True):
-    """An answer, and what the model should know about the sources before it.
+    """An answer, with notes for the model about the sources.
 
     Attributes:
-        answer: The first answer that is not empty, else the last empty one; None if no source
+        answer: The first answer that is not empty, else the last empty answer; None if no source
             answers such a question.
-        notes: Sentences about failed sources, and about better ones that found nothing.
+        notes: Sentences about failed sources, and about better sources that found nothing.
     """
 
     answer: CodeAnswer | None
@@ -149,7 +150,7 @@ class Navigated(msgspec.Struct, frozen=True):
 
 
 class Navigator:
-    """Asks sources in order until one has an answer. One for each session.
+    """Asks sources in order until a source has an answer; each session has a navigator.
 
     Args:
         sources: The sources after the editor, best first.
@@ -173,7 +174,7 @@ class Navigator:
                 answer = await source.ask(question)
             except SourceFailed as error:
                 _log.warning("no answer about code: %s", error)
-                if str(error) not in self._told:  # a source that stays broken is told once
+                if str(error) not in self._told:  # a source that stays broken is reported once
                     self._told.add(str(error))
                     notes.append(str(error))
                 continue

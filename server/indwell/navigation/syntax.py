@@ -1,7 +1,7 @@
-"""Outlines, definitions and references from syntax trees alone: symbols are compared by name.
+"""Outlines, definitions and references from syntax trees; symbols are compared by name.
 
-Each grammar is a package of its own, because the common pack of grammars downloads them at run time
-(decision 31). A grammar is imported when a file of its language is first parsed.
+Each grammar is a separate package, because the common pack downloads grammars at run time (decision
+31). A grammar is imported when a file of its language is first parsed.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
 NAME = "syntax trees (matches by name)"
-MOST_CHARACTERS = 1_000_000  # of a file that is parsed; longer ones are mostly generated
-MOST_PLACES = 1_000  # of one answer
+# Characters of a file that is parsed; longer files are mostly generated.
+MOST_CHARACTERS = 1_000_000
+MOST_PLACES = 1_000  # places of one answer
 MOST_PROBLEMS = 20  # syntax errors of one file
 MOST_OUTLINES = 128  # files whose outlines are kept
-_PIECE_B = 1 << 14  # read by the parser at once; other threads can run between two pieces
+# Bytes that the parser reads in one step; other threads can run between two steps.
+_PIECE_B = 1 << 14
 _WORD = lazy_pattern(r"\w")
-_NO_NAME = ("comment", "string", "content", "text", "template")  # parts of types of other leaves
+# Parts of the types of leaves that are not names.
+_NO_NAME = ("comment", "string", "content", "text", "template")
 
 
 class Grammar(NamedTuple):
@@ -217,7 +220,7 @@ class SyntaxTrees:
     """Answers by names in syntax trees. Implements ``CodeSource``."""
 
     async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
-        """See ``CodeSource``; a rename is refused, as equal names may be different symbols."""
+        """See ``CodeSource``; refuses renames, because equal names may be different symbols."""
         if question.action == "rename":
             return None
         if question.path is not None and question.action in {"symbols", "problems"}:
@@ -250,7 +253,7 @@ async def _by_name(question: CodeQuestion) -> tuple[CodePlace, ...]:
             break
     if not found and question.path is not None and language_of(question.path):
         found += await asyncio.to_thread(_local_place, question)
-    if question.action == "symbols":  # exact names first
+    if question.action == "symbols":  # exact names come first
         found.sort(key=lambda one: one.name != question.symbol)
     return tuple(found[:MOST_PLACES])
 
@@ -258,7 +261,7 @@ async def _by_name(question: CodeQuestion) -> tuple[CodePlace, ...]:
 def _local_place(question: CodeQuestion) -> tuple[CodePlace, ...]:
     """Return where a name is first used in the innermost function around the question; blocks.
 
-    That is where a parameter or a local variable begins, in most cases.
+    In most cases, this place defines the parameter or local variable.
     """
     path, text, line = question.path, question.text, question.line + 1
     assert path is not None
@@ -315,7 +318,7 @@ def occurrences(path: Path, text: str, name: str) -> tuple[CodePlace, ...]:
 
 
 def syntax_errors(path: Path, text: str) -> tuple[Problem, ...]:
-    """Return where a text does not follow its grammar; blocks.
+    """Return the syntax errors of a text; blocks.
 
     Raises:
         SourceFailed: The grammar is not installed.
@@ -367,9 +370,9 @@ def _definitions(root: Node, path: Path, kinds: Mapping[str, str]) -> Iterator[C
 
 
 def _name(node: Node) -> Node | None:
-    """Return the node of the name that a definition has; None for a definition without a name."""
+    """Return the node of a definition's name; None without a name."""
     if node.type in {"struct_specifier", "union_specifier", "enum_specifier", "class_specifier"}:
-        if node.child_by_field_name("body") is None:  # a use of the type
+        if node.child_by_field_name("body") is None:  # a use of the type, not its definition
             return None
     elif node.type == "assignment":
         name = node.child_by_field_name("left")
@@ -377,13 +380,13 @@ def _name(node: Node) -> Node | None:
     elif node.type == "impl_item":
         return node.child_by_field_name("type")
     name = node.child_by_field_name("name") or _declared(node)
-    if name is None or name.type.endswith("pattern"):  # the destructuring of a value
+    if name is None or name.type.endswith("pattern"):  # the definition destructures a value
         return None
     return name
 
 
 def _declared(node: Node) -> Node | None:
-    """Return the name inside the declarators of C and its relatives."""
+    """Return the name inside the declarators of C and similar languages."""
     inner = node.child_by_field_name("declarator")
     while inner is not None:
         further = inner.child_by_field_name("declarator") or inner.child_by_field_name("name")
@@ -401,7 +404,7 @@ def _identifiers(nodes: Sequence[Node]) -> Iterator[Node]:
 
 
 def _leaves(root: Node, data: bytes, word: bytes) -> Iterator[Node]:
-    """Return the leaves that consist of the word."""
+    """Yield the leaves that consist of the word."""
     at = data.find(word)
     while at >= 0:
         stop = at + len(word)

@@ -1,7 +1,7 @@
-"""The language servers that the user named: started when a question needs one, shared by sessions.
+"""Runs the language servers of the user's settings: started on demand, shared by sessions.
 
-A server ends with the last session that uses it. None is started in a folder that is not trusted,
-and a project cannot name one.
+A server ends with the last session that uses the server. No server is started in a folder that is
+not trusted, and a project cannot define servers.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.spawn import spawn_server
 from indwell.settings.model import LanguageServerSetting
 
-MOST_STARTS = 3  # of one server; one that keeps ending stays off
-MOST_SYNCED = 20  # unsaved documents that a server is told of
+MOST_STARTS = 3  # starts of one server; a server that ends too often is not started again
+MOST_SYNCED = 20  # unsaved documents that a server gets
 _log = logging.getLogger(__name__)
 
 _SUFFIXES: Mapping[str, str] = {
@@ -65,7 +65,7 @@ _LANGUAGES: Mapping[str, str] = {
 
 
 def language_for(path: Path, setting: LanguageServerSetting) -> str | None:
-    """Return the language of a file that a server knows; None if the server is not for it."""
+    """Return a file's language; None if the server does not support the file."""
     for glob, named in setting.files.items():
         if path.match(glob):
             return named
@@ -74,7 +74,7 @@ def language_for(path: Path, setting: LanguageServerSetting) -> str | None:
 
 
 class ServerKey(NamedTuple):
-    """A server is shared by all sessions with the same folders and the same definition."""
+    """The key of a server; sessions with the same folders and definition share a server."""
 
     roots: tuple[Path, ...]
     name: str
@@ -82,7 +82,7 @@ class ServerKey(NamedTuple):
 
 
 class _SharedServer:
-    """A server, its users, and how often it was started."""
+    """A server, its users, and the number of starts."""
 
     def __init__(self, server: LanguageServer) -> None:
         self.server = server
@@ -105,7 +105,7 @@ class RunningServers:
     async def get(
         self, key: ServerKey, user: object, make: Callable[[], LanguageServer]
     ) -> LanguageServer:
-        """Return a server for a user, perhaps a new one; one that has ended is started again.
+        """Return a server for a user; start the server if it is new or has ended.
 
         Raises:
             SourceFailed: The server has ended too often.
@@ -121,7 +121,7 @@ class RunningServers:
         return shared.server
 
     async def release(self, user: object) -> None:
-        """End the servers that only this user needs."""
+        """Release the servers of a user; end servers without users."""
         ended = []
         for key, shared in tuple(self._shared.items()):
             shared.users.discard(user)
@@ -135,15 +135,15 @@ RUNNING = RunningServers()
 
 
 class UserServers:
-    """Asks the language servers of the settings. Implements ``CodeSource``; one for each session.
+    """Asks the language servers of the settings; one object for each session.
 
     Args:
         running: The servers of the process.
         roots: The folders of the workspace.
         settings: Returns the servers of the user's settings, by name.
-        confine: Returns the bounds of a program that writes nothing; None without a sandbox.
-        is_trusted: Whether the folders are trusted at the moment.
-        answer_s: Seconds within which a server answers a request.
+        confine: Returns the sandbox of a program that writes nothing; None without a sandbox.
+        is_trusted: Returns whether the folders are trusted now.
+        answer_s: Seconds in which a server must answer a request.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class UserServers:
     async def _search(
         self, question: CodeQuestion, settings: Mapping[str, LanguageServerSetting]
     ) -> CodeAnswer | None:
-        """Search the workspace with all servers for whose languages the name occurs."""
+        """Search the workspace with the server of each language in which the name occurs."""
         files = await question.texts.containing(question.symbol)
         answers = []
         for name, setting in settings.items():
@@ -255,7 +255,7 @@ class UserServers:
         question: CodeQuestion,
         path: Path,
     ) -> None:
-        """Let the server know all present texts that it could not read from disk."""
+        """Send the server all present texts that differ from the disk."""
         if self._changed:
             changed, self._changed = sorted(self._changed), set()
             for used in self._used:
@@ -270,13 +270,13 @@ class UserServers:
                 texts[one] = language, text
             elif text is None:
                 await server.forget(one)
-        texts[path] = texts.pop(path)  # last, as the question is about it
+        texts[path] = texts.pop(path)  # moved to the end, because the question is about this file
         await server.sync(texts)
 
     def note_changed(self, paths: Sequence[Path]) -> None:
-        """Note that files have changed on disk; servers learn it with the next question."""
+        """Note that files have changed on disk; servers are told with the next question."""
         self._changed.update(paths if self._used else ())
 
     async def close(self) -> None:
-        """End servers that only this session needs."""
+        """End the servers that only this session uses."""
         await self._running.release(self)

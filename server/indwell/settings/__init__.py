@@ -1,1 +1,1 @@
-"""Settings: one frozen value from environment, files and editor, and the limits of each source."""
+"""Settings from environment, files and editor, and what each source may change."""

@@ -1,4 +1,4 @@
-"""Secret values that never appear in output, origins of endpoints, and redaction. Pure."""
+"""Secret values that never appear in output, origins of endpoints, and removal of secrets. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """Return the text; only for the code that sends it."""
+        """Return the text; only for code that sends the secret."""
         return self._text
 
     def __repr__(self) -> str:
@@ -46,19 +46,21 @@ class Secret:
 
 
 _SHAPES = lazy_pattern(
-    r"(?i:\bbearer\s+)[\w.~+/=-]{8,}"  # an Authorization header
-    r"|(?<![A-Za-z0-9])(?:sk|rk|pk|xai|gsk|ghp|gho|glpat|hf)[-_][\w-]{8,}"  # by their prefixes
-    r"|\bAIza[\w-]{20,}"  # Google's
+    r"(?i:\bbearer\s+)[\w.~+/=-]{8,}"  # the value of an Authorization header
+    # Keys with well-known prefixes.
+    r"|(?<![A-Za-z0-9])(?:sk|rk|pk|xai|gsk|ghp|gho|glpat|hf)[-_][\w-]{8,}"
+    r"|\bAIza[\w-]{20,}"  # keys of Google
     r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"  # a user and password inside an address
 )
-_RANDOM = lazy_pattern(r"[A-Za-z0-9+=~]{16,}")  # no folder name in an address is such a long word …
-_MIXED = lazy_pattern(r"[A-Za-z]\d|\d[A-Za-z]")  # … with digits in it
-_LONGEST_NAME = 24  # characters; the longest provider name is shorter
+# A long word, which is hardly the name of a folder in an address.
+_RANDOM = lazy_pattern(r"[A-Za-z0-9+=~]{16,}")
+_MIXED = lazy_pattern(r"[A-Za-z]\d|\d[A-Za-z]")  # letters and digits next to each other
+_LONGEST_NAME = 24  # characters of a name that is repeated; the longest provider name is shorter
 _MANY_DIGITS = 4
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """Remove ``secrets``, and text that looks like a secret, from ``text``."""
+    """Remove ``secrets``, and everything that looks like a secret, from ``text``."""
     for secret in secrets:
         text = text.replace(secret, "[secret]")
     return _SHAPES.sub("[secret]", text)
@@ -67,11 +69,11 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
 def plain_address(url: str) -> str:
     """Return origin and path of ``url``, without user, password, query, fragment and keys.
 
-    Empty if the text is not an address.
+    The result is empty if the text is not an address.
     """
     try:
         parts = urlsplit(url)
-        _ = parts.port  # checked only on access
+        _ = parts.port  # the port is only checked on access
     except ValueError:
         return ""
     return told_address(urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")))
@@ -86,7 +88,7 @@ def told_address(text: str) -> str:
 
 
 def name_or_nothing(text: str) -> str:
-    """Quote a name that the user typed; empty if the name could be a key."""
+    """Return a name that the user typed, in quotes; empty if the name could be a key."""
     n_digits = sum(character.isdigit() for character in text)
     is_key = len(text) > _LONGEST_NAME or n_digits >= _MANY_DIGITS or redacted(text) != text
     return "" if is_key or not text.isprintable() else repr(text)
@@ -99,7 +101,7 @@ def _plain_part(part: str) -> str:
 
 OPENAI_URL = "https://api.openai.com/v1"
 EDITOR_URL = "vscode:"
-"""The placeholder for the address of the editor's own models: nothing can be sent to it."""
+"""The placeholder for the address of the editor's own models; no request can be sent to it."""
 _PORTS = {"http": 80, "https": 443}
 
 

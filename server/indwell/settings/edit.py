@@ -27,7 +27,7 @@ def edited(text: str, changes: Mapping[str, object], name: str) -> str:
     Raises:
         SettingsError: The file is invalid, or too unusual to be edited reliably.
     """
-    parse_toml(text, name)  # raises the error, with its line
+    parse_toml(text, name)  # raises an error that names the line
     try:
         document = tomlkit.parse(text.removeprefix("\ufeff"))
         for setting, value in changes.items():
@@ -46,7 +46,7 @@ def edited(text: str, changes: Mapping[str, object], name: str) -> str:
 def _table(
     document: MutableMapping[str, Any], path: list[str], *, of_tables: bool
 ) -> MutableMapping[str, Any]:
-    """Return the table at a path, which is made if it is missing; ``of_tables``: for tables."""
+    """Return the table at a path; create it if missing. ``of_tables``: it only has tables."""
     for place, name in enumerate(path):
         if name not in document:
             document[name] = tomlkit.table(is_super_table=of_tables or place < len(path) - 1)
@@ -74,7 +74,7 @@ def _set(document: MutableMapping[str, Any], setting: str, value: object) -> Non
 
 
 def _item(value: object) -> object:
-    """Return a value as it is written: a table of its own, in which tables take a line each."""
+    """Return a value in the form for the file; tables inside a table have one line each."""
     if not isinstance(value, Mapping):
         return value
     table = tomlkit.table()

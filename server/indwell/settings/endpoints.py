@@ -1,6 +1,6 @@
-"""Endpoints with names: each has its own address, key, headers and limits. Pure.
+"""Named endpoints: each has its own address, key, headers and limits. Pure.
 
-``config.toml`` has a table for each endpoint, and a model's name has the name of its endpoint::
+``config.toml`` has a table for each endpoint, and a model's name ends with the endpoint's name::
 
     model = "gpt-5.4@work"
     small_model = "qwen3-coder@local"
@@ -11,8 +11,8 @@
     headers = { "x-team" = "search" }
 
 A model without such an ending belongs to the endpoint outside of the tables. Values for one
-address, such as the key and the headers, never go to another one. ``MODEL@vscode`` is one of the
-editor's own models, which have no address and need no key.
+address, such as the key and the headers, never go to another address. ``MODEL@vscode`` is one of
+the editor's own models, which have no address and need no key.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ADDRESS_BOUND = (
     *("wire", "counts_as", "window", "cache_marks", "pictures", "extra_body", "fallback"),
     *("price_in", "price_out", "price_cached", "price_cache_write"),
 )
-"""Settings for one address; a named endpoint does not take them from another endpoint."""
+"""Settings for one address; a named endpoint never gets these values from another endpoint."""
 
 SHARED = (
     "max_output",
@@ -46,25 +46,25 @@ SHARED = (
     "first_token_timeout_s",
     "profile",
 )
-"""Settings that a named endpoint may have separately, and otherwise shares with the others."""
+"""Settings that a named endpoint may override, and otherwise shares with other endpoints."""
 
 MOST_ENDPOINTS = 50
 NAME = lazy_pattern(r"[a-z][a-z0-9_-]{0,39}")
 EDITOR = "vscode"
-"""The endpoint of the editor's own models; no table of the user may have its name."""
+"""The name of the endpoint for the editor's own models; no table may have this name."""
 
 _NOT_OURS = frozenset({"default", "latest"})  # endings that Google's Vertex gives its models
 
 
 def split_name(model: str, endpoints: Mapping[str, object]) -> tuple[str, str]:
-    """Split a model's name into the endpoint's own name of it, and the name of the endpoint.
+    """Split a model's name into the endpoint's name of the model, and the endpoint's name.
 
     Returns:
-        Both; the second is empty for the endpoint outside of the tables.
+        Both names; the second is empty for the endpoint outside of the tables.
 
     Raises:
-        SettingsError: The name ends like one of a named endpoint, and there is none of that name,
-            so the request would go to a wrong address.
+        SettingsError: The name ends with the name of an endpoint that does not exist, so the
+            request would go to a wrong address.
     """
     bare, sign, endpoint = model.rpartition("@")
     if not sign or not bare:
@@ -83,11 +83,11 @@ def split_name(model: str, endpoints: Mapping[str, object]) -> tuple[str, str]:
 def in_force(settings: Settings, model: str = "") -> Settings:
     """Return the settings with the values of a model's endpoint.
 
-    The result has the model's whole name; ``split_name`` gives the endpoint's own.
+    The result has the model's whole name; ``split_name`` returns the endpoint's name of the model.
 
     Args:
-        settings: The user's settings, as they were read.
-        model: The model; that of the settings if empty.
+        settings: The user's settings, as read.
+        model: The model; if empty, the model of the settings.
 
     Raises:
         SettingsError: The endpoint is not known, or takes a header from a variable that is not set.
@@ -120,7 +120,7 @@ def _at(settings: Settings, own: Mapping[str, Any]) -> Settings:
 
 
 def is_editors(model: str) -> bool:
-    """Return whether a model is one of the editor's own."""
+    """Is a model one of the editor's own models?"""
     bare, sign, endpoint = model.rpartition("@")
     return bool(sign and bare) and endpoint == EDITOR
 
@@ -131,14 +131,14 @@ def editor_name(vendor: str, id_: str) -> str:
 
 
 def is_variable(value: Secret) -> bool:
-    """Whether a value of a header is the name of a variable that is still to be looked up."""
+    """Is a header's value the name of a variable that was not looked up yet?"""
     return value.reveal().startswith("$")
 
 
 def with_variables(settings: Settings, environment: Mapping[str, str]) -> Settings:
     """Replace the names of variables with their values: keys, and headers such as ``$TEAM``.
 
-    An unset variable stays a name; ``in_force`` refuses the name at its first use.
+    The name of an unset variable stays; ``in_force`` refuses it at the first use.
     """
     own = _looked_up({name: getattr(settings, name) for name in _OF_VARIABLES}, environment)
     endpoints = {

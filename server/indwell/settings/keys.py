@@ -21,11 +21,14 @@ from indwell.settings.values import convert
 
 FILE_NAME = "keys.json"
 LOCK_NAME = "settings.lock"
-LIMIT_B = 1 << 20  # a larger file was not written by Indwell
-LOCK_S = 60.0  # another login may be waiting for the keyring's password
+LIMIT_B = 1 << 20  # bytes; a larger file was not written by Indwell
+# Seconds to wait for the lock; another login may be waiting for the keyring's password.
+LOCK_S = 60.0
 
 Where: TypeAlias = Literal["client", "keyring", "file", "none"]
-"""``none``: this origin needs no key. ``client``: the client passed in the key."""
+"""Where the key of an origin is. ``none``: the origin needs no key. ``client``: the client passed
+in the key.
+"""
 
 
 class KeyringUnusable(SettingsError):
@@ -57,7 +60,7 @@ class StoredKey(msgspec.Struct, frozen=True):
 
 
 class _Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An entry of the key file; it holds the ``key`` only where no keyring works."""
+    """An entry of the key file; it has the ``key`` only if no keyring works."""
 
     where: Where
     key: str | None = None
@@ -101,7 +104,7 @@ class KeyStore:
             yield
 
     def origins(self) -> Mapping[str, Where]:
-        """Return all origins with an entry, and where its key is; does not access the keyring.
+        """Return all origins with an entry, and where each key is; does not use the keyring.
 
         Raises:
             SettingsError: The key file cannot be read.
@@ -113,7 +116,7 @@ class KeyStore:
         """Return the key of an origin, from the client or stored; None if missing.
 
         Raises:
-            SettingsError: As for ``stored``.
+            SettingsError: See ``stored``.
         """
         held = self.held.get(origin)
         return self.stored(origin) if held is None else StoredKey("client", held)
@@ -142,7 +145,7 @@ class KeyStore:
                 return StoredKey("none", None)
 
     def put(self, origin: str, key: Secret | None) -> StoredKey:
-        """Store a key for an origin, or the fact that it needs no key; ``note`` names the place.
+        """Store a key for an origin, or None if the origin needs no key.
 
         Raises:
             SettingsError: The key cannot be stored.
@@ -170,7 +173,7 @@ class KeyStore:
         return StoredKey("keyring", key, "the key is in the system's keyring")
 
     def forget(self, origin: str) -> bool:
-        """Delete the entry of an origin; False if there was none.
+        """Delete the entry of an origin; False if there was no entry.
 
         Raises:
             SettingsError: The keyring or the key file could not be changed.
@@ -213,7 +216,7 @@ class KeyStore:
             if not self.path.exists():
                 write_private(
                     self.path, b"{}"
-                )  # 0600 from the first byte; replacing keeps the mode
+                )  # the mode is 0600 from the first byte, and replacing the file keeps the mode
             write_atomic(self.path, data, [folder])
         except (ToolError, OSError) as error:
             raise self._unwritable(error) from error

@@ -1,7 +1,7 @@
 """Merges environment, user file, editor options and workspace file into ``Settings``.
 
-Pure: takes texts and tables. The environment overrides the user's file, which overrides the
-defaults. Editor options and the workspace's file can only tighten the result.
+Pure: callers pass texts and tables. The environment overrides the user's file, and the user's file
+overrides the defaults. Editor options and the workspace's file can only make the result stricter.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def load(
     Args:
         environment: Variables of this process, never from a workspace file (TRU-04).
         user_file: Text of the user's settings file; None if missing.
-        user_file_name: Its name in notices.
+        user_file_name: The name of the user's file in notices.
         editor_options: ``initializationOptions``, or the editor's configuration section
             ``indwell``; any JSON.
         workspace_file: Text of the workspace's file; None if missing or not trusted.
@@ -90,7 +90,7 @@ def load(
 def lacking(settings: Settings, user_file_name: str = "config.toml") -> str:
     """Name the setting that is missing for calling a model; empty if all are present.
 
-    The user's own endpoint may need no key; OpenAI's does.
+    OpenAI needs a key; another endpoint may not need a key.
     """
     if settings.provider == "scripted":
         return ""
@@ -151,14 +151,14 @@ def _folders(text: str) -> list[str]:
 
 
 def _with_default_deny(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the user's globs to the defaults: adding one must not disable the defaults."""
+    """Add the user's globs to the default globs; a user's glob does not disable the defaults."""
     if "deny" not in values:
         return dict(values)
     return {**values, "deny": Settings().deny + tuple(dict.fromkeys(values["deny"]))}
 
 
 def _with_unreadable(settings: Settings) -> Settings:
-    """Hide files with a read-deny rule from searches, selections and commands too."""
+    """Also hide files with a read-deny rule from searches, selections and commands."""
     split = (rule.partition(":") for rule in settings.rules_deny)
     globs = (rest.strip() for head, _, rest in split if head.strip().casefold() == "read")
     new = tuple(glob for glob in dict.fromkeys(globs) if glob not in ("", *settings.deny))
@@ -181,14 +181,14 @@ def _keep_key_at_home(
 
 
 def _with_workspace(loaded: Loaded, text: str) -> Loaded:
-    """Tighten by the workspace's file; an invalid one must not stop the user, so it is a notice."""
+    """Make the settings stricter by the workspace's file; an invalid file becomes a notice."""
     try:
         table = workspace_table(text)
     except SettingsError as error:
         return Loaded(loaded.settings, (*loaded.notices, str(error)))
     _, problem = project_hooks(
         table, WORKSPACE_FILE
-    )  # `wiring.project_files` takes them, once it is trusted
+    )  # `wiring.project_files` reads these entries of a trusted file
     rest = {name: value for name, value in table.items() if name != "hooks"}
     loaded = Loaded(loaded.settings, (*loaded.notices, *([problem] if problem else ())))
     return _tightened(loaded, rest, WORKSPACE_FILE, chooses=False)

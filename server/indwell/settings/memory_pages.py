@@ -21,7 +21,7 @@ from indwell.files.reading import read_guarded
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
 
-LOCK_TIMEOUT_S = 5.0  # for other processes that write the same page; each takes milliseconds
+LOCK_TIMEOUT_S = 5.0  # seconds to wait for other processes that write the same page
 
 _Mark: TypeAlias = tuple[int, ...] | None
 _Change: TypeAlias = Callable[[str], str]
@@ -30,9 +30,9 @@ _TOO_LARGE = f"it may have {PAGE_LIMIT_B >> 20} MB; remove facts that are not ne
 
 
 class MemoryPages:
-    """Both pages; each page is read again after a change, because users edit it. All methods block.
+    """Both pages; a page is read again after a change. All methods block.
 
-    An unreadable page has no facts, and is never overwritten.
+    Users edit the pages, too. An unreadable page has no facts, and is never overwritten.
 
     Args:
         folder: ``memory`` in the state folder; may be missing.
@@ -76,7 +76,7 @@ class MemoryPages:
         return path
 
     def keep(self, fact: Fact, instead_of: str = "") -> None:
-        """Add a fact, or let the fact replace the one with the text ``instead_of``.
+        """Add a fact, or replace the fact with the text ``instead_of``.
 
         Raises:
             SettingsError: The page cannot be read or written; nothing was stored.
@@ -134,7 +134,7 @@ def _read(path: Path) -> bytes:
 
 
 def _mark(path: Path) -> _Mark:
-    """Return stat values that change with the file or its permissions; takes some microseconds."""
+    """Return stat values that change with the file or its permissions; takes microseconds."""
     try:
         kind = calls.stat(path, follow_symlinks=False)
         folder = calls.stat(path.parent)

@@ -19,22 +19,22 @@ CommandShellName: TypeAlias = Literal["auto", "bash", "pwsh", "powershell"]
 InstructionKind: TypeAlias = Literal[
     "agents", "claude", "gemini", "copilot", "cursor", "windsurf", "conventions"
 ]
-"""Whose instruction files; ``prompt.instruction_files`` has their names."""
+"""Kinds of instruction files; ``prompt.instruction_files`` has the files' names."""
 
 CompactionName: TypeAlias = Literal["default", "ladder-a", "auto-b", "regions-d", "slide", "none"]
-"""Names of ``context.compaction.presets.PRESETS``; a test keeps the two equal."""
+"""Names in ``context.compaction.presets.PRESETS``; a test compares both."""
 
 FREEDOM: tuple[Mode, ...] = ("plan", "ask", "review", "auto")
 """Modes from the strictest to the freest."""
 
 DAY_S = 86_400
-"""The longest wait; it also excludes `inf`."""
+"""The longest wait; the limit also excludes `inf`."""
 
 _DATA = (
     *("json", "y*ml", "toml", "ini", "cfg", "conf", "xml", "csv", "txt", "properties"),
     *("db", "sqlite", "enc", "gpg", "age", "bak", "old"),
 )
-"""Endings of data files: ``credentials.py`` is source text, which git should see."""
+"""Suffixes of data files; a file such as ``credentials.py`` is source text, not a secret."""
 
 SECRETS = (
     *(".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template"),
@@ -64,10 +64,10 @@ class Hook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A user's command that runs on an event (H56).
 
     Attributes:
-        event: The event.
-        command: Shell text; receives a JSON object on standard input.
+        event: The event on which the hook runs.
+        command: The shell command, which gets a JSON object on standard input.
         tools: Globs of tool names, for tool events; empty for all tools.
-        timeout_s: Seconds until it is ended.
+        timeout_s: Seconds after which the command is ended.
         if_broken: The decision if the hook cannot run, fails or takes too long.
     """
 
@@ -82,11 +82,12 @@ class LanguageServerSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     """A language server that answers questions about code.
 
     Attributes:
-        command: The program and its arguments; it speaks over its standard streams.
-        languages: Ids of languages that it knows, such as ``python``.
+        command: The program and its arguments; the program uses its standard streams for the
+        protocol.
+        languages: Ids of the server's languages, such as ``python``.
         files: Globs of other files, with the language of each.
-        settings: Its own settings, which it asks for by section.
-        confined: Whether it runs in the sandbox, where it writes nothing and has no network.
+        settings: The server's own settings; the server asks for them by section.
+        confined: Whether the server runs in the sandbox, without network and without write access.
     """
 
     command: Annotated[tuple[str, ...], Meta(min_length=1)]

@@ -1,6 +1,6 @@
 """Paths of the user's settings and Indwell's state on this platform, and reading the settings.
 
-All functions block for reading one small file.
+All functions block, for reading a small file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from indwell.files.spelling import quoted
 from indwell.files.system.access import why_foreign
 from indwell.settings import load
 
-MOST_B = 1 << 20  # limit of a file written by hand
+MOST_B = 1 << 20  # bytes of the settings file
 
 _NAME = "indwell"
 
@@ -39,7 +39,7 @@ def undo_folder(environment: Mapping[str, str]) -> Path | None:
     """Return the folder for old texts during writes in place; None without a state folder."""
     try:
         return state_folder(environment) / "undo"
-    except SettingsError:  # reported when a session starts
+    except SettingsError:  # the error is reported when a session starts
         return None
 
 

@@ -1,6 +1,6 @@
 """The user's permanent permissions for each workspace, in the state folder.
 
-The rules are never in the repository, because its authors must not grant permissions.
+The rules are never in the repository, because the repository's authors must not grant permissions.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from indwell.files.private import read_own
 from indwell.files.spelling import quoted
 from indwell.lazy_pattern import lazy_pattern
 
-LIMIT_B = 1 << 20  # a larger file was not written by Indwell
-LOCK_TIMEOUT_S = 5.0  # for other servers that write the same file; each takes milliseconds
-_LAST_COMMA = lazy_pattern(rb",\s*\]\s*$")  # left over if the user deletes the last line
+LIMIT_B = 1 << 20  # bytes; a larger file was not written by Indwell
+LOCK_TIMEOUT_S = 5.0  # seconds to wait for other servers that write the same file
+# A comma that is left over if the user deletes the last line.
+_LAST_COMMA = lazy_pattern(rb",\s*\]\s*$")
 
 _Mark: TypeAlias = tuple[int, int, int] | None
 
 
 class RuleBook:
-    """Exact permission rules: permanent ones on disk, those for the session in memory.
+    """Exact permission rules: permanent rules on disk, session rules in memory.
 
     A changed file is read again, so that a revoked rule ends at once. An unreadable file grants
-    nothing and is not overwritten, since users edit it.
+    nothing, and is not overwritten, because users edit the file.
 
     Args:
         path: A JSON list of rules; may be missing.
@@ -87,7 +88,7 @@ class RuleBook:
         self._change(lambda known: (known - gone) | {new})
 
     def revoke(self, rules: Iterable[str]) -> int:
-        """Revoke permanent rules; returns how many there were. Blocks.
+        """Revoke permanent rules; return the number of revoked rules. Blocks.
 
         Raises:
             SettingsError: The file cannot be read or written; nothing was revoked.
@@ -97,7 +98,7 @@ class RuleBook:
         return len(before & gone)
 
     def _change(self, change: Callable[[frozenset[str]], frozenset[str]]) -> frozenset[str]:
-        """Change the rules on disk, including those of other processes; returns the former ones."""
+        """Change the rules on disk, including rules of other processes; return the former rules."""
         try:
             make_private_folder(self._path.parent)
             with locked(self._path.with_suffix(".lock"), timeout_s=LOCK_TIMEOUT_S):
@@ -130,7 +131,7 @@ def _mark(path: Path) -> _Mark:
 
 
 def _load(path: Path) -> tuple[frozenset[str], str]:
-    """Read the rules on disk; returns an explanation if that fails."""
+    """Read the rules on disk; return an explanation if reading fails."""
     try:
         text = _LAST_COMMA.sub(b"]", read_own(path, LIMIT_B))
         return frozenset(msgspec.json.decode(text, type=list[str])), ""

@@ -17,7 +17,7 @@ from keyring.backend import KeyringBackend
 from indwell.settings.keys import KeyringUnusable
 
 SERVICE = "indwell"
-ANSWER_S = 30.0  # a locked keyring opens a password window, and a person needs time
+ANSWER_S = 30.0  # seconds; a locked keyring opens a password window, and a person needs time
 
 _NO_DESKTOP = -25_308  # errSecInteractionNotAllowed of macOS
 
@@ -32,7 +32,7 @@ class SystemRing:
         answer_s: The time limit of one call in seconds.
 
     Raises:
-        KeyringUnusable: The backend stores nothing, or stores it unprotected.
+        KeyringUnusable: The backend stores nothing, or stores keys unprotected.
     """
 
     def __init__(self, backend: KeyringBackend, *, answer_s: float = ANSWER_S) -> None:
@@ -73,7 +73,7 @@ def system_ring(*, answer_s: float = ANSWER_S) -> SystemRing:
     """Open this system's keyring.
 
     Args:
-        answer_s: The time limit in seconds for opening it, and for each later call.
+        answer_s: The time limit in seconds for opening the keyring, and for each later call.
 
     Raises:
         KeyringUnusable: There is no usable keyring.
@@ -82,7 +82,7 @@ def system_ring(*, answer_s: float = ANSWER_S) -> SystemRing:
 
 
 def _bounded(call: Callable[[], T], answer_s: float) -> T:
-    """Call in a thread that may be abandoned: D-Bus has no reliable time-out."""
+    """Call in a thread that may be abandoned, because D-Bus has no reliable time-out."""
     answers: list[T] = []
     faults: list[Exception] = []
 
@@ -103,7 +103,7 @@ def _bounded(call: Callable[[], T], answer_s: float) -> T:
 
 
 def _unusable(error: Exception) -> KeyringUnusable:
-    """Describe only the type of error: a backend's own message may contain the key."""
+    """Describe only the type of an error, because a backend's message may contain the key."""
     if isinstance(error, keyring.errors.KeyringLocked):
         return KeyringUnusable("the keyring is locked, or access was refused; unlock it")
     if error.__cause__ is not None and error.__cause__.args[:1] == (_NO_DESKTOP,):

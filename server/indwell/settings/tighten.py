@@ -1,7 +1,7 @@
-"""Lets editor options and workspace files tighten settings, never widen them (TRU-02, TRU-03).
+"""Lets editor options and workspace files make settings stricter, never laxer (TRU-02, TRU-03).
 
 Editors may fill their options from repository files, so both sources are as untrusted as the
-repository. Pure: each rule returns the tighter of two values, so no input can widen a setting.
+repository. Pure: each rule returns the stricter of two values.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ from indwell.settings.model import FREEDOM, Mode, Settings
 from indwell.settings.values import TYPES, convert, flatten, shown, unknown
 
 MAX_ENTRIES = 100
-"""The largest number of entries in a table; the rest is ignored."""
+"""The largest number of entries in a table; further entries are ignored."""
 
 MAX_GLOBS = 50
 MAX_GLOB_CHARACTERS = 100
 
 Rule: TypeAlias = Callable[[Any, Any], tuple[Any, str]]
-"""Maps the current and the requested value to the tighter value, and the reason for a cut."""
+"""Maps the current and the requested value to the stricter value, and the reason if the requested
+value is not used.
+"""
 
 
 class Tightened(msgspec.Struct, frozen=True):
-    """Settings that are no wider than before, and notices about rejected entries."""
+    """Settings that are at least as strict as before, and notices about rejected entries."""
 
     settings: Settings
     notices: tuple[str, ...] = ()
@@ -36,19 +38,19 @@ class Tightened(msgspec.Struct, frozen=True):
 def tighten(
     settings: Settings, table: Mapping[str, Any], source: str, *, chooses: bool
 ) -> Tightened:
-    """Apply those entries of ``table`` that tighten ``settings``.
+    """Apply the entries of ``table`` that make ``settings`` stricter.
 
     Args:
-        settings: The user's settings, perhaps tightened already.
+        settings: The user's settings, perhaps already stricter.
         table: Any JSON or TOML table; untrusted.
         source: The user's name for the source.
-        chooses: Whether it may choose among the user's models.
+        chooses: Whether the source may choose among the user's models.
     """
     notices: list[str] = []
     entries = list(flatten(table))
     for name, value in entries[:MAX_ENTRIES]:
         if value is None:
-            continue  # the value of an unset setting in an editor
+            continue  # editors send this value for an unset setting
         settings, notice = _take(settings, name, value, source, chooses=chooses)
         if notice:
             notices.append(notice)
@@ -135,7 +137,7 @@ def _more_rules(current: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[tupl
 
 
 def _is_harmless(glob: str) -> bool:
-    """Tell whether a glob restores nothing and is cheap to match.
+    """Does a glob have no ``!`` and take little time to match?
 
     wcmatch's time is exponential in the stars: three ``**`` and a path of 1,000 folders took 18 s,
     one ``**`` 0.06 s.
@@ -186,4 +188,4 @@ RULES: Mapping[str, Rule] = {
     "budget_day": _lower,
     "budget_turn_tokens": _lower,
 }
-"""Settings that others may tighten; the model is separate, as it is chosen, not tightened."""
+"""Settings that others may make stricter; the model is chosen elsewhere."""

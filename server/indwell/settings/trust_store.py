@@ -1,10 +1,10 @@
 """The user's trust decisions by folder, kept in the state folder, never in a repository.
 
 A trusted folder is stored with digests of its executable and loaded files, so that later changes
-are not trusted (TRU-05). A file that is unreadable, or that others could have written, trusts
-nothing and is not overwritten (TRU-07).
+are not trusted (TRU-05). If the store's file is unreadable, or others could have written it, no
+folder is trusted and the file is not overwritten (TRU-07).
 
-All methods block: call them in a thread.
+All methods block, so call them in a thread.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from indwell.settings.trusted_files import FolderAnswer, TrustedFile
 FILE = Path("trust") / "answers.json"
 """The name of the file in the state folder."""
 
-LIMIT_B = 16 << 20  # some thousand folders with long instruction files
-MOST_LINES = 2_000  # lines of one answer, for diffs; further files are compared as a whole
-LOCK_S = 60.0  # a hundred writers at once finish in a second
+# Bytes of the file; enough for some thousand folders with long instruction files.
+LIMIT_B = 16 << 20
+MOST_LINES = 2_000  # digests of lines in one answer, for diffs; other files are compared as a whole
+LOCK_S = 60.0  # seconds to wait for the lock
 
 
 class Answers(msgspec.Struct, frozen=True):
-    """All answers by the folder's real path; ``problem`` says why no answer could be read."""
+    """All answers, by the folder's real path; ``problem`` says why no answer could be read."""
 
     folders: Mapping[str, FolderAnswer] = {}
     problem: str = ""
@@ -59,8 +60,8 @@ class TrustStore:
     def read(self) -> Answers:
         """Read all answers; never raises for an invalid file.
 
-        A file that another program holds open on Windows is overwritten in place, and a reader may
-        meet half of the new text. So a broken file is read again while no process writes it.
+        On Windows, a file that another program has open is overwritten in place, so a reader may
+        see half of the new text. A broken file is therefore read again under the lock.
         """
         try:
             return Answers(self._folders())
@@ -70,7 +71,7 @@ class TrustStore:
         with (
             contextlib.suppress(OSError),
             lock,
-        ):  # without the lock, if a writer takes long
+        ):  # if a writer takes long, read without the lock
             try:
                 return Answers(self._folders())
             except SettingsError as error:
@@ -81,7 +82,7 @@ class TrustStore:
         """Store an answer for a folder.
 
         Raises:
-            SettingsError: The file cannot be read or written; it is unchanged.
+            SettingsError: The file cannot be read or written, and is unchanged.
         """
 
         def put(folders: dict[str, FolderAnswer]) -> bool:
@@ -91,10 +92,10 @@ class TrustStore:
         self._change(put)
 
     def forget(self, folder: Path) -> bool:
-        """Delete the answer for a folder; False if there was none.
+        """Delete the answer for a folder; False if there was no answer.
 
         Raises:
-            SettingsError: The file cannot be read or written; it is unchanged.
+            SettingsError: The file cannot be read or written, and is unchanged.
         """
         return self._change(lambda folders: folders.pop(str(folder), None) is not None)
 
@@ -107,7 +108,7 @@ class TrustStore:
                 is_changed = change(folders)
                 if is_changed:
                     data = msgspec.json.format(msgspec.json.encode(_TrustFile(1, folders)))
-                    if len(data) > LIMIT_B:  # too large to be read again and trusted
+                    if len(data) > LIMIT_B:  # the file would be too large to be read again
                         raise SettingsError(
                             f"the file of trusted folders {quoted(self.path)} is full; revoke "
                             "answers that you no longer need with `indwell trust --revoke FOLDER`"
@@ -115,7 +116,8 @@ class TrustStore:
                     if exists(self.path):
                         write_atomic(self.path, data, [folder])
                     else:
-                        write_durable(self.path, data)  # with a mode for the user only
+                        # With a mode that only lets the user read the file.
+                        write_durable(self.path, data)
                 return is_changed
         except (ToolError, OSError) as error:
             raise SettingsError(f"the answer could not be stored ({error})") from error

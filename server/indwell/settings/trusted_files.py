@@ -12,7 +12,7 @@ import msgspec
 
 
 class TrustedFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A trusted file: the digest of its content, and of each line if it is a short text."""
+    """A trusted file: the digest of the content, and of each line of a short text."""
 
     digest: str
     lines: tuple[str, ...] = ()
@@ -22,9 +22,9 @@ class FolderAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """The user's trust decision for a folder.
 
     Attributes:
-        trusted: Whether it is trusted.
+        trusted: Whether the folder is trusted.
         at: The time of the decision; ISO 8601, UTC.
-        files: Its executable and loaded files at that time, by name.
+        files: The folder's executable and loaded files at that time, by name.
     """
 
     trusted: bool
@@ -43,5 +43,5 @@ def digest_of(data: bytes) -> str:
 
 
 def line_digest(line: str) -> str:
-    """Return a line's digest for a diff; too short for anything else."""
+    """Return a line's digest; the digest is short, and only for diffs."""
     return hashlib.blake2b(line.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

@@ -1,4 +1,4 @@
-"""Converts untyped tables (TOML, JSON) to checked settings; unknown keys become notices."""
+"""Converts untyped tables (TOML, JSON) to checked settings; reports unknown keys as notices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from indwell.settings.model import Hook, HookEvent, Settings
 TYPES: Mapping[str, Any] = {
     field.encode_name: field.type for field in msgspec.structs.fields(Settings)
 }
-"""Each setting's type, with its bounds."""
+"""The type of each setting, with bounds."""
 
 STRICT = frozenset(
     {
@@ -29,13 +29,13 @@ STRICT = frozenset(
         *("rules_deny", "wire"),
     }
 )
-"""Settings for which a default in place of an invalid value could expose protected data."""
+"""Settings for which an invalid value is an error, because the default could expose data."""
 
 RULE_SUBJECTS = ("read", "edit", "write", "tool")
 """Words before the colon in patterns for files and tools."""
 
 _SHOWN = 60  # characters of a name or value in a notice
-_HUGE = 10**_SHOWN  # Python refuses to format numbers of over 4,300 digits
+_HUGE = 10**_SHOWN  # larger numbers are not formatted; Python refuses numbers of over 4,300 digits
 _DOT_NAME = lazy_pattern(r"\.[^./\\*?\[][^/\\*?\[]*\*?")
 _AT_LINE = lazy_pattern(r" \(at line (\d+), column \d+\)$")
 _KEY = lazy_pattern(r"[\x21-\x7e]+")  # characters that an HTTP header allows
@@ -45,7 +45,7 @@ class SourceSettings(msgspec.Struct, frozen=True):
     """The settings of one source, with notices.
 
     Attributes:
-        values: Checked and converted, by name.
+        values: The checked and converted values, by name.
         notices: A sentence for each ignored entry.
     """
 
@@ -63,7 +63,7 @@ def parse_toml(text: str, name: str) -> Mapping[str, Any]:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except RecursionError as error:
         raise SettingsError(f"{name} is nested too deep; correct it and try again") from error
-    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
+    except ValueError as error:  # a TOMLDecodeError, or a number with thousands of digits
         message = str(error)
         at = _AT_LINE.search(message)
         last = text.rstrip("\n").count("\n") + 1
@@ -79,7 +79,7 @@ def check(table: Mapping[str, Any], source: str) -> SourceSettings:
     """Check every entry of a table.
 
     Args:
-        table: Flat names, or tables that hold the rest of a name (``[attach] selection`` is
+        table: Flat names, or tables with the rest of a name (``[attach] selection`` is
             ``attach_selection``).
         source: The user's name for the source, such as ``config.toml``.
 
@@ -104,7 +104,7 @@ def check(table: Mapping[str, Any], source: str) -> SourceSettings:
 
 
 def flatten(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield entries with their full names; one level of tables, as no setting needs two."""
+    """Yield entries with their full names; only one level of tables is read."""
     for name, value in table.items():
         if isinstance(value, Mapping) and name not in TYPES:
             yield from ((f"{name}_{inner}", item) for inner, item in value.items())
@@ -135,7 +135,7 @@ def convert(name: str, value: object) -> Any:  # noqa: ANN401 -- as many types a
         return tuple(_pattern(name, one) for one in converted)
     if name == "harmless_names":
         return tuple(_dot_name(one) for one in converted)
-    if name == "deny":  # a folder as ignore files write it
+    if name == "deny":  # a folder in the form of ignore files
         return tuple(f"{glob}**" if glob.endswith("/") else glob for glob in converted)
     return converted
 
@@ -154,7 +154,8 @@ def _pattern(name: str, written: str) -> str:
         and (not rest.strip() or rest.strip().startswith("!"))  # rules cannot exclude files
     )
     is_unknown = (
-        colon and head.strip().isalpha() and rest[:1].isspace()  # no program has such a name
+        # A program does not have such a name.
+        colon and head.strip().isalpha() and rest[:1].isspace()
     ) and head.strip().casefold() not in RULE_SUBJECTS
     if is_unknown:
         raise SettingsError(
@@ -187,7 +188,8 @@ def _dot_name(written: str) -> str:
 def unknown(name: str, source: str) -> str:
     """Report an unknown setting, and suggest a similar one."""
     near = difflib.get_close_matches(name[:_SHOWN], TYPES, n=3)
-    # A swap of two letters is the likeliest typo: `modle` is `model`, though `mode` scores higher.
+    # Two swapped letters are the likeliest typo: `modle` means `model`, though `mode` scores
+    # higher.
     near.sort(key=lambda known: sorted(known) != sorted(name))
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"unknown setting {shown(name)} in {source} is ignored{hint}"
@@ -243,11 +245,11 @@ def _address(value: object) -> str:
 
 
 def _is_visible(text: str) -> bool:
-    """Tell whether ``text`` has only visible characters: ``urlsplit`` silently drops line feeds."""
+    """Has ``text`` only visible characters? ``urlsplit`` would silently drop line feeds."""
     return text.isprintable() and " " not in text
 
 
-MOST_HOOKS = 30  # of one file; each may run at every tool call
+MOST_HOOKS = 30  # hooks of one file; each may run at every tool call
 
 
 def hooks_of(value: object) -> tuple[Hook, ...]:
@@ -266,8 +268,8 @@ def hooks_of(value: object) -> tuple[Hook, ...]:
 def project_hooks(table: Mapping[str, Any], source: str) -> tuple[tuple[Hook, ...], str]:
     """Return the hooks of a trusted workspace's file, and their errors for the user.
 
-    Project hooks are not a setting: only the hooks feature may use them. One invalid hook makes all
-    hooks invalid, because its purpose is unknown.
+    Project hooks are not a setting, because only the hooks feature may use them. One invalid hook
+    makes all hooks invalid, because the purpose of the invalid hook is unknown.
     """
     try:
         return hooks_of(table.get("hooks", ())), ""
@@ -285,19 +287,20 @@ def _hook(value: object, number: int) -> Hook:
         raise SettingsError(f"[[hooks]] number {number}: {words[:1].lower()}{words[1:]}") from error
 
 
-_HEADER = lazy_pattern(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")  # RFC 9110, a token
+# The name of a header: a token by RFC 9110.
+_HEADER = lazy_pattern(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _VARIABLE = lazy_pattern(r"[A-Za-z_]\w*", re.ASCII)
 _KEY_NAME = lazy_pattern(
     r"(?!.*KEY(RING|LOG|CHAIN|BOARD|MAP|TIMEOUT)).*(KEY|TOKEN|SECRET)", re.IGNORECASE
-)  # text that secrets.is_secret takes for a secret
+)  # a value that secrets.is_secret recognises as a secret
 _OURS = frozenset(
     {"connection", "content-length", "content-type", "host", "transfer-encoding", "accept-encoding"}
 )
 _OUR_FIELDS = frozenset(
     {"input", "instructions", "messages", "model", "stream", "system", "tools", "tool_choice"}
 )
-MOST_ENTRIES = 50  # of one table
-MOST_CHARACTERS = 4_000  # of a header or a parameter
+MOST_ENTRIES = 50  # entries of one table
+MOST_CHARACTERS = 4_000  # characters of a header or a parameter
 
 
 def _endpoints(_name: str, value: object) -> dict[str, dict[str, Any]]:
@@ -336,7 +339,7 @@ MOST_SERVERS = 100
 
 
 def _servers(_name: str, value: object) -> dict[str, dict[str, Any]]:
-    """Check the tables of MCP servers; ``mcp.server_files`` reads each of them."""
+    """Check the tables of MCP servers; ``mcp.server_files`` reads each table."""
     found = {}
     for name, table in _table("mcp", value, MOST_SERVERS).items():
         if not isinstance(table, Mapping):
@@ -346,7 +349,7 @@ def _servers(_name: str, value: object) -> dict[str, dict[str, Any]]:
 
 
 def _headers(_name: str, value: object) -> dict[str, Secret]:
-    """Check a table of headers; values count as secrets, because some are."""
+    """Check a table of headers; values count as secrets, because some headers have secrets."""
     found = {}
     for name, text in _table("headers", value, MOST_ENTRIES).items():
         if not _HEADER.fullmatch(name) or name.lower() in _OURS:
@@ -413,7 +416,7 @@ def _key_header(name: str, value: object) -> str:
 
 
 def _key_variable(name: str, value: object) -> str:
-    """Check a variable's name; commands of the agent do not get variables with such names."""
+    """Check the name of a variable with a key; only names that commands do not get are valid."""
     if not isinstance(value, str) or not _VARIABLE.fullmatch(value):
         raise SettingsError(f"{name} = {shown(value)} is not the name of a variable")
     if not _KEY_NAME.match(value):

@@ -1,1 +1,1 @@
-"""The tools that the model may call, and the table that holds them."""
+"""The tools that the model may call."""

@@ -1,8 +1,8 @@
 """A tool's arguments: their schema for the model, and their decoding from the model's JSON. Pure.
 
-The arguments of our own tools are structs. The arguments of other tools are a JSON Schema with a
-function that makes a value. Models also use names that they learned from other agents, such as
-``file_path``; a tool lists the names that it understands.
+The arguments of Indwell's tools are structs. The arguments of other tools are a JSON Schema with a
+function that makes a value. Models also use names that other agents use, such as ``file_path``; a
+tool lists the names that it understands.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 from indwell.errors import ToolError
 
 _MAX_QUOTE = 60  # characters of arguments that an error message repeats
-_MAX_COMPLAINT = 300  # characters of a decoder's message, which may repeat names as well
+_MAX_COMPLAINT = 300  # characters of a decoder's message, which may repeat the model's names
 
 Given: TypeAlias = dict[str, Any]
 """The arguments of one call as a JSON object."""
@@ -35,10 +35,10 @@ class Arguments(Generic[A]):
 
     Attributes:
         schema: The JSON Schema for the model, on one line.
-        decode: Reads the JSON text of a call. Raises ``msgspec.DecodeError`` or ``ToolError`` if
+        decode: Decodes the JSON text of a call. Raises ``msgspec.DecodeError`` or ``ToolError`` if
             the text does not fit.
-        understood: Returns the arguments under our names if they have those of other agents, else
-            the same object. Raises ``ToolError`` if their meaning is unclear.
+        understood: Replaces other agents' names of arguments by Indwell's names. Raises
+            ``ToolError`` if the meaning is unclear.
     """
 
     schema: str
@@ -46,7 +46,7 @@ class Arguments(Generic[A]):
     understood: Callable[[Given], Given] | None = None
 
     def read(self, tool: str, text: str) -> tuple[A, str]:
-        """Return the value of a call's arguments, and their text under our own names.
+        """Return the value of a call's arguments, and the arguments as JSON under Indwell's names.
 
         Args:
             tool: The name of the tool, for error messages.
@@ -89,17 +89,17 @@ class Arguments(Generic[A]):
 
 
 def of_struct(struct: type[A], understood: Callable[[Given], Given] | None = None) -> Arguments[A]:
-    """Return the arguments that a frozen struct describes; it must forbid unknown fields."""
+    """Return the arguments that a frozen struct describes; it has to forbid unknown fields."""
     decoder = msgspec.json.Decoder(struct)
     return Arguments(schema_of(struct), decoder.decode, understood)  # type: ignore[arg-type] # hashable
 
 
 def of_schema(schema: Mapping[str, Any], read: Callable[[Given], A]) -> Arguments[A]:
-    """Return the arguments of a tool that somebody else wrote.
+    """Return the arguments of a tool that others wrote.
 
     Args:
         schema: A JSON Schema of an object. The model gets the whole schema, unchanged.
-        read: Makes a value of the arguments; raises ``ToolError`` if they do not fit.
+        read: Makes a value of the arguments; raises ``ToolError`` if the arguments do not fit.
     """
 
     def decode(text: bytes) -> A:
@@ -109,11 +109,11 @@ def of_schema(schema: Mapping[str, Any], read: Callable[[Given], A]) -> Argument
 
 
 def renamed(given: Given, names: Mapping[str, str]) -> Given:
-    """Return the arguments with other agents' names replaced by ours.
+    """Return the arguments with other agents' names replaced by Indwell's names.
 
     Args:
         given: The model's arguments.
-        names: Our name for each name of other agents.
+        names: Indwell's name for each name of other agents.
 
     Raises:
         ToolError: Two names mean the same argument, and their values differ.
@@ -133,10 +133,10 @@ def renaming(**names: str) -> Callable[[Given], Given]:
 
 
 def _check_names(text: str) -> None:
-    """Refuse a name that occurs twice in one object, because either may be meant.
+    """Refuse a name that occurs twice in one object, because either value may be meant.
 
     Raises:
-        DecodeError: A name occurs twice; the message has it.
+        DecodeError: A name occurs twice; the message contains the name.
     """
 
     def no_doubles(pairs: Sequence[tuple[str, object]]) -> None:
@@ -145,7 +145,7 @@ def _check_names(text: str) -> None:
             twice = next(name for name in names if names.count(name) > 1)
             raise msgspec.DecodeError(f"{twice!r} occurs in it twice")
 
-    # Numbers stay text: Python refuses to read very long ones.
+    # Numbers stay text, because Python refuses to parse very long numbers.
     json.loads(text or "{}", object_pairs_hook=no_doubles, parse_int=str, parse_float=str)
 
 
@@ -206,7 +206,7 @@ def _plain(node: object, definitions: Mapping[str, Any]) -> object:
 
 
 def _required(node: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an optional value without ``null``; a model leaves it out."""
+    """Return the schema of an optional value without ``null``; a model omits such a value."""
     match node.get("anyOf"):
         case [{"type": "null"}, dict(other)] | [dict(other), {"type": "null"}]:
             return {key: value for key, value in node.items() if key != "anyOf"} | other
@@ -216,11 +216,12 @@ def _required(node: dict[str, Any]) -> dict[str, Any]:
 
 def _says_nothing(node: Mapping[str, Any], key: str, value: object) -> bool:
     match key:
-        case "title":  # text is the name of a struct; an argument called title has a schema
+        # A text is the name of a struct; an argument with the name "title" has a schema.
+        case "title":
             return isinstance(value, str)
         case "description":  # the description of a struct is its docstring, for readers of the code
             return "properties" in node and isinstance(value, str)
-        case "default":  # an argument that is not required may be left out
+        case "default":  # an argument that is not required may be omitted
             return "type" in node or "enum" in node
         case "additionalProperties":
             return value is False

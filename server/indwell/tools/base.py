@@ -1,4 +1,4 @@
-"""A tool: a spec, typed arguments, facts for the policy, and an asynchronous run (H44)."""
+"""Tools: spec, typed arguments, facts for the policy, and an asynchronous run (H44)."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ from indwell.tools.known_texts import KnownTexts
 from indwell.workspace.base import AppliedChange, Workspace
 
 _MAX_QUOTE = 60  # characters of a name that an error message repeats
-_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")  # as OpenAI's and Anthropic's endpoints require
-MOST_TOOLS = 128  # of one request; OpenAI's endpoints refuse more
-MOST_SPEC = 16_000  # characters of a late tool's description and schema; others write them
+# The form that OpenAI's and Anthropic's endpoints require.
+_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")
+MOST_TOOLS = 128  # tools of one request; OpenAI's endpoints refuse more
+MOST_SPEC = 16_000  # characters of a late tool's description and schema, which others write
 _log = logging.getLogger(__name__)
 Running: TypeAlias = Coroutine[None, None, Finished]
 Run: TypeAlias = Callable[[OnChunk, asyncio.Event, Callable[[str], None]], Running]
 """Runs a command.
 
-Takes a receiver of its output, an event that stops it, and a receiver of notes about its actions
-without permission.
+Arguments: a receiver of the output, an event that stops the command, and a receiver of notes about
+actions without permission.
 """
 
 
@@ -49,20 +50,18 @@ class ToolFacts(msgspec.Struct, frozen=True):
     Attributes:
         tool: The tool's name.
         effect: See ``Effect``.
-        paths: Files or folders the call touches, as the model wrote them.
+        paths: Files or folders that the call uses, as the model wrote the paths.
         command: The shell command; empty unless ``effect`` is ``run``.
-        cwd: The folder it would run in; empty unless ``effect`` is ``run``.
-        subject: Shown to people instead of the paths, such as a search pattern.
+        cwd: The folder of the command; empty unless ``effect`` is ``run``.
+        subject: Text for people in place of the paths, such as a search pattern.
         wants: The access that the model asks for beyond the sandbox.
-        why: The model's reason for that.
-        may_leave: Whether it can follow a link out of the workspace, if the user allows it.
-        keeps: The owner of a memory that it would store beyond the session; empty if it stores
-            nothing.
-        asks: Whether it asks the user something itself, so that no other call runs at the same
-            time.
-        background: Whether its command runs on after the call has ended.
-        address: The web page that it fetches; empty if it fetches none.
-        foreign: The MCP server's tool that it calls; None for a tool of Indwell.
+        why: The model's reason for that access.
+        may_leave: Whether the call can follow a link out of the workspace, if the user allows this.
+        keeps: Whose memory the call would store a fact in; empty if the call stores nothing.
+        asks: Whether the call itself asks the user, so that no other call may run at the same time.
+        background: Whether the command keeps running after the call has ended.
+        address: The address of the web page that the call fetches; empty for other calls.
+        foreign: The MCP server's tool that is called; None for a tool of Indwell.
     """
 
     tool: str
@@ -82,7 +81,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """A picture for the model; ``data`` is its bytes in base64."""
+    """A picture for the model; ``data`` has the picture's bytes in base64."""
 
     media_type: str
     data: str
@@ -92,9 +91,9 @@ class Preview(msgspec.Struct, frozen=True):
     """The planned change of a call.
 
     Attributes:
-        diff: The whole unified diff; empty if it is unknown.
-        by_hunk: Whether the call can run with some of its hunks only.
-        before: The text before the change; None without a file or if it is too large.
+        diff: The whole unified diff; empty if unknown.
+        by_hunk: Whether the call can run with only some of its hunks.
+        before: The text before the change; None without a file, or for a large file.
     """
 
     diff: str = ""
@@ -127,8 +126,8 @@ class Outcome(msgspec.Struct, frozen=True):
         figure: One short phrase for the user, such as ``+3 −1`` or ``12 matches``.
         diff: The whole unified diff of an edit; empty for other tools.
         counts: Lines added and removed, if there is one change and they were counted.
-        changes: Files as the edit left them.
-        pictures: Pictures for a model that takes them; ``text`` says what they show.
+        changes: The files after the edit.
+        pictures: Pictures for a model that accepts pictures; ``text`` describes them.
         said: The user's words during the call; the model gets them as the user's own words.
         frame: The tag around the text; None for no tag.
         succeeded: Set if a command ended with exit code 0.
@@ -147,7 +146,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class ToolContext(msgspec.Struct, frozen=True):
-    """The objects that a tool call may use. A call is cancelled as an asyncio task.
+    """The objects that a tool call may use. To stop a call, cancel its asyncio task.
 
     Attributes:
         workspace: The user's files.
@@ -155,20 +154,22 @@ class ToolContext(msgspec.Struct, frozen=True):
         spill: Saves the full text of a result that is cut for the model; returns its path.
         on_output: Receives a command's output while it runs.
         readable: Readable folders outside the workspace, such as the session's spill folder.
-        hidden: Whether a displayed path is kept from the model; searches leave it out.
-        takes_pictures: Whether the model takes pictures.
-        facts: The actions that this call was allowed to do; the call itself sets them.
+        hidden: Returns whether a displayed path is hidden from the model; searches skip such a
+        path.
+        takes_pictures: Whether the model accepts pictures.
+        facts: The actions that this call was allowed to do, set by the call itself.
         most_chars: Most characters of one result.
         judged: The target of each path at the time of the decision, by the written path.
-        confinement: The sandbox of its command; None for a run without one, which was allowed.
-        unasked: Whether its command runs without a question because it only reads.
-        hide: Removes secrets from a text. Apply it before a cut: half a secret is not recognised.
-        chosen: The hunks of its preview that the user allowed, if not all of them.
-        covered: Changes of a command or server inside this context can be reviewed and undone.
+        confinement: The sandbox of the call's command; None for an allowed run without a sandbox.
+        unasked: Whether the call's command runs without a question because it only reads.
+        hide: Removes secrets from a text. Call this before cutting a text, because half a secret is
+        not recognised.
+        chosen: The hunks of the preview that the user allowed; None if all.
+        covered: A context in which changes by a command or server are recorded for review.
         turn: The number of the turn, from 1.
         call_id: The id of the call.
-        look: Returns the marks of the files that the turn has changed; it blocks.
-        tell: Receives events of ``agent.core.events`` from tools that emit some.
+        look: Returns the marks of the files that the turn has changed; blocks.
+        tell: Receives the events that tools emit, of ``agent.core.events``.
     """
 
     workspace: Workspace
@@ -192,7 +193,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     tell: Callable[[Any], None] = lambda _event: None
 
     def resolve(self, written: str) -> Path:
-        """The file of a written path, even if a link has moved since the call was decided on.
+        """The file of a written path, as resolved when the permission was decided.
 
         Raises:
             ToolError: The path leads outside the workspace or is invalid.
@@ -207,7 +208,7 @@ A = TypeVar("A")
 
 
 class Tool(Generic[A]):
-    """One tool: its spec for the model, and how it runs.
+    """One tool: the spec for the model, and how the tool runs.
 
     Args:
         name: The name that the model calls.
@@ -217,10 +218,10 @@ class Tool(Generic[A]):
         facts: Returns the planned action of a call.
         run: Runs a call; raises ``ToolError`` with words for the model.
         preview: Shows what an edit would change, for the user to confirm.
-        plan: For a call whose effects are only known after a look at the workspace, such as a
-            rename: returns the function that makes the proper call from the context and the
-            arguments as JSON. None for other calls.
-        polls: Whether equal calls in a row are normal, because each asks how far something is.
+        plan: For a call whose effects depend on the workspace, such as a rename: returns a function
+            that makes the call to run, from the context and the arguments as JSON. None for other
+            calls.
+        polls: Whether consecutive equal calls are normal, because each asks for progress.
     """
 
     def __init__(
@@ -260,7 +261,7 @@ class Tool(Generic[A]):
         """Check the model's JSON against the tool's arguments.
 
         Raises:
-            ToolError: The text is not JSON or does not fit; the message quotes it (H40).
+            ToolError: The text is not JSON or does not fit; the message quotes the text (H40).
         """
         value, ours = self._arguments.read(self.spec.name, arguments)
         facts = self._facts(value)
@@ -277,16 +278,17 @@ class Tool(Generic[A]):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A tool with its checked arguments, ready to be decided on and run.
+    """A call of a tool with checked arguments, ready for the permission decision and the run.
 
     Attributes:
         effect: Read, edit or run.
-        arguments: The JSON of the call under our own names: what permission, audit and people see.
-        facts: Its planned action.
-        run: Runs it.
-        preview: Shows what it would change; None unless it is an edit.
-        plan: Looks at the workspace, as this call may, and returns the call that runs in its place
-            after a permission of its own; None if this call runs itself.
+        arguments: The JSON of the arguments under Indwell's names, for permission, audit and
+        people.
+        facts: The planned action.
+        run: Runs the call.
+        preview: Returns the planned change; None unless the call is an edit.
+        plan: Reads the workspace, with this call's permission, and returns the call that runs in
+            its place after a separate permission. None if this call runs itself.
     """
 
     effect: Effect
@@ -298,15 +300,15 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class ToolTable:
-    """The tools that an agent can call: fixed ones, and late ones that come and go.
+    """The tools that an agent can call: fixed tools, and late tools that come and go.
 
     Args:
         fixed: The tools of the whole session, in the order that the model reads.
-        late: Returns the present tools besides the fixed ones. This function
-            is called often, so it only reads memory. A tool is left out if an endpoint would refuse
-            its name, if another tool has the name, if its description and schema are too long, or
-            if there are too many tools.
-        is_lean: Whether the tools are few and described shortly, because the model is small.
+        late: Returns the present late tools. This function is called often, so it only reads
+            memory. A late tool is left out if an endpoint would refuse its name, if another tool
+            has the same name, if its description and schema are too long, or if there are too many
+            tools.
+        is_lean: Whether the tools are few and have short descriptions, because the model is small.
     """
 
     def __init__(
@@ -346,21 +348,21 @@ class ToolTable:
 
     @property
     def tools(self) -> tuple[Tool[Any], ...]:
-        """The tools of the moment, the fixed ones first."""
+        """The present tools, the fixed tools first."""
         return tuple(self._now().values())
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """Their specs, in the same order; the same object as long as nothing changes."""
+        """The specs of the present tools, in the same order; cached until a tool changes."""
         self._now()
         return self._specs
 
     def has(self, name: str) -> bool:
-        """Whether the agent can call the tool at the moment."""
+        """Can the agent call the tool now?"""
         return name in self._fixed or name in self._now()
 
     def polls(self, name: str) -> bool:
-        """Whether equal calls of the tool in a row are normal."""
+        """Are consecutive equal calls of the tool normal?"""
         tool = self._fixed.get(name) or self._now().get(name)
         return tool is not None and tool.polls
 
@@ -368,8 +370,7 @@ class ToolTable:
         """Find a tool and check its arguments.
 
         Raises:
-            ToolError: The tool is unknown (with the closest name) or has departed, or its
-                arguments are bad.
+            ToolError: The tool is unknown or no longer available, or its arguments are invalid.
         """
         if (fixed := self._fixed.get(name)) is not None:
             return fixed.bind(arguments)
@@ -386,7 +387,7 @@ class ToolTable:
 
 
 def _why_left_out(spec: ToolSpec, taken: Collection[str]) -> str:
-    """Say why a late tool cannot join the tools with the ``taken`` names; empty if it can."""
+    """Say why a late tool cannot be added to tools with the ``taken`` names; empty if it can."""
     if _NAME.fullmatch(spec.name) is None:
         return "endpoints refuse its name"
     if spec.name in taken:
@@ -404,10 +405,10 @@ def _short(name: str) -> str:
 
 
 class Background(Protocol):
-    """Keeps commands that outlive their calls."""
+    """Runs commands that outlive their tool calls."""
 
     async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
-        """Start a command, and return once the command keeps running or has ended.
+        """Start a command; return once the command counts as running, or has ended.
 
         Raises:
             ToolError: The command cannot start, or too many commands run.
@@ -416,7 +417,7 @@ class Background(Protocol):
 
 
 class NoBackground:
-    """Keeps no command. Implements ``Background``."""
+    """Refuses background commands. Implements ``Background``."""
 
     async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
         """Refuse the command.

@@ -1,4 +1,4 @@
-"""The text of each file that the model has seen; edits of other texts are refused or merged."""
+"""Knows the text of each file that the model has read; other edits are refused or merged."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from indwell.workspace.base import Snapshot
 from indwell.workspace.comparing.diff import compare
 from indwell.workspace.text import count_lines, n_line_ends
 
-KEPT_CHARS = 16 << 20  # characters of texts in memory; of older ones only the digest is kept
+# Characters of all texts in memory; of the least used texts, only the digest is kept.
+KEPT_CHARS = 16 << 20
 
 
 class KnownTexts:
-    """The text of each file that the model knows: as it last read it, or as it left it."""
+    """The text of each file that the model knows: as last read, or as left by an edit."""
 
     def __init__(self) -> None:
         self._digests: dict[Path, str] = {}
-        self._texts: dict[Path, str] = {}  # in the order of their last use
-        self._unshown: dict[Path, tuple[range, ...]] = {}  # their lines never shown, from 1
+        self._texts: dict[Path, str] = {}  # texts in the order of last use
+        # Line ranges, from 1, that the model was never shown.
+        self._unshown: dict[Path, tuple[range, ...]] = {}
         self._lock = threading.Lock()
         self._n_chars = 0
 
     def record(self, path: Path, digest: str, text: str | None) -> None:
-        """Note that the model knows ``text`` with this digest; None if it is too large to keep.
+        """Note that the model knows ``text`` with this digest; None if the text is too large.
 
-        Lines that it was never shown stay unknown.
+        Lines that the model was never shown stay unknown.
         """
         unshown = _all_lines(text) if text and path in self._unshown else ()
         with self._lock:
@@ -36,8 +38,8 @@ class KnownTexts:
     def record_page(self, path: Path, digest: str, text: str, page: range) -> None:
         """Note that the model was shown the lines ``page``, from 1, of a text with this digest.
 
-        Earlier pages of the same text count, too; pages of another text count only if all of it was
-        shown and its lines are unchanged.
+        Earlier pages of the same text count, too. Pages of an earlier text count only if all of
+        that text was shown, and only for unchanged lines.
         """
         before = self._texts.get(path)
         if self._digests.get(path) == digest:
@@ -57,15 +59,15 @@ class KnownTexts:
         return self._unshown.get(path, ())
 
     def paths(self) -> tuple[Path, ...]:
-        """Return all files that the model knows, in the order in which it first read them."""
+        """Return all files that the model knows, in the order of the first reads."""
         return tuple(self._digests)
 
     def digest(self, path: Path) -> str | None:
-        """Return the known text's digest; None if never read, empty if known to be deleted."""
+        """Return the digest of the known text; None if never read, empty if deleted."""
         return self._digests.get(path)
 
     def text(self, path: Path) -> str | None:
-        """Return the text that the model knows; None if it never read it, or too long ago."""
+        """Return the text that the model knows; None if never read, or no longer in memory."""
         return self._texts.get(path)
 
     def check(self, snapshot: Snapshot) -> None:
@@ -107,7 +109,7 @@ def _all_lines(text: str) -> tuple[range, ...]:
 
 
 def _without(lines: range, page: range) -> tuple[range, range]:
-    """Return the remaining ``lines`` before and after the page."""
+    """Return the parts of ``lines`` before and after the page."""
     return (
         range(lines.start, min(lines.stop, page.start)),
         range(max(lines.start, page.stop), lines.stop),
@@ -115,7 +117,7 @@ def _without(lines: range, page: range) -> tuple[range, range]:
 
 
 def _changed_lines(before: str, text: str) -> Iterator[range]:
-    """Return the lines of ``text`` that are new, or that are beside removed lines."""
+    """Yield the lines of ``text`` that are new, or next to removed lines."""
     at, line, last = 0, 1, max(count_lines(text), 1)
     for place in compare(before, text).places:
         line += n_line_ends(before, at, place.start)

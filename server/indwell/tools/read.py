@@ -25,15 +25,16 @@ from indwell.workspace.large import LARGE_B, Large, LongLine, Page, page_of
 from indwell.workspace.paths import display, parse
 from indwell.workspace.text import binary_kind, count_lines, line_spans, shown
 
-MAX_LINES = 2_000  # H45
+MAX_LINES = 2_000  # lines of one result (H45)
 LINE_CHARS = 2_000
-LINE_B = 2 * LINE_CHARS  # bytes of a line of a large file, where characters are not counted
+# Bytes of a line of a large file, for which bytes are counted, not characters.
+LINE_B = 2 * LINE_CHARS
 
 PICTURE_B = 3_750_000  # bytes; 5 MB as base64, the limit of the strictest large provider
 
 
 class ReadFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of ``read_file``."""
+    """The arguments of ``read_file``."""
 
     path: str
     offset: Annotated[int, msgspec.Meta(ge=1, description="first line, from 1")] = 1
@@ -41,7 +42,7 @@ class ReadFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _understood(given: Given) -> Given:
-    """Translate other agents' names; a model that counts lines from 0 means the first line."""
+    """Translate other agents' names; line 0 means the first line."""
     ours = renamed(given, PATHS)
     return {**ours, "offset": 1} if ours.get("offset") == 0 else ours
 
@@ -88,7 +89,7 @@ def _run_beneath(arguments: ReadFile, path: Path, context: ToolContext) -> Outco
     """Read a file in the read-only folders, mostly a spilled text."""
     roots = context.readable.folders
     if arguments.path in context.judged and not any(map(path.is_relative_to, roots)):
-        roots = (path.parent,)  # only the permitted path: where a link of the workspace leads
+        roots = (path.parent,)  # only the permitted path, which may be the target of a link
     try:
         snapshot = _read_beneath(path, roots)
     except TooLarge:
@@ -118,7 +119,7 @@ def _read_beneath(path: Path, roots: Sequence[Path]) -> Snapshot:
 
 
 def _whole(arguments: ReadFile, snapshot: Snapshot, context: ToolContext) -> Outcome:
-    """Return lines of a text in memory; only the requested ones are cut out."""
+    """Return lines of a text in memory; only the requested lines are copied."""
     mark = snapshot.stamp.digest
     if not snapshot.text:
         context.seen.record_page(snapshot.path, mark, "", range(1, 2))
@@ -156,7 +157,7 @@ def _paged(arguments: ReadFile, page: Page, context: ToolContext) -> Outcome:
     )
 
 
-SHOWN_AT_END = 50  # lines, where a range begins past the end
+SHOWN_AT_END = 50  # lines that are shown if a range begins past the end
 
 
 def _first(arguments: ReadFile, n_lines: int) -> tuple[int, tuple[str, ...]]:
@@ -200,7 +201,7 @@ def _cut_bytes(line: LongLine) -> str:
 
 
 def _fitting(lines: Iterator[str], first: int, room: int) -> Iterator[str]:
-    """Return numbered lines until one result is full: ``room`` characters."""
+    """Yield numbered lines, up to ``room`` characters."""
     for number, line in enumerate(lines, first):
         numbered = f"{number}\t{line}"
         room -= len(numbered) + 1
@@ -217,7 +218,8 @@ async def read_picture(path: Path, found: NotText, context: ToolContext) -> Outc
     """Return the file as a picture.
 
     Raises:
-        NotText: The file is not a picture, or the model takes no pictures; the error is ``found``.
+        NotText: The file is not a picture, or the model does not accept pictures; the error is
+        ``found``.
         ToolError: The picture is too large for a request.
     """
     if not found.media_type or not context.takes_pictures:

@@ -6,19 +6,20 @@ import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
 
-OUTPUT_LIMIT = 15_000  # characters; H48
+OUTPUT_LIMIT = 15_000  # characters of a command's output (H48)
 OUTPUT_HEAD = 6_000
 OUTPUT_TAIL = 3_000
-DIFF_LIMIT = 3_000  # characters; H47
+DIFF_LIMIT = 3_000  # characters of a diff (H47)
 DIFF_HEAD = 2_500
 
-_MOST_WORD = 1_000  # characters; a longer text is not a secret but, say, a picture in base64
+# Characters; a longer word is not a secret but, for example, a picture in base64.
+_MOST_WORD = 1_000
 _LONG_WORD = lazy_pattern(r"[\w+/=.~:@%!-]{12,}")
 _ESCAPE = lazy_pattern(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system command: titles, links
     r"|\x1b[P^_X][^\x1b]*(?:\x1b\\)?"  # device control and other strings
     r"|\x1b\[[0-?]*[ -/]*[@-~]?"  # control sequence: colours, cursor
-    r"|\x1b[ -/]*[0-~]?"  # the rest
+    r"|\x1b[ -/]*[0-~]?"  # other escape sequences
 )
 _CONTROL = lazy_pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
@@ -27,10 +28,10 @@ class TextEnds(msgspec.Struct, frozen=True):
     """The two ends of a text that was too long.
 
     Attributes:
-        head: Its beginning.
-        tail: Its end.
-        n_chars: Characters left out between them.
-        n_lines: Line ends left out with them.
+        head: The beginning of the text.
+        tail: The end of the text.
+        n_chars: Characters that were removed between head and tail.
+        n_lines: Line ends that were removed between head and tail.
     """
 
     head: str
@@ -63,7 +64,7 @@ def cut_output(text: str, max_lines: int = 0) -> TextEnds | None:
 
 
 def cut_diff(diff: str) -> str:
-    """A diff for the model: over 3,000 characters it keeps whole lines of its first 2,500."""
+    """Cut a diff of over 3,000 characters to the whole lines of its first 2,500."""
     if len(diff) <= DIFF_LIMIT:
         return diff
     stop = diff.rfind("\n", 0, DIFF_HEAD) + 1 or len(untorn(diff[:DIFF_HEAD]))
@@ -71,9 +72,9 @@ def cut_diff(diff: str) -> str:
 
 
 def untorn(head: str) -> str:
-    """The beginning of a longer text, without a cut word at its end that is long and has digits.
+    """Drop a cut word at the end of ``head``, if the word is long and has digits.
 
-    Half a secret is not recognised, so nothing would hide it.
+    The word may be half of a secret, which would not be recognised and so not removed.
     """
     end = head[-_MOST_WORD:]
     word = _LONG_WORD.match(end[::-1])

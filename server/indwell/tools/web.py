@@ -1,4 +1,4 @@
-"""``web_fetch``: a web page as Markdown, in ranges of lines; pages are kept for the session."""
+"""``web_fetch``: returns a web page as Markdown, in ranges of lines."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from indwell.tools.arguments import of_struct, renaming
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "web_fetch"
-MOST_HTML = 2_000_000  # characters that are converted; about a second
+MOST_HTML = 2_000_000  # characters that are converted; this takes about a second
 MOST_SHOWN = 30_000  # characters of one result; about 9,000 tokens
-MOST_PAGES = 20  # that a session keeps
+MOST_PAGES = 20  # pages that a session keeps
 FRESH_S = 900.0  # seconds that a page is kept
 _HTML = frozenset({"text/html", "application/xhtml+xml", ""})
 _NO_CHARSETS = frozenset({"punycode", "idna"})
@@ -27,7 +27,7 @@ _TEXT = ("application/json", "application/xml", "application/javascript", "appli
 
 
 class Fetched(Protocol):
-    """A page as it came; see ``providers.http.web_pages``."""
+    """A fetched page; see ``providers.http.web_pages``."""
 
     @property
     def address(self) -> WebAddress:
@@ -36,7 +36,7 @@ class Fetched(Protocol):
 
     @property
     def kind(self) -> str:
-        """Its media type."""
+        """The media type of the page."""
         ...
 
     @property
@@ -46,7 +46,7 @@ class Fetched(Protocol):
 
     @property
     def body(self) -> bytes:
-        """Its bytes."""
+        """The bytes of the page."""
         ...
 
     @property
@@ -56,7 +56,7 @@ class Fetched(Protocol):
 
     @property
     def leads_to(self) -> WebAddress | None:
-        """Another host's address in place of a page."""
+        """The address of another host, if the page redirects there."""
         ...
 
 
@@ -64,7 +64,7 @@ class Fetch(Protocol):
     """Fetches a page."""
 
     async def __call__(self, address: WebAddress, *, is_named: bool) -> Fetched:
-        """Fetch a page; ``is_named``: the user's settings have this very host.
+        """Fetch a page; ``is_named``: the user's settings name this host.
 
         Raises:
             ToolError: The page cannot be reached or may not be fetched, or the answer is an error.
@@ -73,14 +73,14 @@ class Fetch(Protocol):
 
 
 class WebFetch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of ``web_fetch``."""
+    """The arguments of ``web_fetch``."""
 
     url: str
     offset: Annotated[int, msgspec.Meta(ge=1, description="first line")] = 1
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """A page as text, with the time when it came."""
+    """A page as text, with the time of the fetch."""
 
     lines: tuple[str, ...]
     at: float
@@ -172,10 +172,10 @@ def _without_gaps(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def _shown(address: WebAddress, page: _Kept, first: int, most: int) -> Outcome:
-    """Return the lines from ``first`` on that fit.
+    """Return as many lines from ``first`` on as fit.
 
     Raises:
-        ToolError: There is no such line.
+        ToolError: The page has no line ``first``.
     """
     lines = page.lines
     if not lines:

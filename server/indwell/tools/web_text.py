@@ -1,7 +1,7 @@
-"""A web page (HTML) as Markdown: what a reader reads of it. Pure, apart from a limit of time.
+"""Converts a web page (HTML) to Markdown. Pure, apart from a time limit.
 
-The page is read in one pass without recursion, piece by piece, and a page that takes too long ends
-where it is. Navigation, forms, scripts, pictures and hidden parts are left out.
+The page is read in one pass, without recursion. If a page takes too long, the rest is left out.
+Navigation, forms, scripts, pictures and hidden parts are left out.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from urllib.parse import urljoin
 from indwell.lazy_pattern import lazy_pattern
 
 TIME_S = 5.0  # an ordinary page takes 0.1 s
-PIECE = 16_384  # characters between two looks at the clock
-ADDRESS_CHARACTERS = 500  # of a link
-MOST_NESTED = 12  # lists and quotes in each other that are shown; each one indents its lines
+PIECE = 16_384  # characters between two checks of the clock
+ADDRESS_CHARACTERS = 500  # characters of a link's address
+MOST_NESTED = 12  # nested lists and quotes that are shown; each level indents its lines
 
 _SPACE = lazy_pattern(r"\s+")
 _HIDDEN = lazy_pattern(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -90,8 +90,8 @@ def markdown_of(html: str, address: str) -> tuple[str, bool]:
             reader.feed(html[at : at + PIECE])
             if monotonic() > until:
                 return reader.text(), True
-        reader.feed("\n<p>")  # in place of `close`, which takes minutes for many open comments
-    except ValueError:  # the number of a character with thousands of digits
+        reader.feed("\n<p>")  # used in place of `close`, which takes minutes for many open comments
+    except ValueError:  # a character reference has thousands of digits
         return reader.text(), True
     return reader.text(), False
 
@@ -103,23 +103,24 @@ class _Reader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self._address = address
         self._lines: list[str] = []
-        self._words: list[str] = []  # of the present block or cell
-        self._links: list[tuple[int, str]] = []  # where each open link began, and its address
-        self._lists: list[int] = []  # the number of the next item; 0 in a list without numbers
+        self._words: list[str] = []  # words of the present block or table cell
+        self._links: list[tuple[int, str]] = []  # the start and address of each open link
+        # For each open list, the number of the next item; 0 without numbers.
+        self._lists: list[int] = []
         self._row: list[str] | None = None
         self._is_first_row = False
         self._is_in_cell = False
-        self._lead = ""  # before the next line: a heading's or an item's mark
+        self._lead = ""  # the mark of a heading or list item, for the next line
         self._n_quoted = 0
-        self._code: list[str] | None = None  # the text of a `pre`, and its language in front
+        self._code: list[str] | None = None  # the text of a `pre`, after its language
         self._skipped = ""
         self._n_skipped = 0
         self._title: list[str] = []
         self._is_title = False
-        self._main: list[int] = []  # the numbers of lines at which the main part begins and ends
+        self._main: list[int] = []  # line numbers at which the main part begins and ends
 
     def text(self) -> str:
-        """Return the lines so far: those of the main part if there is one."""
+        """Return the lines of the main part; all lines without a main part."""
         self._flush()
         lines = self._lines
         if self._main:
@@ -150,7 +151,7 @@ class _Reader(HTMLParser):
             self._block()
             self._code = [_language(given)]
         elif tag == "a":
-            self._end_of_link()  # a link in a link ends that one
+            self._end_of_link()  # a link inside a link ends the outer link
             self._links.append((len(self._words), given.get("href", "")))
         elif tag in _MARKS:
             self._words.append(_MARKS[tag])
@@ -278,7 +279,7 @@ class _Reader(HTMLParser):
             self._words[start:] = [f"[{text}]({target})"]
 
     def _block(self) -> None:
-        """End the present block, with a gap behind it; within a cell a blank is enough."""
+        """End the present block with an empty line; inside a table cell, with a blank."""
         if self._is_in_cell:
             self._words.append(" ")
             return

@@ -24,7 +24,7 @@ from indwell.review.record_builder import CommandChange
 from indwell.workspace.base import Noted, Workspace
 from indwell.workspace.paths import display
 
-MOST_PENDING = 50  # changed files of one command; if there are more, they count as one change
+MOST_PENDING = 50  # changed files of one command; if there are more, the changes count as accepted
 NAMED = 3  # names of files without recorded changes in a notice
 
 NOT_COVERED = (

@@ -54,18 +54,18 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
 DEFAULT_TIMEOUT_S = 120
-MOST_HOSTS = 10  # hosts that one command may ask for, because a person reads them all
-HOST_LIMIT = 253  # characters of a name; RFC 1035
+MOST_HOSTS = 10  # hosts that one command may ask for; a person has to read all of them
+HOST_LIMIT = 253  # characters of a host's name (RFC 1035)
 _PIPE_B = 65_536
 
-# A host name, or all names below one, perhaps with a port; not an address.
+# A host name, or ``*.`` and a host name, perhaps with a port; not an IP address.
 _HOST = lazy_pattern(
     r"(?:\*\.(?=[^:]*\.))?(?=.*[A-Za-z])\w(?:[\w.-]*\w)?(?::[1-9]\d{0,4})?", re.ASCII
 )
 
 
 class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of ``bash``."""
+    """The arguments of ``bash``."""
 
     command: str
     timeout_s: Annotated[int, msgspec.Meta(ge=1, le=MAX_TIMEOUT_S)] | None = None
@@ -99,20 +99,21 @@ _SHELLS = {
     "bash": {"bash", "sh", "/bin/bash", "/bin/sh"},
     "powershell": {"powershell", "powershell.exe", "pwsh", "pwsh.exe"},
 }
-"""Programs that other agents name before a text in the language of our shell."""
+"""Shells that other agents put before a command."""
 _FOLDERS = ("workdir", "cwd", "dir_path", "directory")
-_MS_FROM = 1000  # from here on a bare ``timeout`` means milliseconds: no command gets 1,000 s
+_MS_FROM = 1000  # a ``timeout`` of this size is in milliseconds, because no command gets 1,000 s
 
 
 def _understood(given: Given) -> Given:
     """Translate the names and units of other agents.
 
     Raises:
-        ToolError: The call names a folder to run in; with our tool the command changes the folder
-            itself.
+        ToolError: The call names a folder to run in; here the command itself must change the
+            folder.
     """
     ours = renamed(given, _NAMES)
-    ours.pop("description", None)  # the purpose of the command in words; people see the command
+    # Other agents' description of the command is not used, because people see the command.
+    ours.pop("description", None)
     folders = [ours.pop(name) for name in _FOLDERS if name in ours]
     if elsewhere := [one for one in folders if one not in {"", ".", None}]:
         raise ToolError(f"to run it in {elsewhere[0]!r}, begin the command with `cd FOLDER &&`")
@@ -132,7 +133,7 @@ def _understood(given: Given) -> Given:
 
 
 class Shell:
-    """The folder of one agent's next command, and its time limit.
+    """The folder of one agent's next command, and the time limit of commands.
 
     Args:
         start: A folder of the workspace.
@@ -176,7 +177,7 @@ def _wanted(arguments: Bash) -> Widening:
     """Return the model's requests beyond the sandbox; a request alone grants nothing (POL-16).
 
     Raises:
-        ToolError: A host is not a name, or there are too many for a person to read.
+        ToolError: A host is not a name, or there are too many hosts for a person to read.
     """
     if len(arguments.network) > MOST_HOSTS:
         raise ToolError(f"`network` may name {MOST_HOSTS} hosts; name those that are needed")
@@ -193,7 +194,7 @@ def _wanted(arguments: Bash) -> Widening:
 async def _run_on(
     shell: Shell, background: Background, arguments: Bash, context: ToolContext
 ) -> Outcome:
-    """Start a command that outlives the call; the working directory stays."""
+    """Start a command that outlives the call; the working directory of later commands stays."""
     if arguments.timeout_s is not None:
         raise ToolError("a background command has no timeout_s; `commands` stops it")
     cwd, (before, _) = shell.cwd, await _notes_before(shell, context)
@@ -254,10 +255,10 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
 async def _notes_before(shell: Shell, context: ToolContext) -> tuple[list[str], frozenset[Path]]:
     """Synchronise disk and buffers, and verify the working directory.
 
-    Return notes for the model, and the files that could not be saved.
+    Returns notes for the model, and the files that could not be saved.
 
     Raises:
-        ToolError: The directory is not the one that was allowed.
+        ToolError: The directory is not the allowed directory.
     """
     workspace = context.workspace
     if context.facts is not None and context.facts.cwd != shell.cwd.as_posix():
@@ -271,7 +272,8 @@ async def _notes_before(shell: Shell, context: ToolContext) -> tuple[list[str], 
         names = ", ".join(display(path, workspace.roots) for path in settled.stale)
         notes.append(f"[the command sees older text on disk of files not saved yet: {names}]")
     if not await asyncio.to_thread(_is_usable, shell.cwd, workspace):
-        # The permission was for that directory, so the command runs nowhere else.
+        # The permission was for the old directory, so the command does not run in another
+        # directory.
         shell.cwd = workspace.roots[0]
         raise ToolError(
             f"the working directory is gone, so nothing was run; it is now {quoted(shell.cwd)}; "
@@ -281,7 +283,7 @@ async def _notes_before(shell: Shell, context: ToolContext) -> tuple[list[str], 
 
 
 def _is_usable(cwd: Path, workspace: Workspace) -> bool:
-    """Is the directory still a folder, and still in its place?"""
+    """Does the directory still exist, and at the same place?"""
     try:
         return locate(cwd, workspace.roots).path == cwd and cwd.is_dir()
     except ToolError:
@@ -289,9 +291,9 @@ def _is_usable(cwd: Path, workspace: Workspace) -> bool:
 
 
 class _Trail(NamedTuple):
-    """The means by which the shell reports its last directory."""
+    """How the shell reports its last directory."""
 
-    words: str  # the command that reports it
+    words: str  # the command that reports the directory
     pass_fds: tuple[int, ...]
     read: Callable[[], str]
 
@@ -300,7 +302,7 @@ if sys.platform == "win32":
 
     @contextlib.contextmanager
     def _trail() -> Iterator[_Trail]:
-        """Prepare a file for the shell's report, because the shell inherits no descriptor."""
+        """Prepare a file for the shell's report, because on Windows the shell inherits no pipe."""
         folder = scratch_folder()
         path = folder / "last"
 
@@ -312,13 +314,15 @@ if sys.platform == "win32":
 
         try:
             if command_language() == "bash":
-                # -W: as Windows writes it; only the bash of Git for Windows knows it.
+                # ``-W`` prints the path in Windows' form; only the bash of Git for Windows knows
+                # this option.
                 words = "{ builtin pwd -W 2>/dev/null || builtin pwd; }"
                 words += f" >{shlex.quote(path.as_posix())}"
             else:
                 place = powershell_quoted(str(path))
                 report = f"[IO.File]::WriteAllText({place}, $PWD.ProviderPath)"
-                words = f"try {{ {report} }} catch {{ }}"  # a command may have no right to write
+                # A sandboxed command may have no right to write the file.
+                words = f"try {{ {report} }} catch {{ }}"
             yield _Trail(words, (), read)
         finally:
             remove_own_tree(folder)
@@ -339,7 +343,7 @@ else:
         try:
             os.set_blocking(reading, False)
             os.set_blocking(writing, False)  # a command that fills the pipe must not hang
-            # With `builtin`, a function that a command may have defined is not called.
+            # `builtin` bypasses functions that the command may have defined.
             yield _Trail(f"builtin pwd -P 2>/dev/null >&{writing}", (writing,), read)
         finally:
             os.close(reading)
@@ -347,10 +351,10 @@ else:
 
 
 def _follow(shell: Shell, trail: str, workspace: Workspace) -> list[str]:
-    """Move to the shell's last directory, if that is in the workspace."""
+    """Move to the shell's last directory, if the directory is in the workspace."""
     last = slashed(trail.removesuffix("\n").rpartition("\n")[2])
     if not is_absolute(last) or last == shell.cwd.as_posix():
-        return []  # a command can write into the pipe, too, and gains nothing by it
+        return []  # a command can also write into the pipe, but gains nothing
     try:
         place = locate(Path(last), workspace.roots).path
     except ToolError:
@@ -363,7 +367,7 @@ def _follow(shell: Shell, trail: str, workspace: Workspace) -> list[str]:
 
 
 async def _spilled(text: str, cut: TextEnds, finished: Finished, context: ToolContext) -> str:
-    """Return head and tail of an output, and between them the place of the whole output."""
+    """Return head and tail of an output, and between both the place of the whole output."""
     path = await context.spill("bash", text)
     whole = "it is whole in"
     if finished.total_b > SPILL_LIMIT_B + TAIL_B:

@@ -14,17 +14,18 @@ from indwell.tools.truncate import TextEnds, cut_output, plain, without_escapes
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
-SPILL_LIMIT_B = 4_000_000  # bytes of one output kept to be read again; it passes through memory
-LIVE_CHARS = 200_000  # characters shown while the command runs; the rest waits for its end
-TAIL_B = 100_000  # bytes kept of the end of an output over SPILL_LIMIT_B
-_MOST_WORD_B = 1_000  # bytes of a word that is searched where an output is cut
+SPILL_LIMIT_B = 4_000_000  # bytes of one output that are stored for the model; all are in memory
+# Characters that are shown while the command runs; other output is shown at the end.
+LIVE_CHARS = 200_000
+TAIL_B = 100_000  # bytes that are stored of the end of a longer output
+_MOST_WORD_B = 1_000  # bytes before a cut in which a blank is looked for
 _BLANKS = (b"\n", b" ", b"\t")
-_PIECE_B = 1 << 14  # bytes; at worst 3 ms, for random bytes
+_PIECE_B = 1 << 14  # bytes that are processed in one step; random bytes take 3 ms
 
-_HELD = 1_000  # characters of an unfinished escape sequence; the rest of a longer one is ignored
+_HELD = 1_000  # characters of an unfinished escape sequence; the rest is ignored
 _UNFINISHED = lazy_pattern(r"\x1b(?:\][^\x07\x1b]*|[P^_X][^\x1b]*|\[[0-?]*[ -/]*|[ -/]*)\Z")
 
-MAX_TIMEOUT_S = 600  # seconds of a command whose call waits for it
+MAX_TIMEOUT_S = 600  # most seconds that a call waits for its command
 
 
 class CommandOutput:
@@ -56,9 +57,9 @@ class CommandOutput:
     def finish(
         self, finished: Finished, max_lines: int, hide: Callable[[str], str]
     ) -> tuple[str, TextEnds | None]:
-        """Return the stored text, or its two ends if too long for the model; call this in a thread.
+        """Return the stored text, or its two ends if the text is too long; call this in a thread.
 
-        Secrets are hidden before anything is cut, because half a secret is not recognised.
+        Secrets are removed before a cut, because half a secret is not recognised.
         """
         kept, end = self._kept, b""
         self._kept = bytearray()
@@ -88,7 +89,7 @@ def _shown(data: bytes | bytearray) -> str:
     decoder, screen = output_decoder(), Screen()
     for start in range(0, len(data), _PIECE_B):
         screen.feed(decoder.decode(data[start : start + _PIECE_B]))
-        time.sleep(0)  # releases the interpreter, which this thread otherwise holds for 5 ms
+        time.sleep(0)  # lets other threads run, which this thread would otherwise block for 5 ms
     screen.feed(decoder.decode(b"", final=True))
     return screen.finish()
 
@@ -101,7 +102,7 @@ class Screen:
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._line = 0  # the position in the parts where the last line begins
+        self._line = 0  # the index of the part at which the last line begins
         self._held = ""
 
     def feed(self, text: str) -> None:
@@ -110,7 +111,8 @@ class Screen:
         unfinished = _UNFINISHED.search(text)
         stop = unfinished.start() if unfinished else len(text)
         done = without_escapes(text[:stop])
-        shown = done.rstrip("\r")  # whether they end the line or restart it is not known yet
+        # It is not known yet whether these carriage returns end the line or overwrite it.
+        shown = done.rstrip("\r")
         self._held = done[len(shown) :] + text[stop:][:_HELD]
         self._show(shown.replace("\r\n", "\n"))
 
@@ -127,7 +129,7 @@ class Screen:
         """Add text without escape sequences and without a carriage return at its end."""
         first, end, rest = text.partition("\n")
         first = first.rstrip("\r")
-        if "\r" in first:  # the text overwrites the beginning of this line
+        if "\r" in first:  # the text overwrites the beginning of the line
             del self._parts[self._line :]
         self._parts.append(plain(first) + end)
         if end:
@@ -152,7 +154,7 @@ def ending_words(finished: Finished, timeout_s: float | None = None) -> list[str
             f"timed out after {timeout_s:g} s and was ended; timeout_s may be up to {MAX_TIMEOUT_S}"
         )
     elif finished.exit_code < 0:
-        with contextlib.suppress(ValueError):  # a real-time signal has no name
+        with contextlib.suppress(ValueError):  # real-time signals have no name
             ending.append(f"ended by {signal.Signals(-finished.exit_code).name}")
         ending = ending or [f"ended by signal {-finished.exit_code}"]
     else:

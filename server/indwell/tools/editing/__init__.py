@@ -1,1 +1,1 @@
-"""Tools that change files: exact edits, merged with others' changes, reported with their diff."""
+"""Tools that change files: exact edits, merged with changes by others."""

@@ -1,4 +1,4 @@
-"""``edit_file``: replace exact texts in one file, all of them or none (H47)."""
+"""``edit_file``: replaces exact texts in one file, all or none (H47)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown
 
-TRIES = 3  # attempts to merge an edit with a text that keeps changing; EDT-07
+TRIES = 3  # attempts to merge an edit with a text that keeps changing (EDT-07)
 
 
 class EditFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of ``edit_file``."""
+    """The arguments of ``edit_file``."""
 
     path: str
     edits: Annotated[
@@ -53,7 +53,7 @@ _EDIT_NAMES = {
 
 
 def _understood(given: Given) -> Given:
-    """Translate other agents' names for the texts, and a single edit given beside the path."""
+    """Translate other agents' names for the texts, and a single edit outside of ``edits``."""
     ours = renamed(given, PATHS)
     if isinstance(edits := ours.get("edits"), list):
         ours["edits"] = [
@@ -98,7 +98,7 @@ async def _run(arguments: EditFile, context: ToolContext) -> Outcome:
             change = await context.workspace.write(
                 snapshot.path, snapshot, allowed.text, label=f"Indwell: edit {name}"
             )
-        except TextMoved as error:  # somebody else was faster: merge with the new text
+        except TextMoved as error:  # the file has changed meanwhile, so merge with the new text
             moved = error
             continue
         if change.before == change.after:
@@ -162,7 +162,8 @@ async def read_known(path: Path, written: str, context: ToolContext) -> Snapshot
     except ToolError as error:
         if not context.seen.digest(path):
             raise
-        context.seen.record(path, "", None)  # told once: the model may create the file again
+        # Reported once, so that the model may create the file again.
+        context.seen.record(path, "", None)
         raise ToolError(
             f"{quoted(written)} was read before, but now: {error}. It was deleted or renamed "
             "meanwhile; nothing was edited and nothing created"
@@ -173,7 +174,7 @@ def known_text(snapshot: Snapshot, seen: KnownTexts) -> str:
     """Return the text that the model knows.
 
     Raises:
-        ToolError: The model never read it, or so long ago that later changes are unknown.
+        ToolError: The model never read the file, or so long ago that later changes are unknown.
     """
     known = seen.text(snapshot.path)
     if known is None or seen.digest(snapshot.path) == snapshot.stamp.digest:
@@ -185,7 +186,7 @@ def known_text(snapshot: Snapshot, seen: KnownTexts) -> str:
 async def _already(
     snapshot: Snapshot, proposal: Proposal, context: ToolContext, name: str
 ) -> Outcome:
-    """Say that others have made the same change, or that the edit changes nothing."""
+    """Return the result of an edit that others have already made, or that changes nothing."""
     if not proposal.others:
         raise EditRefused(
             f"these edits would leave {name} as it is: what they put in is there already; nothing "

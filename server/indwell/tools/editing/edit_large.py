@@ -1,8 +1,7 @@
 """``edit_file`` on a file too large to be read as one text: exact bytes, all edits or none.
 
-The rules are those of ``replace``, which puts the new text in each place: unique unless ``all``,
-with other line endings accepted. Similar text is not looked for. The result shows each changed
-place as a diff.
+The rules of ``replace`` apply: the old text must be unique unless ``all`` is set, and may have
+other line endings. Similar text is not looked for. The result shows each changed place as a diff.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from indwell.workspace.line_index import is_simple
 from indwell.workspace.paths import display
 from indwell.workspace.text import halves, shown
 
-MAX_REPLACED = 10_000  # places of one edit with ``all``; more is work for a command
+MAX_REPLACED = 10_000  # places that one edit with ``all`` may change
 
 _BREAK = lazy_pattern(r"\r\n|\n|\r")
 
@@ -44,11 +43,11 @@ _HUNK = lazy_pattern(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@", re.MULTILINE)
 
 
 class LargeEditArguments(Protocol):
-    """Arguments of ``edit_file``."""
+    """The arguments of ``edit_file``."""
 
     @property
     def path(self) -> str:
-        """The path in the model's words."""
+        """The path as the model wrote it."""
         ...
 
     @property
@@ -102,7 +101,7 @@ async def preview(arguments: LargeEditArguments, context: ToolContext) -> str:
 def _checked(
     large: Large, arguments: LargeEditArguments, context: ToolContext
 ) -> tuple[Large, tuple[Spot, ...]]:
-    """Return ``planned``, if the file may be edited."""
+    """Return the result of ``planned``, if the file may be edited."""
     context.seen.check(Snapshot(path=large.path, text="", stamp=TextStamp(large.index.digest)))
     if not is_simple(large.index.encoding):
         raise ToolError(
@@ -174,11 +173,11 @@ def _places(large: Large, edit: Replacement, path: str) -> tuple[list[range], bo
     try:
         old = large.encoded(edit.old)
     except UnicodeEncodeError:
-        return [], True  # the file cannot hold the text
+        return [], True  # the file's encoding cannot have this text
     limit = MAX_REPLACED + 1 if edit.all else MAX_COUNTED
 
     def uncut(found: Iterator[range]) -> list[range]:
-        if halves(edit.old):  # the text may match within a character
+        if halves(edit.old):  # the bytes of the text may match in the middle of a character
             found = (at for at in found if not large.cuts(at.start) and not large.cuts(at.stop))
         return _few(list(islice(found, limit)), path)
 
@@ -224,7 +223,7 @@ def _windows(large: Large, places: Sequence[range]) -> list[tuple[range, list[ra
 def _decoded(
     large: Large, window: range, places: Sequence[range]
 ) -> tuple[str, list[tuple[int, int]]]:
-    """Return the text of a window, and the bounds of the places in it."""
+    """Return the text of a window, and the bounds of the places in the text."""
     bounds = [window.start, *(at for place in places for at in (place.start, place.stop))]
     parts = [
         large.decoded(large.read(start, stop - start))
@@ -238,7 +237,7 @@ def _bytes(large: Large, before: str, after: str) -> bytes:
     """Return the bytes of a changed place, in the file's encoding.
 
     Raises:
-        ToolError: The encoding cannot hold a character, or is only a guess.
+        ToolError: The encoding lacks a character, or is only a guess.
     """
     encoding = large.index.encoding
     if large.index.is_guess:
@@ -259,7 +258,7 @@ def _bytes(large: Large, before: str, after: str) -> bytes:
 
 
 def _nearest(large: Large, old: str) -> str:
-    """Return where the longest line of ``old`` occurs, ignoring white space around it."""
+    """Return where the longest line of ``old`` occurs, ignoring white space around the line."""
     longest = max((line.strip() for line in _BREAK.split(old)), key=len, default="")
     try:
         wanted = large.encoded(longest)
@@ -280,7 +279,7 @@ def _nearest(large: Large, old: str) -> str:
 
 
 class Spot(msgspec.Struct, frozen=True):
-    """A changed place with the lines around it, before and after, and its first line's number."""
+    """A changed place: old and new lines, lines around it, and the number of the first line."""
 
     line: int
     before: str
@@ -313,7 +312,7 @@ def cut_line(line: str) -> str:
 
 
 def _moved(hunks: str, by: int) -> str:
-    """Return hunks of a part as hunks of the whole, with ``by`` more lines before them."""
+    """Return hunks of a part of a file as hunks of the file; ``by`` lines precede the part."""
 
     def moved(head: re.Match[str]) -> str:
         old, n_old, new, n_new = head.groups(default="")

@@ -1,6 +1,6 @@
 """Finds out whether an edit with a lost result was applied (PER-10).
 
-The words only use the call's arguments; this module changes no file and repeats no call.
+This module changes no file and repeats no call.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _arguments(use: ToolUse) -> EditFile | WriteFile | None:
 
 
 def _of_one(edit: Replacement, text: str) -> State:
-    """If one of the two texts contains the other, only the longer one proves anything."""
+    """Was one replacement made? If a text contains the other, only the longer text is evidence."""
     old, new = _plain(edit.old), _plain(edit.new)
     has_old, has_new = old in text, new in text
     if not new:
@@ -78,7 +78,7 @@ def _of_one(edit: Replacement, text: str) -> State:
 
 
 def _of_all(states: Sequence[State]) -> State:
-    """An edit is applied as a whole or not at all."""
+    """Combine the states of all replacements; an edit is applied as a whole or not at all."""
     return states[0] if len(set(states)) == 1 else "neither"
 
 

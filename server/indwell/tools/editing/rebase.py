@@ -1,12 +1,12 @@
-"""Applies edits to a text that may have changed since the model read it, and reports the result.
+"""Applies edits to a text that may have changed since the model read the file.
 
-The edits are made on the text that the model knows, then merged with later changes by others. Where
-both changed the same lines, nothing is written, and the model is shown those lines. If the user
-allowed some of the shown hunks, only those are applied; if the edit would now have other hunks,
-nothing is written (POL-22). This module knows no disk.
+The edits are made on the text that the model knows, then merged with later changes by others. If
+both changed the same lines, nothing is written, and the model sees these lines. If the user allowed
+some of the shown hunks, only these are applied. If the edit would now have different hunks, nothing
+is written (POL-22).
 
-The report of an edit is one sentence, the diff and the figures. It says so if an edited JSON or
-TOML file no longer parses.
+The report of an edit has one sentence, the diff and the counts of lines. It also says if an edited
+JSON or TOML file can no longer be parsed.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from indwell.workspace.text import shown, split_lines
 
 OTHERS_LIMIT = 1_500  # characters of others' changes that the model is shown
 MAX_CONFLICTS = 5  # conflicts that the model is shown at once
-CONFLICT_LINES = 40  # lines of each side of one conflict
-LINE_CHARS = 1_000  # characters of each of these lines
-SIDE_CHARS = 4_000  # characters of all of them
+CONFLICT_LINES = 40  # lines of each side of one conflict that the model is shown
+LINE_CHARS = 1_000  # characters of each such line
+SIDE_CHARS = 4_000  # characters of all such lines
 CHANGED = "has changed since it was read (by the user, a sub-agent, a formatter or a command)"
 
 MOVED = "what it would do changed while the user was asked; nothing was done"
@@ -47,8 +47,8 @@ class Proposal(msgspec.Struct, frozen=True):
     Attributes:
         text: The whole text.
         known: The text that the model knows once the file is written: ``text``, or a part of it.
-        notes: For the model: how its texts were found.
-        others: For the model: changes that others made since, as a unified diff that may be cut.
+        notes: Notes for the model about how its texts were found.
+        others: Later changes by others, for the model, as a unified diff that may be cut.
     """
 
     text: str
@@ -61,9 +61,9 @@ class Collision(msgspec.Struct, frozen=True):
     """Others changed the same lines, or made the changes of the edit.
 
     Attributes:
-        known: The text that the model knows after reading ``words``: the text that it had read,
-            with the shown lines as they are now. It contains no other new lines, or a whole new
-            text by the model could remove lines that it never saw.
+        known: The text that the model knows after reading ``words``: the text that the model had
+            read, with the present state of the shown lines. Other new lines are not included,
+            because the model could otherwise remove lines that it never saw.
         words: The message for the model.
     """
 
@@ -103,7 +103,7 @@ def cut_others(known: str, now: str, path: str) -> tuple[str, bool]:
 def _unread(
     known: str, now: str, edits: Sequence[Replacement], path: str, others: tuple[str, bool]
 ) -> Collision:
-    """Show text that the model has not read, because the edits do not fit the text that it read."""
+    """Show text that the model has not read, because the edits do not fit the known text."""
     diff, is_whole = others
     words = f"{quoted(path)} {CHANGED}; nothing was edited. "
     try:
@@ -118,7 +118,7 @@ def _unread(
 
 
 def _collision(base: str, conflicts: Sequence[Conflict], path: str) -> Collision:
-    """Show the conflicting lines, and note just those as known."""
+    """Show the conflicting lines, and note only these lines as known."""
     head = f"{quoted(path)} {CHANGED}, in lines that this edit changes too; nothing was edited. "
     words = [f"{head}Repeat the edit on what stands there now"]
     pieces, at = [], 0
@@ -136,7 +136,7 @@ def _collision(base: str, conflicts: Sequence[Conflict], path: str) -> Collision
 
 
 def _place(conflict: Conflict) -> tuple[str, bool]:
-    """Return the present and the wanted lines, cut; and whether the present ones are complete."""
+    """Return the present and wanted lines, cut; and whether the present lines are complete."""
     first, lines = conflict.theirs.line, split_lines(conflict.theirs.text)
     now = f"lines {first} to {first + len(lines) - 1} now:" if len(lines) > 1 else f"line {first}:"
     if not lines:
@@ -153,7 +153,7 @@ def _place(conflict: Conflict) -> tuple[str, bool]:
 
 
 def _bounded(lines: Sequence[str]) -> tuple[list[str], bool]:
-    """Return the first lines without line breaks, each cut; and whether these are all."""
+    """Return the first lines without line breaks, each cut; and whether nothing is missing."""
     told: list[str] = []
     room, is_whole = SIDE_CHARS, True
     for line in lines[:CONFLICT_LINES]:
@@ -187,7 +187,7 @@ async def allowed_part(
     """Return the part of a proposal that may be written, and the refused rest.
 
     Raises:
-        EditRefused: Its hunks differ from those that the user chose from.
+        EditRefused: The hunks differ from the hunks that the user was shown.
     """
     if context.chosen is None:
         return proposal, RefusedHunks()
@@ -202,7 +202,7 @@ def check_whole(path: str, context: ToolContext) -> None:
     """Check a change that is written whole or in place, for which no hunks were shown.
 
     Raises:
-        EditRefused: Hunks were shown, so the file had another content then.
+        EditRefused: Hunks were shown, so the file has changed since the question.
     """
     if context.chosen is not None:
         raise EditRefused(f"{quoted(path)}: {MOVED}")
@@ -238,7 +238,7 @@ def _part(
     return part, RefusedHunks(taken.left, len(chosen.of))
 
 
-LIMIT = 1_000_000  # characters; parsing them takes about 20 ms
+LIMIT = 1_000_000  # characters that are parsed; this takes about 20 ms
 _READERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     ".json": ("JSON", json.loads),
     ".ipynb": ("JSON", json.loads),
@@ -258,7 +258,7 @@ class _ChangeAccount(msgspec.Struct, frozen=True):
 async def edit_result(
     change: AppliedChange, proposal: Proposal, context: ToolContext, did: str
 ) -> Outcome:
-    """Return the result of an edit, and record the text that the model knows then.
+    """Return the result of an edit, and record the text that the model knows after reading it.
 
     Args:
         change: The change as it was written.
@@ -282,9 +282,10 @@ def _account(
     words = [f"{did}: {figure}", *proposal.notes]
     known, late, is_known = proposal.known, "", change.verified
     if change.after != proposal.text:
-        # The model knows its proposal, and the shown part of the result.
+        # The model knows its own proposal, and the shown part of later changes.
         late, is_known = cut_others(proposal.text, change.after, name)
-        # Both include earlier text of others, of which it may have seen only a part.
+        # Both texts include earlier changes by others, of which the model may have seen only a
+        # part.
         if is_known and proposal.known == proposal.text:
             known = change.after
     if change.note:
@@ -316,7 +317,7 @@ def _account(
 
 
 def parse_damage(name: str, before: str | None, after: str) -> str:
-    """Say so if the file could be parsed before and cannot be now; else empty (ENC-15).
+    """Report a file that could be parsed before and cannot be parsed now; else empty (ENC-15).
 
     A file that could not be parsed before, such as JSON with comments, or a new file, is not
     checked.

@@ -1,13 +1,12 @@
 r"""Search and replace for the model: exact, unique, all edits or none.
 
-This module knows no disk. Other line endings are accepted: a model writes ``\n`` where the file has
-``\r\n``, and new text gets the file's endings. An edit that changes only line endings is applied
-as written. Trailing blanks may differ, because they are invisible, editors and formatters remove
-them, and they hardly ever matter. If exactly one place fits apart from them, it is used, and the
-result says so. Indentation, tabs for spaces, quotes, case and anything else are never guessed
-(ENC-11). Where nothing fits, the model is shown the most similar places: those that hold the most
-wanted lines, ignoring white space, or else those with a line like the longest one. The work is
-bounded.
+Other line endings are accepted: a model writes ``\n`` for the file's ``\r\n``, and new text gets
+the file's endings. An edit that changes only line endings is applied as written. Trailing blanks
+may differ, because they are invisible and often removed by formatters. If exactly one place fits
+without trailing blanks, this place is used, and the result says so. Indentation, tabs for spaces,
+quotes, case and anything else are never guessed (ENC-11). If no place fits, the model is shown the
+most similar places: those with the most wanted lines, ignoring white space, or those with a line
+similar to the longest wanted line.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.tools.truncate import untorn
 from indwell.workspace.text import line_at, shown, split_lines
 
-MAX_PLACES = 20  # line numbers that a message names
-MAX_COUNTED = 1_000  # places that are counted for a message
+MAX_PLACES = 20  # line numbers in a message
+MAX_COUNTED = 1_000  # places that are counted at most
 _BREAK = lazy_pattern(r"\r\n|\n|\r")
-MAX_VOTES = 5  # places for which one line of old votes
-SHOWN_LINES = 12  # lines of the best place
-OTHER_LINES = 3  # lines of each other place
+MAX_VOTES = 5  # places that one line of ``old`` may suggest
+SHOWN_LINES = 12  # lines that are shown of the best place
+OTHER_LINES = 3  # lines that are shown of each other place
 SHOWN_CHARS = 1_200
 MOST_SIMILAR = 3
-LIKENESS = 60  # percent of likeness that a line needs to the wanted line
+LIKENESS = 60  # least similarity of a line to the wanted line, in percent
 FUZZY_CHARS = 200
 _NUMBERED = lazy_pattern(r"\s*\d+(\t| ?\| ?)")
 _QUOTES = str.maketrans(
@@ -57,7 +56,7 @@ class ReplacementResult(msgspec.Struct, frozen=True):
 
     Attributes:
         text: The text with all edits made.
-        notes: Notes for the model on how its texts were found.
+        notes: Notes for the model about how its texts were found.
     """
 
     text: str
@@ -76,7 +75,7 @@ def replaced(
 
     Args:
         text: The file's text.
-        edits: At least one.
+        edits: The edits; at least one.
         path: The file's name, for messages.
         exactly: Whether only other line endings are accepted.
 
@@ -194,7 +193,7 @@ def _unshown(edit: Replacement, text: str) -> Replacement:
 
 
 def _places(text: str, edit: Replacement) -> tuple[list[tuple[int, int]], bool]:
-    """Return the bounds of ``old``'s places, and whether it matches exactly."""
+    """Return the bounds of the places of ``old``, and whether ``old`` matches exactly."""
     if "\r" not in text and "\r" not in edit.old:
         return _found(text, edit), True
     exact = [place for place in _found(text, edit) if not any(map(_splitter(text), place))]
@@ -202,9 +201,9 @@ def _places(text: str, edit: Replacement) -> tuple[list[tuple[int, int]], bool]:
         return exact, True
     old = _BREAK.sub("\n", edit.old)
     n_pairs = text.count("\r\n")
-    if n_pairs == text.count("\n") == text.count("\r"):  # the same line ending throughout
+    if n_pairs == text.count("\n") == text.count("\r"):  # all lines have the same ending
         return _found(text, msgspec.structs.replace(edit, old=old.replace("\n", "\r\n"))), False
-    # Each CRLF is one character shorter in the plain text.
+    # Each CRLF has one character less in the text with ``\n``.
     pairs = [pair.start() - number for number, pair in enumerate(re.finditer("\r\n", text))]
     return [
         (start + bisect.bisect_left(pairs, start), stop + bisect.bisect_left(pairs, stop))
@@ -213,7 +212,7 @@ def _places(text: str, edit: Replacement) -> tuple[list[tuple[int, int]], bool]:
 
 
 def _found(text: str, edit: Replacement) -> list[tuple[int, int]]:
-    """Return the places of ``old`` without overlaps; with overlaps only for a count."""
+    """Return the places of ``old``; overlapping places only if the places are counted."""
     size = len(edit.old)
     step = size if edit.all else 1  # "aa" occurs twice in "aaa"
     places: list[tuple[int, int]] = []
@@ -225,14 +224,14 @@ def _found(text: str, edit: Replacement) -> list[tuple[int, int]]:
 
 
 def _splitter(text: str) -> Callable[[int], bool]:
-    """Return a test whether an offset is between the two characters of a CRLF."""
+    """Return a function that tells whether an offset is between the characters of a CRLF."""
     return lambda offset: offset > 0 and text[offset - 1 : offset + 1] == "\r\n"
 
 
 def _with_line_end(text: str, start: int, stop: int) -> int:
     """Return where a deletion ends: deleted whole lines include their line break.
 
-    Recorded agents do so (`edit_real.jsonl`, "exact_but_post_processed").
+    Other agents behave the same way (`edit_real.jsonl`, "exact_but_post_processed").
     """
     begins = start == 0 or text[start - 1] in "\r\n"
     line_end = _BREAK.match(text, stop)
@@ -355,7 +354,7 @@ def _indent(line: str) -> str:
 def _alike(there: Sequence[str], wanted: Sequence[str], plain: Callable[[str], str]) -> bool:
     """Are the wanted lines there, apart from characters that ``plain`` removes?
 
-    The first and last of them may be parts of lines.
+    The first and last wanted lines may be parts of lines.
     """
     return plain("\n".join(wanted)).strip() in plain("\n".join(there))
 
@@ -457,11 +456,11 @@ def find_alike(text: str, old: str) -> tuple[int, int] | None:
 
 
 def _candidates(lines: Sequence[str], line: str, number: int) -> Iterator[int]:
-    """Return first lines at which the wanted ones may begin; ``line`` has this number."""
+    """Yield first lines of possible places; ``line`` is the wanted line at index ``number``."""
     at = number - 1
     while True:
         try:
             at = lines.index(line, at + 1)
         except ValueError:
             return
-        yield at - number  # not below 0, where a slice would begin at the end
+        yield at - number  # not negative, because a slice would then begin at the end

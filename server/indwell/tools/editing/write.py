@@ -1,4 +1,4 @@
-"""``write_file``: a whole file, new or replaced (H46)."""
+"""``write_file``: creates or replaces a whole file (H46)."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ KEPT_ENDS = (
     " but for its line endings: they are \\r\\n throughout, and write_file keeps them; to change "
     'them, use edit_file with old "\\r\\n", new "\\n" and all'
 )
-MAX_NAMED = 5  # parts of a file that a message names
+MAX_NAMED = 5  # ranges of lines that a message names
 
 
 class WriteFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of ``write_file``."""
+    """The arguments of ``write_file``."""
 
     path: str
     content: str
@@ -88,11 +88,12 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
             moved = error
             continue
         except EditRefused as error:
-            if unreadable is not None:  # it exists, and the reason why it cannot be read says more
+            if unreadable is not None:  # the file exists, so report why the file cannot be read
                 raise ToolError(f"{unreadable}; it was not replaced") from error
             raise
         if not (base and base.text) and _same_but_ends(change.after, proposal.text):
-            proposal = Proposal(change.after, change.after)  # an editor chose the line ends
+            # The editor may have changed line endings.
+            proposal = Proposal(change.after, change.after)
         did = "created" if base is None else "wrote"
         outcome = await edit_result(
             change, proposal, context, f"{did} {name} ({_lines(proposal.text)})"
@@ -126,7 +127,7 @@ def _lines(text: str) -> str:
 async def _base(
     arguments: WriteFile, context: ToolContext
 ) -> tuple[Snapshot | None, ToolError | None]:
-    """Return the present text that the model has read; else None and why it cannot be read.
+    """Return the present text that the model has read; else None, and why the file is unreadable.
 
     Raises:
         ToolError: The model never read the file, or it was changed or deleted since.
@@ -135,7 +136,7 @@ async def _base(
     was_known = bool(context.seen.digest(path))
     try:
         snapshot = await read_known(path, arguments.path, context)
-    except ToolError as error:  # mostly a missing file; otherwise its creation will be refused
+    except ToolError as error:  # mostly a missing file; otherwise the creation will be refused
         if was_known and not isinstance(error, TooLarge):
             raise
         return None, error
@@ -149,7 +150,7 @@ async def _base(
 
 
 def _unread(path: str, unshown: Sequence[range], *, has_changed: bool) -> EditRefused:
-    """Say why a whole new text would remove lines that the model was never shown."""
+    """Return the refusal of a text that would remove lines that the model was never shown."""
     if has_changed:
         return EditRefused(
             f"{quoted(path)} {CHANGED}, and not all of it was shown; nothing was written; "
@@ -167,20 +168,21 @@ def _unread(path: str, unshown: Sequence[range], *, has_changed: bool) -> EditRe
 
 
 def _changed(snapshot: Snapshot, known: str, path: str, seen: KnownTexts) -> EditRefused:
-    """Explain that a whole new text would remove unread text, and show that text."""
+    """Return the refusal of a text that would remove changes by others, and show these changes."""
     words = f"{quoted(path)} {CHANGED}; nothing was written"
     others, is_whole = cut_others(known, snapshot.text, path)
     if not is_whole:
         return EditRefused(f"{words}; read_file it again. The difference begins:\n{others}")
-    seen.record(snapshot.path, snapshot.stamp.digest, snapshot.text)  # all of it was shown
+    # The model was shown all changes.
+    seen.record(snapshot.path, snapshot.stamp.digest, snapshot.text)
     return EditRefused(f"{words}. Write it again with this change taken in:\n{others}")
 
 
 async def _like(base: Snapshot | None, content: str, path: Path, context: ToolContext) -> str:
     """Return the new text with the line endings of a file that uses CRLF throughout.
 
-    A new or empty file gets the line endings that are usual in its folder. Where the model returns
-    escapes, it also gets their invisible characters (INJ-06).
+    A new or empty file gets the line endings that are usual in its folder. Escapes for invisible
+    characters become the characters again (INJ-06).
     """
     content = content if base is None else restored(content, base.text)
     if base is None or not base.text:

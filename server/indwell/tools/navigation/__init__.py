@@ -1,1 +1,1 @@
-"""The tool ``navigate``: questions about code in words, and renames."""
+"""The tool ``navigate``: questions about code, and renames."""

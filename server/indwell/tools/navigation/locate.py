@@ -1,4 +1,4 @@
-"""Makes a question about code from a tool call: the file's present text, and the symbol in it."""
+"""Makes a question about code from a tool call: finds the file's text, and the symbol."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from indwell.workspace.base import Snapshot
 from indwell.workspace.paths import display
 from indwell.workspace.text import document_lines, shown
 
-MOST_FILES = 200  # that contain a name and are parsed
+MOST_FILES = 200  # files that contain a name and are parsed
 NEAR = 10  # lines around a wrong line number in which a symbol is looked for
 _LAST_NAME = lazy_pattern(r"([^\W\d]\w*)\W*$")
-_SHOWN = 200  # characters of a line in an error message
+_SHOWN = 200  # characters of a line of code in an error message
 
 
 class Navigate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of ``navigate``."""
+    """The arguments of ``navigate``."""
 
     action: Action
     path: str = ""
@@ -49,7 +49,7 @@ class WorkspaceTexts:
         self._context = context
 
     async def snapshot(self, path: Path) -> Snapshot | None:
-        """Return a file of the workspace; None if it is hidden, outside or unreadable."""
+        """Return a file of the workspace; None if the file is hidden, outside or unreadable."""
         context = self._context
         roots = context.workspace.roots
         if not any(map(path.is_relative_to, roots)) or context.hidden(display(path, roots)):
@@ -79,7 +79,7 @@ class WorkspaceTexts:
         }
 
     async def containing(self, word: str) -> Sequence[Path]:
-        """See ``Texts``: found as ``grep`` finds files, unsaved buffers included."""
+        """See ``Texts``; finds files as ``grep`` does, including unsaved buffers."""
         query = GrepQuery(pattern=word, mode="files", ignore_case=True, is_plain=True)
         places = await search_places(self._context, "")
         found = [await search(query, place, self._context) for place in places]
@@ -90,7 +90,7 @@ class WorkspaceTexts:
 async def question_of(
     arguments: Navigate, context: ToolContext, navigator: Navigator
 ) -> CodeQuestion | Navigated:
-    """Return the question of a call; if several symbols have the name, those instead.
+    """Return the question of a call; if several symbols have the name, the list of symbols.
 
     Raises:
         ToolError: An argument is missing, or the symbol cannot be found.
@@ -117,7 +117,7 @@ async def question_of(
 async def _by_name(
     arguments: Navigate, texts: WorkspaceTexts, navigator: Navigator
 ) -> CodeQuestion | Navigated:
-    """Look the symbol up by its name; a single one is the symbol of the question."""
+    """Look the symbol up by its name; if there is one symbol, ask about this symbol."""
     name = arguments.symbol.strip()
     bare = bare_name(name)
     found = await navigator.ask(CodeQuestion("symbols", texts, symbol=bare))
@@ -144,7 +144,7 @@ async def _by_name(
 
 
 def _at_symbol(question: CodeQuestion, arguments: Navigate) -> CodeQuestion:
-    """Find the symbol in the text; near the line if a line was given, else where it is first."""
+    """Find the symbol in the text: near the given line, or else at the first place."""
     written, bare = arguments.symbol.strip(), bare_name(arguments.symbol)
     if not bare:
         raise ToolError(f"{quoted(written)} is not the name of a symbol")
@@ -152,7 +152,7 @@ def _at_symbol(question: CodeQuestion, arguments: Navigate) -> CodeQuestion:
     word = re.compile(rf"(?<!\w){re.escape(bare)}(?!\w)")
     for number in _lines_by_nearness(len(lines), arguments.line):
         line = lines[number]
-        at = line.find(written)  # the whole of `module.name` says more
+        at = line.find(written)  # try the whole of `module.name` first
         found = word.search(line, at + len(written) - len(bare) - 1 if at > 0 else 0)
         found = found or word.search(line)
         if found is not None:
@@ -168,7 +168,7 @@ def _at_symbol(question: CodeQuestion, arguments: Navigate) -> CodeQuestion:
 
 
 def _lines_by_nearness(n_lines: int, line: int | None) -> Iterator[int]:
-    """Return line numbers from 0: all in order, or those near a line, the nearest first."""
+    """Yield line numbers from 0: all in order, or lines near ``line``, the nearest first."""
     if line is None:
         yield from range(n_lines)
         return
@@ -186,7 +186,7 @@ def bare_name(symbol: str) -> str:
 
 
 def _start_of_arguments(call: str) -> int:
-    """Return where the last pair of parentheses begins; -1 if they are not balanced."""
+    """Return where the last pair of parentheses begins; -1 if parentheses are not balanced."""
     depth = 0
     for at in range(len(call) - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(call[at], 0)
@@ -196,5 +196,5 @@ def _start_of_arguments(call: str) -> int:
 
 
 def is_inside(path: Path, roots: Sequence[Path]) -> bool:
-    """Tell whether a path lies in the workspace."""
+    """Is a path inside the workspace?"""
     return any(map(path.is_relative_to, roots))

@@ -1,4 +1,4 @@
-"""``navigate``: where code is defined and used, types, outlines, problems, and renames."""
+"""``navigate``: definitions, uses, types, outlines and problems of code, and renames."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from indwell.workspace.text import document_lines
 
 NAME = "navigate"
 MOST_SHOWN = 100  # places of one result
-MOST_SYMBOLS = 300  # of an outline
+MOST_SYMBOLS = 300  # symbols of an outline
 MOST_WHOLE = 5  # definitions that are shown with their bodies
 MOST_NEAR = 20  # lines of a definition
-MOST_WORDS = 4_000  # characters of a hover
+MOST_WORDS = 4_000  # characters of a hover text
 MOST_PROBLEMS = 50
 
 BY_NAME = (
@@ -71,7 +71,7 @@ def make_navigate(navigator: Navigator) -> Tool[Navigate]:
 
 
 async def _told(found: Navigated, arguments: Navigate, context: ToolContext) -> Outcome:
-    """Return an answer in words."""
+    """Return an answer as a result for the model."""
     answer, notes = found.answer, list(found.notes)
     if answer is None:
         what = arguments.path or "this workspace"
@@ -144,7 +144,7 @@ def _numbered(
     context: ToolContext,
     is_whole: bool,  # noqa: FBT001 - called through a thread
 ) -> list[str]:
-    """Return the lines of places as ``read_file`` shows them, in order and each once."""
+    """Return the lines of places as ``read_file`` shows lines, in order and each line once."""
     lines = document_lines(snapshot.text)
     wanted: dict[int, None] = {}
     for place in places:

@@ -1,4 +1,4 @@
-"""A rename in all files as one change: planned on present texts, then made whole or not at all."""
+"""Renames a symbol in all files: changes all files, or none."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown
 
-MOST_FILES = 200  # of one rename
+MOST_FILES = 200  # files of one rename
 MOST_NAMED = 5  # places or files that a message names
 
 
 class RenamedFile(msgspec.Struct, frozen=True):
-    """A file of a rename: its text when the rename was planned, its new text, and how many places.
+    """A file that a rename changes.
 
     Attributes:
         base: The text that the rename was planned on.
@@ -40,7 +40,7 @@ class RenamedFile(msgspec.Struct, frozen=True):
 
 
 def subject_of(arguments: Navigate) -> str:
-    """Return what a call is about, for people."""
+    """Return the subject of a call, for people."""
     what = arguments.symbol or arguments.path
     to = f" to {arguments.new_name}" if arguments.action == "rename" else ""
     return f"{arguments.action} {what}{to}"
@@ -49,11 +49,11 @@ def subject_of(arguments: Navigate) -> str:
 async def plan_rename(
     arguments: Navigate, navigator: Navigator, context: ToolContext, ours: str
 ) -> Call:
-    """Ask for a rename, and return the call that makes it in the present texts.
+    """Plan a rename, and return the call that makes the rename.
 
     Args:
         arguments: The model's arguments.
-        navigator: Knows who can rename.
+        navigator: Asks the sources that can rename.
         context: The context of the call that prepares the rename.
         ours: The arguments as JSON.
 
@@ -115,7 +115,7 @@ def _nobody(arguments: Navigate, answer: CodeAnswer | None) -> str:
 async def _planned(
     arguments: Navigate, answer: CodeAnswer, context: ToolContext
 ) -> tuple[RenamedFile, ...]:
-    """Make the new texts; refuse the whole rename if one file cannot be changed."""
+    """Compute the new texts; refuse the whole rename if a file cannot be changed."""
     if len(answer.changes) > MOST_FILES:
         raise ToolError(
             f"the rename would change {len(answer.changes):,} files, and at most {MOST_FILES} are "
@@ -150,7 +150,7 @@ async def _planned(
 async def _check_unchanged(
     files: Sequence[RenamedFile], context: ToolContext
 ) -> Mapping[Path, Snapshot]:
-    """Return the present texts; refuse the whole rename if one has changed."""
+    """Return the present texts; refuse the whole rename if a file has changed."""
     present = {}
     for one in files:
         now = await context.workspace.read(one.base.path)
@@ -175,7 +175,7 @@ def _diffs(files: Sequence[RenamedFile], roots: Sequence[Path]) -> str:
 async def _renamed(
     arguments: Navigate, files: Sequence[RenamedFile], context: ToolContext
 ) -> Outcome:
-    """Write all files; if one cannot be written, revert the others."""
+    """Write all files; if a file cannot be written, revert the other files."""
     present = await _check_unchanged(files, context)
     label = f"Indwell: rename {arguments.symbol} to {arguments.new_name}"
     made: list[AppliedChange] = []
@@ -183,7 +183,7 @@ async def _renamed(
         for one in files:
             base = present[one.base.path]
             made.append(await context.workspace.write(base.path, base, one.text, label=label))
-    except BaseException as error:  # a stopped turn must not leave half of a rename, either
+    except BaseException as error:  # also for a stopped turn, which must not leave half of a rename
         kept = await _taken_back(made, context, label)
         if isinstance(error, TextMoved) and not kept:
             raise _moved(files[len(made)].base.path, context) from error
@@ -201,7 +201,7 @@ async def _renamed(
 async def _taken_back(
     made: Sequence[AppliedChange], context: ToolContext, label: str
 ) -> tuple[str, ...]:
-    """Revert the changes; returns the files that others have changed since."""
+    """Revert the changes; return the files that others have changed meanwhile."""
     kept = []
     for change in reversed(made):
         name = display(change.path, context.workspace.roots)
@@ -212,7 +212,7 @@ async def _taken_back(
                 await context.workspace.write(change.path, now, change.before, label=label)
                 continue
         except ToolError:
-            pass  # named below
+            pass  # such a file is named in the result
         kept.append(name)
     return tuple(kept)
 

@@ -1,1 +1,1 @@
-"""Searching: ripgrep over the disk and unsaved buffers, with results that cannot be forged."""
+"""Search tools, which run ripgrep on the disk and on unsaved buffers."""

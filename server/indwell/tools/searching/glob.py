@@ -1,4 +1,4 @@
-"""``glob``: files by the pattern of their path, newest first (H50)."""
+"""``glob``: finds files by a pattern of the path, newest first (H50)."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from indwell.tools.searching.patterns import (
 from indwell.tools.searching.ripgrep import listen, together
 from indwell.workspace.paths import display
 
-MAX_FILES = 100  # H50
-MAX_LOOKED_AT = 150_000  # matching files whose age is looked up, in about a second
+MAX_FILES = 100  # files of one result (H50)
+MAX_LOOKED_AT = 150_000  # matching files whose age is looked up; this takes about a second
 TIMEOUT_S = 10.0
 
-_STEP = 2_000  # names between two checks whether they are enough
+_STEP = 2_000  # names between two checks of the limit
 
 
 class Glob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of ``glob``."""
+    """The arguments of ``glob``."""
 
     pattern: Annotated[str, msgspec.Meta(description="such as *.py or src/**/*.{ts,tsx}")]
     path: Annotated[str, msgspec.Meta(description="folder")] = "."
@@ -86,7 +86,7 @@ async def _run(arguments: Glob, context: ToolContext) -> Outcome:
 
 
 class _Walk(msgspec.Struct, frozen=True):
-    """The result of one place: times of the newest files by path, the number of all, notes."""
+    """The result of one place: times of the newest files, number of all files, notes."""
 
     found: dict[Path, int]
     n_files: int
@@ -104,7 +104,7 @@ async def _walk(place: SearchPlace, pattern: str, context: ToolContext) -> _Walk
         place.start, MAX_FILES, lambda name: context.hidden(display(place.start / name, roots))
     )
     listing = _Listing(way, newest)
-    # Git's own folder is skipped unless it was asked for.
+    # Git's own folder is skipped unless the path names it.
     skip = () if ".git" in inner.parts else ("--glob=!.git",)
     finished = await listen(
         ["--files", "--null", *skip, *way.options, SearchPlace(place.start, inner.start).argument],
@@ -131,7 +131,7 @@ def _notes(finished: Finished, *, is_full: bool) -> tuple[str, ...]:
 def _never_saved(
     places: Sequence[SearchPlace], pattern: str, context: ToolContext
 ) -> tuple[Path, ...]:
-    """Return matching open files that are not on disk; for the user they are the newest."""
+    """Return matching open files that are not on disk; these count as the newest files."""
     found = []
     for path in sorted(context.workspace.unsaved()):
         for place in places:
@@ -167,7 +167,7 @@ def _nothing(
 
 
 def _relative(pattern: str, folder: Path) -> str:
-    """Return a pattern relative to ``folder``, if the model wrote it relative to a folder above."""
+    """Return a pattern relative to ``folder``, if the model wrote it relative to a parent."""
     pattern = slashed_glob(pattern)
     if not pattern.startswith("/") and is_absolute(pattern):
         pattern = relative(pattern, folder.as_posix()) or pattern
@@ -176,7 +176,7 @@ def _relative(pattern: str, folder: Path) -> str:
 
 
 class _Listing:
-    """Takes file names as ripgrep writes them, and keeps those that match."""
+    """Reads file names from ripgrep's output, and keeps the matching names."""
 
     def __init__(self, way: SearchScope, newest: Newest) -> None:
         self._matches = way.matches
@@ -185,7 +185,7 @@ class _Listing:
 
     @property
     def is_full(self) -> bool:
-        """Were enough names taken?"""
+        """Has the search found enough names?"""
         return self._newest.n_files >= MAX_LOOKED_AT
 
     def take(self, data: bytes) -> bool:

@@ -1,6 +1,6 @@
-"""``grep``: lines that match a regular expression, on disk and in unsaved buffers (H51).
+"""``grep``: finds lines that match a regular expression, on disk and in unsaved buffers (H51).
 
-Unsaved buffers are joined into one text, searched once, and their lines mapped back.
+Unsaved buffers are joined into one text, which is searched once.
 """
 
 from __future__ import annotations
@@ -32,20 +32,21 @@ _NAMES = {
 }
 _MODES = {"content": "lines", "files_with_matches": "files"}
 _AROUND = ("-A", "-B", "-C")
-_DONE_ANYHOW = ("-n", "head_limit")  # without effect: lines have numbers, results have a limit
-MAX_COUNTED = 500  # matches, or files; then the search ends
+# Options without effect, because lines always have numbers and results a limit.
+_DONE_ANYHOW = ("-n", "head_limit")
+MAX_COUNTED = 500  # matches or files, after which the search ends
 TIMEOUT_S = 20.0
-SKIPPED = (  # H51
+SKIPPED = (  # folders that a search skips (H51)
     *(".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", "dist", "build"),
 )
 _FAILED = 2  # ripgrep's exit code for errors, even for one unreadable file
 MAX_UNSAVED = 32 << 20  # characters of all buffers that are searched
-_PIECE = 1 << 18  # characters split at once, in about 2 ms
+_PIECE = 1 << 18  # characters that are split into lines in one step, in about 2 ms
 _MARK = "\ufeff"  # some editors keep the byte order mark in the text
 
 
 class Grep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of ``grep``."""
+    """The arguments of ``grep``."""
 
     pattern: Annotated[str, msgspec.Meta(description="regular expression (Rust), by line")]
     path: Annotated[str, msgspec.Meta(description="file or folder")] = "."
@@ -56,7 +57,7 @@ class Grep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _understood(given: Given) -> Given:
-    """Translate grep's own options; lines before and after a match are one number here."""
+    """Translate grep's own options; lines before and after a match become one number."""
     ours = renamed({one: given[one] for one in given if one not in _DONE_ANYHOW}, _NAMES)
     around = [ours.pop(one) for one in _AROUND if one in ours]
     if around and "context" not in ours:
@@ -93,7 +94,7 @@ async def _run(arguments: Grep, context: ToolContext) -> Outcome:
     places = await search_places(context, arguments.path)
     found = await together(*(search(query, place, context) for place in places))
     complaint = next((one.complaint for one in found if one.complaint), "")
-    if complaint:  # often plain text was meant, such as a call with its bracket
+    if complaint:  # the model often means plain text, such as a call with a bracket
         query = msgspec.structs.replace(query, is_plain=True)
         found = await together(*(search(query, place, context) for place in places))
         if not any(one.hits.counts for one in found):
@@ -167,7 +168,7 @@ async def _on_disk(
     options: Sequence[str],
     wanted: Callable[[str], bool],
 ) -> _Answer:
-    """Return all matches, unordered as all processors search; of very many, the first found."""
+    """Return the matches on disk, in no order; if there are too many, the first found."""
     if inner is None:
         return _Answer(Hits(query.mode))
     root = inner.root
@@ -208,7 +209,7 @@ def _merge(
 
 
 def _from_either(wanted: Callable[[str], bool], place: SearchPlace) -> Callable[[str], bool]:
-    """Accept a glob written from the root or from the start of the search."""
+    """Accept a glob that is relative to the root or to the start of the search."""
     if place.start == place.root:
         return wanted
     depth = len(place.parts)
@@ -216,7 +217,7 @@ def _from_either(wanted: Callable[[str], bool], place: SearchPlace) -> Callable[
 
 
 def _below(paths: Iterable[Path], folder: Path) -> Iterator[Path]:
-    """Return the sorted paths that are in a folder, or are the folder itself."""
+    """Yield the paths that are in a folder, or are the folder itself, sorted."""
     return (path for path in sorted(paths) if path.parts[: len(folder.parts)] == folder.parts)
 
 
@@ -233,13 +234,13 @@ def _complaint(finished: Finished) -> str:
 
 
 class Joined(msgspec.Struct, frozen=True):
-    """Several texts in a row, as one.
+    """Several texts, joined into one text.
 
     Attributes:
-        data: All texts; each begins on a line of its own.
+        data: The bytes of all texts; each text begins on a new line.
         names: The names of the included texts, in order.
         starts: The number of lines before each text.
-        left_out: Names of texts without room.
+        left_out: Names of texts that did not fit.
     """
 
     data: bytes
@@ -248,7 +249,7 @@ class Joined(msgspec.Struct, frozen=True):
     left_out: tuple[str, ...]
 
     def place_of(self, line: int) -> tuple[str, int]:
-        """Return the text that a line belongs to, and its number in that text, both from 1."""
+        """Return the name of the text that has a line, and the line's number in that text."""
         at = bisect_right(self.starts, line - 1) - 1
         return self.names[at], line - self.starts[at]
 
@@ -293,7 +294,7 @@ def with_context(text: str, matches: Sequence[RawLine], n_beside: int) -> list[R
 
 
 def _pieces(text: str) -> Iterator[list[str]]:
-    """Return lines in portions, because to split a large buffer at once delays other threads."""
+    """Yield lines in portions, because splitting a large buffer at once delays other threads."""
     at = 0
     while at <= len(text):
         end = text.find("\n", at + _PIECE)

@@ -1,4 +1,4 @@
-"""The query of ``grep``, and its result for the model: paths with their lines. Pure."""
+"""The query of ``grep``, and the result for the model: paths with lines. Pure."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from indwell.tools.searching.patterns import (
 from indwell.tools.searching.ripgrep import MAX_SHOWN, OPTIONS, Hits, Mode
 from indwell.workspace.paths import display
 
-_ALWAYS = ("--with-filename", "--null", "--crlf")  # --crlf: $ matches before a carriage return
+_ALWAYS = ("--with-filename", "--null", "--crlf")  # with --crlf, $ matches before a carriage return
 
 
 class FoundMatches(msgspec.Struct, frozen=True):
-    """The result of one place.
+    """The result of a search in one place.
 
     Attributes:
         place: The searched place.
         hits: Matches by path relative to the root.
         unsaved: Paths whose buffer was searched.
         is_cut: Whether there were more matches than the limit.
-        timed_out: Whether the time ended first.
+        timed_out: Whether the search reached its time limit.
         has_binary: Whether a binary file was not searched or shown completely.
         has_errors: Whether files could not be read.
-        left_out: Unsaved buffers that were too large.
+        left_out: Unsaved buffers that were too large to be searched.
         missing: A folder that the glob names and that does not exist.
         complaint: What is wrong with the pattern.
     """
@@ -54,7 +54,7 @@ class FoundMatches(msgspec.Struct, frozen=True):
 
 
 class _Tally:
-    """The shown matches, and the number of others."""
+    """Collects the shown matches, and counts the others."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -101,7 +101,7 @@ def report(
 
 
 def _files(found: Sequence[FoundMatches]) -> Iterator[tuple[Path, FoundMatches, str]]:
-    """Return every file once, by place and name, because one root may contain another."""
+    """Yield every file once, by place and name, because one root may contain another."""
     seen: set[Path] = set()
     for one in found:
         for name in sorted(one.hits.counts, key=lambda name: name.split("/")):  # as ripgrep sorts
@@ -117,7 +117,7 @@ def _show(
     n_matches = one.hits.counts[name]
     room = MAX_SHOWN - tally.n_shown
     is_exact = mode != "lines" or n_matches <= MAX_SHOWN
-    tally.n_matches += n_matches if is_exact else MAX_SHOWN  # ripgrep also stopped there
+    tally.n_matches += n_matches if is_exact else MAX_SHOWN  # ripgrep also stopped at this limit
     tally.n_files += 1
     tally.is_exact &= is_exact
     if not room:
@@ -138,7 +138,7 @@ def _show(
 def _stopped(tally: _Tally, mode: Mode, *, is_over: bool, is_cut: bool) -> str:
     narrow = "narrow the pattern, path or glob"
     what = "matches" if mode == "lines" else "files"
-    if is_cut:  # the files searched until then are a random choice
+    if is_cut:  # the files that were searched before the limit are a random choice
         return f"stopped at {tally.n_shown} {what}; there are more, also in other files; {narrow}"
     if is_over:
         return f"stopped at {tally.n_shown} {what}, there are more; {narrow}"
@@ -176,13 +176,13 @@ def _nothing(query: GrepQuery, found: Sequence[FoundMatches], context: ToolConte
 
 
 class GrepQuery(msgspec.Struct, frozen=True):
-    """One query.
+    """A query of ``grep``.
 
     Attributes:
         pattern: A regular expression, or plain text.
-        glob: Which files to search; all if empty. A leading ``!`` excludes files.
+        glob: Which files to search; all files if empty. A leading ``!`` excludes files.
         mode: The kind of result.
-        beside: Lines around each match.
+        beside: The number of lines around each match.
         ignore_case: Whether case is ignored.
         is_plain: Whether the pattern is plain text.
     """
@@ -196,14 +196,14 @@ class GrepQuery(msgspec.Struct, frozen=True):
 
     @property
     def scope(self) -> SearchScope:
-        """Return how to find the files, seen from where ``glob`` starts."""
+        """Return how to find the files, relative to the folder where ``glob`` starts."""
         if self.glob.startswith("!"):
             return SearchScope(matches=self.wanted)
         return scope_of(self.glob) if self.glob else SearchScope()
 
     @property
     def wanted(self) -> Callable[[str], bool]:
-        """Is the file of this name to be searched?"""
+        """Return a function that tells whether a file is searched, by name."""
         if not self.glob:
             return lambda _: True
         matches = path_matcher(self.glob.removeprefix("!"))

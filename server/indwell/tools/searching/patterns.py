@@ -1,4 +1,4 @@
-"""The start of a search, and path patterns: their matches, and folders that need no walk."""
+"""The start of a search, and patterns of paths."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from indwell.tools.base import ToolContext
 from indwell.tools.truncate import untorn
 from indwell.workspace.paths import display, not_found, parse
 
-MAX_DEPTH = 64  # folders; with the two limits below, no name takes 5 ms, whatever the pattern
-MAX_PATTERN = 400  # characters
-MAX_STARS = 120  # in all alternatives of the braces together, each of which has up to two itself
-_MAX_NAMES = 50  # alternatives of a name that ripgrep is given
-_GLOBSTAR = r"(?:(?!(?:[/]|^)(?:\.{1,2})(?:$|[/])).)*?(?:^|[/]+)"  # as wcmatch writes it
-_BY_FOLDER = r"(?:^|/)(?:[^/]+/)*?"  # the same for paths as we have them: without . and //
-_TO_NAME = r"(?>(?:.*/)?)"  # the same before the last name
+MAX_DEPTH = 64  # folders in a pattern; with the two limits below, no name takes 5 ms to match
+MAX_PATTERN = 400  # characters of a pattern
+MAX_STARS = 120  # stars in all alternatives of braces together
+_MAX_NAMES = 50  # alternatives of a name that are passed to ripgrep
+# ``**`` in the form that wcmatch generates.
+_GLOBSTAR = r"(?:(?!(?:[/]|^)(?:\.{1,2})(?:$|[/])).)*?(?:^|[/]+)"
+_BY_FOLDER = r"(?:^|/)(?:[^/]+/)*?"  # the same for paths without . and //
+_TO_NAME = r"(?>(?:.*/)?)"  # the same before the last name of a path
 _MAGIC = lazy_pattern(r"[*?\[\]{}\\]")
 _GROUPING = lazy_pattern(r"[\[\]{}\\]")
 _ONE_ALTERNATIVE = lazy_pattern(r"(?<![\\\[])\{((?:(?!\.\.)[^{},\\\[\]])*)\}")
 _ALTERNATIVES = lazy_pattern(r"(?<!\\)\{([^{}]*)\}")
 _BRACES = lazy_pattern(r"\{((?:(?!\.\.)[^{}])*,(?:(?!\.\.)[^{}])*)\}")
 _PLAIN_NAME = lazy_pattern(r"[\w.+@~=#%& *-]+", re.ASCII)
-"""Names in which only ``*`` has a meaning, here and in ripgrep's types."""
+"""Names in which only ``*`` has a special meaning, also in ripgrep's types."""
 EVERYWHERE = frozenset({"", "."})
 
 
@@ -45,8 +46,8 @@ class SearchScope(msgspec.Struct, frozen=True):
         folder: Leading folders that the pattern names literally, with ``/``; empty for none.
         names: The last component, as file types of ripgrep; empty for every name.
         depth: How many levels below ``folder`` count; 0 for all.
-        matches: Decides on the remaining files, by the path from where the pattern starts; None if
-            every such file matches.
+        matches: Decides on the remaining files, by the path relative to the start of the pattern;
+            None if every such file matches.
     """
 
     folder: str = ""
@@ -58,7 +59,7 @@ class SearchScope(msgspec.Struct, frozen=True):
     def options(self) -> tuple[str, ...]:
         """The scope as options for ripgrep.
 
-        The names are given as types, because ``--glob`` would include ignored files again.
+        The names are passed as types, because ``--glob`` would include ignored files again.
         """
         types = (f"--type-add=wanted:{name}" for name in self.names)
         return (
@@ -77,13 +78,14 @@ def path_matcher(
 ) -> Callable[[str], bool]:
     r"""Return a test of relative paths: ``*`` matches within a name, ``**`` across folders.
 
-    Braces give alternatives; a single one (``*.{ts}``) counts, as in editors. A pattern without a
-    slash matches the name, in any folder. Options select between programs' rules.
+    Braces give alternatives; braces with one alternative (``*.{ts}``) are allowed, as in editors. A
+    pattern without a slash matches the name, in any folder. The options select the rules of
+    different programs.
 
     Args:
         pattern: The pattern.
         ignore_case: Whether case is ignored.
-        escapes: Whether a backslash escapes what follows; otherwise it means itself.
+        escapes: Whether a backslash escapes the next character.
         empty_alternatives: Whether ``foo{,.txt}`` also matches ``foo``, as in bash and in editors.
 
     Raises:
@@ -98,7 +100,7 @@ def path_matcher(
     if not empty_alternatives:
         pattern = _ALTERNATIVES.sub(_without_empty, pattern)
     pattern = _ONE_ALTERNATIVE.sub(r"\1", pattern) or pattern
-    # Late: the first code action does not wait for it.
+    # Imported late, so that the first code action does not wait.
     from wcmatch import glob as wildcards  # noqa: PLC0415
     from wcmatch._wcparse import PatternLimitException  # noqa: PLC0415 - exported nowhere else
 
@@ -129,12 +131,13 @@ def _without_empty(braces: re.Match[str]) -> str:
 
 
 def _straight(expression: str) -> str:
-    """Return the expression without backtracking: text between two ``**`` matches early.
+    """Return the expression without backtracking: text between ``**`` matches at its first place.
 
     After the earliest match more of the path remains than after any later one, so no match is lost.
     Otherwise each ``**`` would multiply the work by the depth of the path.
     """
-    expression = expression.replace("[^/]*?[/]", "[^/]*[/]")  # up to the slash in one go
+    # Matches up to the slash without backtracking.
+    expression = expression.replace("[^/]*?[/]", "[^/]*[/]")
     first, *others = expression.split(_GLOBSTAR)
     if not others:
         return expression
@@ -180,11 +183,12 @@ def _is_torn(part: str) -> bool:
 def _names(part: str) -> tuple[tuple[str, ...], bool]:
     """Return a component as names in which only ``*`` is special, and whether they are exact.
 
-    What ripgrep reads otherwise (sets, ``?``, escapes) becomes ``*``, which matches more.
+    Parts with a different meaning in ripgrep (sets, ``?``, escapes) become ``*``, which matches
+    more.
     """
     if "\\" in part:
         return (), False
-    # Texts and, at odd indices, the contents of braces.
+    # The pieces are texts and, at odd indices, the contents of braces.
     pieces = _BRACES.split(part)
     choices = [piece.split(",") if at % 2 else [piece] for at, piece in enumerate(pieces)]
     is_nested = any(_GROUPING.search(text) for text in pieces) if len(pieces) > 1 else "{" in part
@@ -208,12 +212,12 @@ class SearchPlace(msgspec.Struct, frozen=True):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The names from the root to the start."""
+        """The names of the folders from the root to the start."""
         return self.start.parts[len(self.root.parts) :]
 
     @property
     def argument(self) -> str:
-        """The start relative to the root, in a form that is not read as an option."""
+        """The start relative to the root, in a form that a program does not read as an option."""
         return "/".join((".", *self.parts))
 
 
@@ -222,7 +226,7 @@ async def search_places(context: ToolContext, path: str) -> tuple[SearchPlace, .
 
     Raises:
         ToolError: The path is outside the workspace and the readable folders, is missing, or is
-            neither a folder nor a regular file: reading a pipe would wait for its other end.
+            neither a folder nor a regular file. Reading a pipe, for example, would block.
     """
     roots = context.workspace.roots
     if path in EVERYWHERE and len(roots) > 1:
@@ -231,9 +235,9 @@ async def search_places(context: ToolContext, path: str) -> tuple[SearchPlace, .
 
 
 def beneath(place: SearchPlace, folder: str) -> SearchPlace | None:
-    """Return the folder that a pattern names literally; None if it is missing or behind a link.
+    """Return the folder that a pattern names literally; None if missing or behind a link.
 
-    Blocks.
+    This function blocks.
     """
     if not folder:
         return place
@@ -270,7 +274,7 @@ def _located(context: ToolContext, path: str) -> PathBeneath:
         return locate(parse(path, roots[0]), context.readable.folders)
 
 
-LINE_CHARS = 300  # H51
+LINE_CHARS = 300  # characters of a line in a result (H51)
 
 
 UNSAVED = " (not saved yet)"
@@ -279,18 +283,19 @@ UNSAVED = " (not saved yet)"
 _LIKE_A_RESULT = lazy_pattern(r"\[|\d+[:-]")
 
 
-_BREAKS = lazy_pattern(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]")  # tabs stay
+# Control characters and line breaks, but not tabs.
+_BREAKS = lazy_pattern(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]")
 
 
 def path_line(path: Path, roots: Sequence[Path]) -> str:
-    """Return a path as one line that resembles no match (``3: …``) and no note (``[…]``)."""
+    """Return a path as one line that does not look like a match (``3: …``) or note (``[…]``)."""
     shown = display(path, roots)
     return f"./{shown}" if _LIKE_A_RESULT.match(shown) else shown
 
 
 def text_line(data: bytes) -> str:
-    r"""Return a line of a file, cut, with other programs' line ends as ``\x…``."""
-    # No character has more than 4 bytes, so text beyond the cut is not decoded.
+    r"""Return a line of a file, cut, with characters that others read as line ends as ``\x…``."""
+    # A character has at most 4 bytes, so only as many bytes as needed are decoded.
     text = data[: 4 * LINE_CHARS + 8].decode("utf-8", "replace").rstrip("\r")
     if len(text) > LINE_CHARS:
         text = f"{untorn(text[:LINE_CHARS])}…"
@@ -303,5 +308,5 @@ def with_notes(lines: Sequence[str], notes: Sequence[str]) -> str:
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """Return a count in words: ``1 match``, ``2,000 matches``."""
+    """Return a count with its noun: ``1 match``, ``2,000 matches``."""
     return f"1 {one}" if number == 1 else f"{number:,} {many}"

@@ -1,4 +1,4 @@
-"""The program ``rg``: its place, the files that it searches, and its output in pieces."""
+"""Finds and runs the program ``rg``, and reads its output in pieces."""
 
 from __future__ import annotations
 
@@ -13,33 +13,35 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.sandbox import Finished, find_program, run_program
 
 WALK = ("--no-config", "--hidden", "--no-require-git", "--color=never", "--path-separator=/")
-"""Ignore files apply, also outside of a git repository; hidden files are searched.
+"""Options of every search. Ignore files apply, also outside of a git repository; hidden files are
+searched.
 
 Links are
 never followed, which is ripgrep's default. Paths have the same form on Windows.
 """
 T = TypeVar("T")
-_ERRORS_B = 3_000  # bytes of its error messages and output, taken as they come
-MAX_SHOWN = 200  # matches, or files; H51
+_ERRORS_B = 3_000  # bytes of ripgrep's error messages that are kept
+MAX_SHOWN = 200  # matches or files that are shown (H51)
 Mode = Literal["lines", "files", "count"]
 OPTIONS: dict[Mode, tuple[str, ...]] = {
     "lines": (
         *("--line-number", "--column", "--no-heading", "--no-context-separator"),
-        *("--max-columns=4000", "--max-columns-preview"),  # bytes; cut to characters afterwards
+        # In bytes; lines are cut to characters afterwards.
+        *("--max-columns=4000", "--max-columns-preview"),
     ),
     "files": ("--files-with-matches",),
     "count": ("--count",),
 }
-"""Used with ``--null``, which ends a path clearly."""
+"""Options for each kind of result, used with ``--null``, which marks the end of a path."""
 _FORMS: dict[Mode, re.Pattern[bytes]] = {
     "lines": re.compile(rb"([^\0]*)\0(\d+)(?:-|:(\d+):)([^\n]*)\n"),
     "files": re.compile(rb"([^\0]+)\0"),
     "count": re.compile(rb"([^\0]*)\0(\d+)\r?\n"),
 }
 _WARNING = lazy_pattern(rb"(?s)\A.*(?:binary file (?:after match|matches)) \(found [^\n]*\)\n")
-_BEFORE_B = 100  # bytes of a long line before its first match
+_BEFORE_B = 100  # bytes that are shown of a long line before its first match
 RawLine = tuple[int, bytes, bool]
-"""A line's number, from 1; its bytes, perhaps cut; and whether it matches or is context."""
+"""A line: number from 1, bytes (perhaps cut), and whether the line matches or is context."""
 
 
 def ripgrep(never_in: Sequence[Path]) -> str:
@@ -70,18 +72,18 @@ async def listen(
     enough: asyncio.Event | None = None,
     stdin: bytes = b"",
 ) -> Finished:
-    """Run ripgrep and pass on its output, in order, until the limit.
+    """Run ripgrep, and pass its output to ``take``, in order, until the limit.
 
     Args:
-        options: Further options behind those of ``WALK``.
+        options: Further options, after those of ``WALK``.
         cwd: The folder in which it runs.
-        never_in: The workspace's folders; ripgrep runs without a sandbox, so it may come from none
-            of them.
-        timeout_s: Seconds until it is stopped.
-        take: Takes the next bytes and returns whether they were enough; called in a thread, one
-            call at a time, so that the event loop stays free.
+        never_in: The workspace's folders; a program in these is not run, because ripgrep has no
+            sandbox.
+        timeout_s: Seconds after which ripgrep is stopped.
+        take: Takes the next bytes, and returns whether the output is sufficient. Called in a
+            thread, one call at a time, so that the event loop stays free.
         enough: Set as soon as ``take`` returns True; ripgrep ends a few milliseconds later.
-        stdin: Its standard input.
+        stdin: The standard input of ripgrep.
 
     Raises:
         ToolError: There is no ripgrep, or ``cwd`` cannot be used.
@@ -98,7 +100,7 @@ async def listen(
             on_chunk=intake.feed,
             enough=intake.enough,
             stdin=stdin,
-            alone=True,  # it starts other programs only with --pre and --search-zip
+            alone=True,  # ripgrep starts other programs only with --pre and --search-zip
         )
         intake.close()
         await work
@@ -125,7 +127,7 @@ def _good(ended: T | BaseException) -> T:
 
 
 class _Intake:
-    """Passes pieces from the event loop to a thread; they queue while the thread works."""
+    """Passes pieces from the event loop to a thread; pieces queue while the thread works."""
 
     def __init__(self, take: Callable[[bytes], bool], enough: asyncio.Event) -> None:
         self.enough = enough
@@ -159,11 +161,11 @@ class _Intake:
 
 
 class Hits:
-    """The files found below one folder.
+    """The files and lines found below one folder.
 
     Args:
-        mode: The kind of result that was asked for.
-        limit: Matches (or files) after which nothing more is taken.
+        mode: The requested kind of result.
+        limit: Matches (or files) after which further output is ignored.
         wanted: Tells whether to search the file of this name.
         is_file: Tells whether a file of this name exists. Called only for names with line feeds.
     """
@@ -193,7 +195,7 @@ class Hits:
         return self._has_binary or _WARNING.match(self._rest) is not None
 
     def take(self, data: bytes) -> bool:
-        """Take a piece of output; return True once there is enough."""
+        """Take a piece of output; return True once the limit is reached."""
         self._rest += data
         at = 0
         for found in _FORMS[self._mode].finditer(self._rest):
@@ -222,14 +224,14 @@ class Hits:
             self._n_taken += 1
 
     def _name(self, raw: bytes) -> str | None:
-        """Return the path, or None if it does not count."""
+        """Return the path; None if the file is not wanted."""
         if raw not in self._names:
             names = self._readings(raw)
             self._names[raw] = names[0] if all(map(self._wanted, names)) else None
         return self._names[raw]
 
     def _readings(self, raw: bytes) -> tuple[str, ...]:
-        """Return the path without ripgrep's message before it; two paths if it is ambiguous.
+        """Return the path without ripgrep's message before it; two paths if the text is ambiguous.
 
         Both paths can exist if a folder has a special name. Then both must be searchable, or a
         denied file could be read under the other name.
@@ -246,11 +248,11 @@ class Hits:
 
 
 def _around(line: bytes, column: int) -> bytes:
-    """Return a long line from shortly before its first match; whole if that is beyond the cut.
+    """Return a long line from shortly before its first match on.
 
     Args:
         line: The line, or its beginning.
-        column: Where the match begins, in bytes from 1.
+        column: The place where the match begins, in bytes from 1.
     """
     first = column - 1 - _BEFORE_B
     if first <= _BEFORE_B or column > len(line):
