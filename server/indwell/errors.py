@@ -1,32 +1,32 @@
-"""The tree of errors; the class of an error says who can fix it, and so who reads it.
+"""The tree of errors; the class of an error says who can fix it and who reads it.
 
     IndwellError
-    ├── ToolError              the model's: becomes its next input
+    ├── ToolError              an error of the model's call, which the model reads
     │   ├── EditRefused        the editor or the user did not take an edit; the buffer is untouched
-    │   │   ├── TextMoved      the text is not what the edit was made from; read and merge again
-    │   │   └── EditMayCome    nobody has said so far; the editor may still apply it
-    │   ├── TooLarge           a file is read in pieces only
-    │   └── NotText            a file holds no text
-    ├── UserError              the user's: shown once, in plain words, with the next step
-    │   ├── ProviderError      the endpoint did not do its part
-    │   │   ├── Unreachable    nobody answered, or the line broke before anything came (retryable)
-    │   │   ├── RateLimited    asked to wait (retryable, ``retry_after_s``)
-    │   │   ├── ServerFault    5xx (retryable)
-    │   │   ├── NotAuthorised  key missing or refused
-    │   │   ├── OutOfCredit    no quota left
+    │   │   ├── TextMoved      the text was changed before the edit; read and merge again
+    │   │   └── EditMayCome    the editor has not answered, and may still apply the edit
+    │   ├── TooLarge           a file must be read in pieces
+    │   └── NotText            a file is not text
+    ├── UserError              an error for the user, shown once, with the next step
+    │   ├── ProviderError      the endpoint failed
+    │   │   ├── Unreachable    no answer, or the connection broke first (retryable)
+    │   │   ├── RateLimited    asks to wait (retryable, ``retry_after_s``)
+    │   │   ├── ServerFault    status 5xx (retryable)
+    │   │   ├── NotAuthorised  the key is missing or refused
+    │   │   ├── OutOfCredit    no quota is left
     │   │   ├── ToolsUnsupported  the model takes no tools
     │   │   ├── ContextOverflow   the endpoint says that the request is too long
-    │   │   ├── RequestRejected   any other 4xx
-    │   │   ├── BadReply       the answer is no reply of a model
-    │   │   └── EmptyReply     no words and no tool call, twice
-    │   ├── ConversationTooLarge  it does not fit the window
-    │   │   └── WindowTooSmall     not even a first request does
-    │   ├── NobodyThere        an endpoint that much depends on cannot be used at all
+    │   │   ├── RequestRejected   any other status 4xx
+    │   │   ├── BadReply       the answer is not a model's reply
+    │   │   └── EmptyReply     neither words nor a tool call, twice
+    │   ├── ConversationTooLarge  the conversation exceeds the window
+    │   │   └── WindowTooSmall     even a first request exceeds the window
+    │   ├── NobodyThere        an endpoint that many requests need cannot be used
     │   ├── SettingsError      a settings file cannot be used
     │   └── SessionError       a session cannot be found, read or written
-    │       ├── SessionOpen       another Indwell has it open, so nobody else may write it
-    │       └── RecordsLost       the disk failed for good, so its log takes nothing more
-    └── (anything else is a bug and travels)
+    │       ├── SessionOpen       another Indwell process has the session open
+    │       └── RecordsLost       the disk failed, so the log cannot be continued
+    └── (any other error is a bug and is not caught)
 
 A message says what was wrong, with which value, and what to do next; it has no full stop at its
 end.
@@ -50,7 +50,7 @@ def bug_words(bug: BaseException) -> str:
 
 
 def is_no_room(bug: BaseException) -> bool:
-    """Did the system refuse a thread, a process, a file or memory?"""
+    """Whether the system refused a thread, a process, a file or memory."""
     is_thread = isinstance(bug, RuntimeError) and "start new thread" in str(bug)
     is_refused = isinstance(bug, OSError) and bug.errno in _NO_ROOM
     return is_thread or is_refused or isinstance(bug, MemoryError)
@@ -67,7 +67,7 @@ class IndwellError(Exception):
 
 
 class ToolError(IndwellError):
-    """A tool could not do what the model asked; the model reads the message."""
+    """A tool could not carry out the model's call; the model reads the message."""
 
 
 class EditRefused(ToolError):
@@ -79,19 +79,19 @@ class TextMoved(EditRefused):
 
 
 class EditMayCome(EditRefused):
-    """An edit without an answer: the editor may still apply it."""
+    """An edit without an answer, which the editor may still apply."""
 
 
 class TooLarge(ToolError):
-    """A file that is too large to be read whole; it can be read and edited in pieces."""
+    """A file that is too large to be read at once, and is read and edited in pieces."""
 
 
 class NotText(ToolError):
-    """A file that holds no text.
+    """A file that is not text.
 
     Args:
         message: The sentence for the model.
-        media_type: Its type, if it is a picture that models read; else empty.
+        media_type: The type of a picture that models read; else empty.
     """
 
     def __init__(self, message: str, *, media_type: str = "") -> None:
@@ -114,12 +114,12 @@ class Unreachable(ProviderError):
 class TooSlow(Unreachable):
     """No reply began in time.
 
-    The endpoint may still be working on it, so Indwell does not ask it again.
+    The endpoint may still be working on the request, so Indwell does not repeat it.
     """
 
 
 class RateLimited(ProviderError):
-    """The endpoint asks to wait.
+    """The endpoint asks Indwell to wait.
 
     Args:
         message: The sentence for the user.
@@ -152,7 +152,7 @@ class ContextOverflow(ProviderError):
 
 
 class RequestRejected(ProviderError):
-    """The endpoint refused the request for a reason of its own."""
+    """The endpoint refused the request for another reason."""
 
 
 class BadReply(ProviderError):
@@ -172,7 +172,7 @@ class WindowTooSmall(ConversationTooLarge):
 
 
 class NobodyThere(UserError):
-    """An endpoint cannot be used at all, so nothing more is tried."""
+    """An endpoint cannot be used at all, so Indwell stops trying."""
 
 
 class SettingsError(UserError):
@@ -184,7 +184,7 @@ class SessionError(UserError):
 
 
 class SessionOpen(SessionError):
-    """Another Indwell has the session open; it can be resumed once that has ended."""
+    """Another Indwell process has the session open; resume it after that process has ended."""
 
 
 class RecordsLost(SessionError):

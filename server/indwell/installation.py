@@ -1,6 +1,6 @@
 """Checks whether an update has replaced Indwell's files on disk since this process started.
 
-Modules that a server imports after an update do not match the loaded ones, or are missing.
+Modules that a server imports after an update do not match the loaded modules, or are missing.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ UPDATED = (
 
 
 class Installation:
-    """One file of the package, as it was when the process began.
+    """The state of one file of the package when the process began.
 
     Args:
-        file: A file of the package; every kind of installation writes it again.
+        file: A file of the package that every kind of installation writes again.
     """
 
     def __init__(self, file: str) -> None:
@@ -29,7 +29,7 @@ class Installation:
         self._is_told = False
 
     def is_replaced(self) -> bool:
-        """Is it another file by now, or missing? Takes some microseconds."""
+        """Whether the file was replaced or is missing; takes some microseconds."""
         return self._now() != self._stamp
 
     def news(self) -> str:
@@ -40,7 +40,7 @@ class Installation:
         return UPDATED
 
     def fault_words(self, fault: BaseException) -> str:
-        """Return the message for a fault of Indwell: an update is the likely reason."""
+        """Return the message for a bug, which names an update as the likely reason."""
         return UPDATED if self.is_replaced() else bug_words(fault)
 
     def _now(self) -> tuple[int, int, int] | None:

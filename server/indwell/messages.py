@@ -1,10 +1,10 @@
 """The values that a model sees or returns: blocks, messages, tool specs, requests, replies, usage.
 
-All values are frozen. They are ``msgspec`` structs so that the session log can write and read them
+All values are frozen. They are ``msgspec`` structs, so that the session log can write and read them
 without a second description (``docs/decisions/0002-msgspec.md``).
 
-Their references form no cycles, so the garbage collector need not visit them (``gc=False``): a
-conversation of 36,000 messages would otherwise block everything for 15 ms each time.
+Their references form no cycles, so the garbage collector need not visit them (``gc=False``).
+Otherwise, a conversation of 36,000 messages would block the process for 15 ms each time.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Finish: TypeAlias = Literal["stop", "tool_calls", "length", "filtered", "incompl
 BROKEN_OFF: frozenset[Finish] = frozenset({"incomplete", "endless"})
 """Only the beginning of the reply is there; an endless one is not worth another attempt."""
 
-BROKE_OFF = "[the reply broke off here]"  # ends the text of such a reply, for the model
+BROKE_OFF = "[the reply broke off here]"  # the end of the text of such a reply, for the model
 
 ToolChoice: TypeAlias = Literal["auto", "none"]
 Effort: TypeAlias = Literal["", "none", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -61,17 +61,17 @@ Verbosity: TypeAlias = Literal["", "low", "medium", "high"]
 
 
 class Meta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The engine's facts about a block (H2). It has no time; timestamps belong to the session log.
+    """The engine's facts about a block (H2), without a time, which only the session log has.
 
     Attributes:
         tier: The trust tier, 0 to 3.
         source: The origin of the text.
-        tokens: Estimated tokens, counted once when the block was made (H17).
+        tokens: Estimated tokens, counted once when the block was created (H17).
         turn: The turn that added it, from 1; 0 for the system prompt.
-        tool_use_id: The call that an injected block belongs to, if any; tool uses and results carry
+        tool_use_id: The call that an injected block belongs to, if any; tool uses and results have
             their own id.
-        pinned: Whether compaction must keep it.
-        compactable: Whether compaction may change it.
+        pinned: Whether compaction must keep the block.
+        compactable: Whether compaction may change the block.
     """
 
     tier: Tier
@@ -84,7 +84,7 @@ class Meta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Text(msgspec.Struct, frozen=True, gc=False, tag="text"):
-    """Text; ``meta.source`` says whose it is."""
+    """Text; ``meta.source`` names the author."""
 
     text: str
     meta: Meta
@@ -125,7 +125,7 @@ class ToolResult(msgspec.Struct, frozen=True, gc=False, tag="tool_result"):
 class Thinking(msgspec.Struct, frozen=True, gc=False, tag="thinking", omit_defaults=True):
     """The model's reasoning, as far as the endpoint shows it.
 
-    ``extra`` is as in ``Reasoning``.
+    For ``extra``, see ``Reasoning``.
     """
 
     text: str
@@ -183,9 +183,9 @@ class Request(msgspec.Struct, frozen=True):
         tool_choice: ``none`` forbids calls but keeps the tools, so the prefix stays the same.
         cache_key: The key of the prompt cache; stable for the session (H35).
         tokens: Estimated tokens, from a running sum; 0 if not counted.
-        effort: How much the model shall think; each wire has a form of its own for it.
-        verbosity: How long the answers shall be, for endpoints that can be told.
-        cache_life: How long a cache shall keep what is marked.
+        effort: The reasoning effort, which each API expects in its own form.
+        verbosity: The wanted length of answers, for endpoints with such a field.
+        cache_life: The time for which a cache keeps the marked prefixes.
     """
 
     model: str
@@ -212,7 +212,7 @@ class Usage(msgspec.Struct, frozen=True):
         cache_hour: Tokens of ``cache_write`` that the cache keeps for an hour.
         output: Tokens of the reply, including reasoning.
         thinking: Tokens of ``output`` that were reasoning; an estimate if the endpoint did not say.
-        reported: Whether the endpoint reported them; otherwise they are estimates.
+        reported: Whether the endpoint reported the numbers; otherwise they are estimates.
     """
 
     input: int = 0
@@ -236,7 +236,7 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A complete call as the endpoint sent it; ``extra`` as in ``ToolUse``."""
+    """A complete call as the endpoint sent it; for ``extra``, see ``ToolUse``."""
 
     id: str
     name: str
@@ -248,11 +248,11 @@ class Reasoning(msgspec.Struct, frozen=True):
     """A piece of reasoning that goes back to the endpoint with the next request.
 
     Attributes:
-        text: What the endpoint shows of it; may be empty.
-        extra: JSON of the wire that made it: what must come back unchanged (a signature, encrypted
-            content), and the model that alone can read it.
-        place: Its place in the reply: 0 in front of the text, and one more for each call that it
-            follows, beginning with 1 in front of the first call.
+        text: The part that the endpoint shows; may be empty.
+        extra: JSON from the endpoint's API that must be returned unchanged (a signature, encrypted
+            content), and the only model that can read it.
+        place: The place in the reply: 0 before the text, 1 before the first call, and one more
+            after each call.
     """
 
     text: str
@@ -267,14 +267,14 @@ class Reply(msgspec.Struct, frozen=True):
         text: The assistant's words; may be empty.
         thinking: Reasoning text, if the endpoint shows it.
         calls: Complete tool calls, in order; empty if the reply broke off.
-        finish: Why it ended; ``incomplete`` if the stream broke after text, ``endless`` if it
-            exceeded all limits and was cut off.
+        finish: Why the reply ended; ``incomplete`` if the stream broke after text, ``endless`` if
+            it exceeded all limits and was cut off.
         usage: Tokens of this call.
-        problem: What broke, or exceeded a limit, in plain words; empty if nothing.
-        reasoning: The pieces of reasoning that must come back, in order; ``thinking`` is their
+        problem: The failure, or the exceeded limit, in plain words; else empty.
+        reasoning: The pieces of reasoning that must be returned, in order; ``thinking`` is their
             text.
         written: ``read`` if the model wrote its calls as text, from which ``calls`` were read;
-            ``unread`` if the text seems to be meant as a call and cannot be read as one.
+            ``unread`` if the text seems to be a call but cannot be parsed.
     """
 
     text: str

@@ -1,13 +1,12 @@
 """Keeps this process from finding programs and modules in the workspace (S-H6).
 
 An activated environment of the project puts a folder of the workspace first on PATH. Libraries
-start programs by a bare name (``uname``, ``ldconfig``, ``gcc``), and so would start a program that
-a command, or the author of the repository, put there: outside the sandbox, even in a restricted
-folder. So our own process has neither a folder of the workspace nor a relative one in PATH, nor in
-``sys.path``, from which plugins are loaded (``keyring``). Commands of the agent get the original
-PATH.
+start programs by a bare name (``uname``, ``ldconfig``, ``gcc``). They would start a program that a
+command or the repository's author put there, outside the sandbox, even in a restricted folder. PATH
+and ``sys.path`` of this process (from which ``keyring`` loads plugins) therefore have no folder of
+the workspace and no relative folder. Commands of the agent get the original PATH.
 
-It imports nothing heavy, because it is the first thing that our process does.
+This module imports nothing heavy, because the process runs it first.
 """
 
 from __future__ import annotations
@@ -16,23 +15,24 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
-_SYSTEM = "/usr/bin"  # a workspace that contains this folder leaves no other to take programs from
+_SYSTEM = "/usr/bin"  # a workspace that contains this folder leaves no other folder for programs
 if sys.platform == "win32":
     _ROOT = os.environ.get("SYSTEMROOT", r"C:\Windows")
-    DEFAULT_PATH = f"{_ROOT}\\System32{os.pathsep}{_ROOT}"  # `os.defpath` has the working folder
-    # Windows looks there before it looks at PATH, for us and for the libraries that we use.
+    # not `os.defpath`, which contains the working folder
+    DEFAULT_PATH = f"{_ROOT}\\System32{os.pathsep}{_ROOT}"
+    # Without this, Windows and libraries search the working folder before PATH.
     _NOT_HERE = {"NoDefaultCurrentDirectoryInExePath": "1"}
 else:
     DEFAULT_PATH = os.defpath
     _NOT_HERE = dict[str, str]()
-_MOST_LINKS = 40  # links in a row, as the system follows them
+_MOST_LINKS = 40  # consecutive links, as the system follows them
 
 
 class OwnPath:
-    """The original PATH, and PATH of our own process. One object for the process: ``own_path``.
+    """The original PATH, and the PATH of this process; the process has one object, ``own_path``.
 
     Attributes:
-        pending: Waits for the folders that ``sandbox.login_path`` looks for; None if it does not.
+        pending: Waits for the folders from ``sandbox.login_path``; None if there is no search.
     """
 
     def __init__(self) -> None:
@@ -43,14 +43,14 @@ class OwnPath:
 
     @property
     def given(self) -> str:
-        """The PATH with which we were started, for commands of the agent."""
+        """The original PATH, for commands of the agent."""
         now = os.environ.get("PATH")
         # A later value was set on purpose.
         chosen = self._given if now is not None and now == self._own else now
         return DEFAULT_PATH if chosen is None else chosen
 
     def keep_out(self, folders: Iterable[str | os.PathLike[str]] = ()) -> None:
-        """Remove these folders and relative ones from the search; blocks for some ``stat`` calls.
+        """Remove these and relative folders from the search; blocks for some ``stat`` calls.
 
         A folder that leaves the workspace stays excluded: files that commands wrote there remain.
 
@@ -63,7 +63,7 @@ class OwnPath:
         sys.path[:] = [one for one in sys.path if _is_installed(one) or self._may_be_used(one)]
 
     def add(self, entries: Iterable[str], *, first: bool) -> None:
-        """Search these folders, too, for us and for commands; not those of the workspace.
+        """Search these folders, too, except those of the workspace, for this process and commands.
 
         Args:
             entries: Absolute folders.
@@ -81,7 +81,7 @@ class OwnPath:
 
     def _set(self, given: str) -> None:
         kept = [one for one in given.split(os.pathsep) if self._may_be_used(one)]
-        # An empty one would mean the working directory.
+        # An empty PATH would mean the working directory.
         self._own = os.pathsep.join(kept) or DEFAULT_PATH
         self._given = given
         os.environ["PATH"] = self._own
@@ -95,10 +95,10 @@ own_path = OwnPath()
 
 
 def lies_in(path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]]) -> bool:
-    """Is the path in one of the folders: as written, by its folder, or by its links' targets?
+    """Whether the path is in one of the folders: as written, or by the targets of links.
 
-    Names are compared, and also the system's facts about the folders above, because some systems
-    ignore case.
+    Both names and the system's facts about parent folders are compared, because some systems ignore
+    case.
     """
     every = {name for one in folders for name in (os.fspath(one), os.path.realpath(one))}
     real = [one for one in every if not _is_below(_SYSTEM, one)]
@@ -111,7 +111,7 @@ def lies_in(path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[st
 
 
 def _is_installed(entry: str) -> bool:
-    """Is it our own installation? Whoever can write there controls the server anyway."""
+    """Whether the path is in Indwell's installation, whose writers control the server anyway."""
     return any(_is_below(entry, one) for one in (sys.prefix, sys.base_prefix, sys.exec_prefix))
 
 
@@ -125,7 +125,7 @@ def _names(path: str) -> Iterator[str]:
         try:
             path = os.path.join(os.path.dirname(path), os.readlink(path))
         except (OSError, ValueError):
-            return  # no link
+            return  # not a link
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -1,4 +1,4 @@
-"""Finds secrets in a text by their patterns, and hides them. Pure; 4 ms for 100,000 characters."""
+"""Finds secrets in a text by patterns, and hides them; 4 ms for 100,000 characters. Pure."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _KEY_LINE = lazy_pattern(r"[A-Za-z0-9+/=]{40,}")
 _ADDRESS = lazy_pattern(
     r"://[^\s/:@\"'`<>{}()$]{0,60}:(?P<secret>[^\s/:@\"'`<>{}()$]{8,200})@(?!sha\d)[\w.\[-]"
 )
-_WORD = lazy_pattern(r"[\w+/=.~:@-]{20,}")  # the shortest kind of secret
-_DIGIT = lazy_pattern(r"[0-9]")  # of 36 random letters and digits, one word in 500 has none
-_PIECE = 100_000  # characters in one search: it blocks all threads, here for 4 ms
-_OVERLAP = 1_000  # between two pieces; every secret is shorter
-_BEFORE = 60  # characters before the word that may hold its name
-_LEAST_ENTROPY = 2.8  # bits a character of a password in an address, which is short
+_WORD = lazy_pattern(r"[\w+/=.~:@-]{20,}")  # at least as long as the shortest kind of secret
+_DIGIT = lazy_pattern(r"[0-9]")  # of 36 random letters and digits, one word in 500 has no digit
+_PIECE = 100_000  # characters in one search, which blocks all threads for 4 ms
+_OVERLAP = 1_000  # characters between two pieces; every secret is shorter
+_BEFORE = 60  # characters before a word that may contain the secret's name
+_LEAST_ENTROPY = 2.8  # bits per character of a password in an address, which is short
 _EXAMPLES = lazy_pattern(
     r"example|placeholder|redacted|dummy|changeme|xxxx|your[-_]|\*\*\*|\.\.\.|01234567|abcdefgh",
     re.IGNORECASE,
 )
-MARK = "[secret " + "hidden:"  # in two parts, so that a tool may write this very file
-_LEAST = 12  # characters of a known secret; shorter ones may be ordinary words
+MARK = "[secret " + "hidden:"  # in two parts, so that a tool may write this file
+_LEAST = 12  # characters of a known secret; shorter secrets may be ordinary words
 _LEAST_OWN = 8
-_PASSWORD_ENTROPY = 3.0  # bits a character; natural language has about as much
+_PASSWORD_ENTROPY = 3.0  # bits per character; natural language has about as many
 _ASSIGNED = lazy_pattern(r"[=:][ \t]{0,4}[\"']?([^\s\"',;]+)")
 _PLAIN = lazy_pattern(r"[a-z]+|[A-Z]+|[0-9.]+")
 _PATH = lazy_pattern(r"[~./]|[A-Za-z]:[\\/]|[a-z]+://[^@]*\Z")
@@ -77,7 +77,7 @@ def _in_piece(text: str, start: int, stop: int) -> list[FoundSecret]:
 
 
 def _spans(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield long words with a digit and the text before them: nothing else holds a secret."""
+    """Yield long words with a digit, and the text before them, because only these have secrets."""
     start = stop = -1
     for word in _WORD.finditer(text, first, last):
         if not _DIGIT.search(word[0]):
@@ -114,7 +114,7 @@ def _passwords(text: str) -> Iterator[FoundSecret]:
 
 
 def _private_keys(text: str) -> Iterator[FoundSecret]:
-    """Yield private keys between their two lines; a truncated key ends where its text does."""
+    """Yield private keys between their two lines; a truncated key ends at the text's end."""
     for match in _BEGIN.finditer(text):
         start = stop = match.end()
         most = text.find("-----", start, start + _MOST_KEY)
@@ -146,13 +146,13 @@ def open_key(text: str) -> int | None:
 
 
 def entropy(text: str) -> float:
-    """Return the Shannon entropy of a text, in bits a character."""
+    """Return the Shannon entropy of a text, in bits per character."""
     n = len(text)
     return -sum(k / n * math.log2(k / n) for k in Counter(text).values()) if n else 0.0
 
 
 def _apart(found: list[FoundSecret]) -> tuple[FoundSecret, ...]:
-    """Sort and merge overlaps; the earlier or longer secret covers both."""
+    """Sort the secrets and merge overlaps; the earlier or longer secret covers both."""
     apart: list[FoundSecret] = []
     for one in sorted(found, key=lambda one: (one.start, -one.stop)):
         if apart and one.start < apart[-1].stop:
@@ -167,10 +167,10 @@ class Kind(msgspec.Struct, frozen=True):
     """A kind of secret.
 
     Attributes:
-        name: Shown to the user and the model.
-        needles: Every text with such a secret contains one of these; quick to search for.
-        form: A regular expression; hides its group ``secret``, or the whole match without one.
-        entropy: The minimum in bits a character; less is an example, not a secret.
+        name: The name for the user and the model.
+        needles: Short texts of which every such secret's text contains one, for a fast search.
+        form: A regular expression; its group ``secret`` is hidden, or the whole match.
+        entropy: The minimum in bits per character; a text with less is an example.
     """
 
     name: str
@@ -180,7 +180,7 @@ class Kind(msgspec.Struct, frozen=True):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """The compiled form; compiling all of them takes 0.1 s, so it waits until needed."""
+        """The compiled form, on demand, because compiling all forms takes 0.1 s."""
         return _compiled(self.form)
 
 
@@ -293,11 +293,11 @@ KINDS = (
 
 
 class Hider:
-    """Hides secrets in texts: those with a known pattern, and known values.
+    """Hides secrets in texts by known patterns and by known values.
 
     Args:
-        own: Our own keys; always hidden.
-        known: Values of secret variables; hidden unless they look like a word or path.
+        own: Indwell's own keys, which are always hidden.
+        known: Values of secret variables, which are hidden unless they look like a word or path.
         knows_forms: Whether to hide secrets by pattern.
     """
 
@@ -310,7 +310,7 @@ class Hider:
         self._known = tuple(sorted(kept, key=len, reverse=True))
 
     def hide(self, text: str) -> str:
-        """Replace each secret with a mark; returns the same object if there is none."""
+        """Replace each secret with a mark; return the same object if there is no secret."""
         for secret in self._known:
             if secret in text:
                 text = text.replace(secret, mark("of this machine's environment"))
@@ -344,7 +344,7 @@ def values_in(text: str) -> frozenset[str]:
 
 
 def has_mark(text: str) -> bool:
-    """Tell whether a text has a mark; writing it to a file would overwrite a secret."""
+    """Whether a text contains a mark; writing such a text to a file would overwrite a secret."""
     return MARK in text
 
 
@@ -375,12 +375,12 @@ _LEAST_CHARACTERS = 8  # characters; shorter values are words like "true"
 
 
 def is_secret(name: str) -> bool:
-    """Tell whether a variable's name suggests a secret."""
+    """Whether a variable's name suggests a secret."""
     return bool(_SECRET_NAME.search(name)) and not _OTHER_NAME.search(name)
 
 
 def is_proxy(name: str) -> bool:
-    """Tell whether a variable may hold an address with a password that our libraries need."""
+    """Whether a variable may contain an address with a password that libraries need."""
     return bool(_PROXY.search(name))
 
 
@@ -403,7 +403,7 @@ class RevealedKey(Protocol):
 
 
 class RedactionSettings(Protocol):
-    """The settings that secrets depend on."""
+    """The settings that decide which secrets are hidden."""
 
     @property
     def redact_secrets(self) -> bool:
@@ -417,11 +417,11 @@ class RedactionSettings(Protocol):
 
 
 class Secrecy:
-    """Removes secrets from texts; one object for a session, so every part knows every key.
+    """Removes secrets from texts; a session has one object, so every part knows every key.
 
     Args:
         settings: Returns the settings; they may turn off all but the keys (INJ-17).
-        keys: The keys of the endpoints, and what else their requests carry.
+        keys: The keys of the endpoints, and other secrets in their requests.
         environment: Variables of the process.
     """
 
@@ -438,12 +438,12 @@ class Secrecy:
         self._learn(self._keys)
 
     def hide(self, text: str) -> str:
-        """Return the text without secrets; the same object if it has none."""
+        """Return the text without secrets; the same object if it contains no secret."""
         by_form, ours = self._hiders
         return (by_form if self._settings().redact_secrets else ours).hide(text)
 
     def also_hide(self, key: str) -> None:
-        """From now on hide the key of another endpoint, too."""
+        """Hide the key of another endpoint, too, from now on."""
         if key not in self._keys:
             self._learn(self._keys | {key})
 

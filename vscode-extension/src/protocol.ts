@@ -1569,7 +1569,7 @@ export interface Usage {
   readonly cache_write: number;
   /** Tokens of the reply, including reasoning. */
   readonly output: number;
-  /** Whether the endpoint reported them; otherwise they are estimates. */
+  /** Whether the endpoint reported the numbers; otherwise they are estimates. */
   readonly reported: boolean;
   /** Tokens of `output` that were reasoning; an estimate if the endpoint did not say. */
   readonly thinking: number;

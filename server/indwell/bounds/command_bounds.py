@@ -1,4 +1,4 @@
-"""The bounds of a command under the current settings, policy and trust, and how well they hold."""
+"""The bounds of a command under the current settings, policy and trust."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def confiner(
     Args:
         roots: The trusted workspace folders, resolved.
         settings: Returns the current settings.
-        own: Indwell's own folders, which no widening shows.
-        home: The user's home folder, if it differs from the system's.
+        own: Indwell's own folders, which stay hidden from every command.
+        home: The user's home folder, if not the one that the system names.
         restricted: Untrusted folders within or beside the others: commands may change nothing in
             them, and their secret files are hidden, too.
         quarantine: The folder for files that a command created without permission.
@@ -101,7 +101,7 @@ class Bounds:
         self._guards: dict[tuple[Path, *tuple[tuple[str, ...], ...]], FolderGuard] = {}
 
     def close(self) -> None:
-        """End with the session; blocks for a moment."""
+        """Stop watching at the end of the session; blocks for a moment."""
         self._is_closed = True
         for one in tuple(self._guards.values()):
             one.close()
@@ -118,7 +118,7 @@ class Bounds:
             return None
         if not held.holds_writers:
             return Confinement(writable=(), readable=tuple(map(str, self._roots)))
-        # No widening shows or opens what the user's rules deny.
+        # A widening never shows or opens files that the user's rules deny.
         reads, edits = (globs_of(one, settings.rules_deny) for one in ("read", "edit"))
         deny = (*reads, *(() if widening.shows_secrets else settings.deny))
         writable = () if only_reads else tuple(filter(self._may_be_written, self._roots))
@@ -135,9 +135,10 @@ class Bounds:
         return home_view(self._homes, roots, os.environ, settings.home_shown)
 
     def _may_be_written(self, root: Path) -> bool:
-        """May commands write here?
+        """Whether commands may write in this folder.
 
-        Not in a home folder or above, which has self-starting programs.
+        They may not write in a home folder or above, because it contains programs that start by
+        themselves.
         """
         return not self._home.is_relative_to(root) and str(root) not in _NOT_WRITABLE
 
@@ -172,7 +173,7 @@ class Bounds:
             if any(one.is_relative_to(root) for root in writable)
         ]
         every = (*looks.values(), *beside)
-        with self._one_at_a_time:  # scans run in threads, and all share one
+        with self._one_at_a_time:  # scans run in threads, and all threads share one scan
             scratch, mask = self._scratch
         return Guarded(
             scratch=scratch,
@@ -211,7 +212,7 @@ class Bounds:
         if known is None:
             known = FolderGuard(root, deny, edits, harmless, quarantine=self._quarantine)
             self._guards[root, deny, edits, harmless] = known
-            if self._is_closed:  # a scan ahead of time that began as the session ended
+            if self._is_closed:  # a scan in advance may have begun while the session ended
                 known.close()
         return known
 
@@ -236,9 +237,9 @@ class BoundsNow:
         workspace: The workspace, with its folders.
         settings: Returns the current settings.
         trust: The trust in the folders.
-        readable: Folders outside the workspace; a command may read those that were opened.
+        readable: Folders outside the workspace; commands may read the opened folders.
         own: Indwell's own folders.
-        quarantine: The one of these folders for files that a command created without permission.
+        quarantine: The folder in ``own`` for files that a command created without permission.
     """
 
     def __init__(
@@ -275,14 +276,14 @@ class BoundsNow:
         return confine
 
     def _of(self, folders: tuple[tuple[Path, ...], tuple[str, ...]]) -> Bounds:
-        """Return the bounds for trusted and restricted folders; the newest ones are cached."""
+        """Return the bounds for trusted and restricted folders; the newest bounds are cached."""
         if self._bounds is None or folders != self._folders:
             self._folders = folders
             self._bounds = self._made(*folders)
         return self._bounds
 
     def close(self) -> None:
-        """End with the session: stop watching; blocks for a moment."""
+        """Stop watching at the end of the session; blocks for a moment."""
         if self._bounds is not None:
             self._bounds.close()
 
@@ -319,7 +320,7 @@ CONSEQUENCES: Mapping[Level, str] = {
 
 
 def state_words(held: Strength, *, mode: Mode = "review", is_restricted: bool = False) -> str:
-    """Say in one sentence how commands are confined, and what that means for questions.
+    """One sentence on how commands are confined, and when the user is asked.
 
     Args:
         held: The strength of the sandbox.
@@ -343,7 +344,7 @@ def _consequence(held: Strength, mode: Mode, is_restricted: bool) -> str:  # noq
 
 
 def home_words(held: Strength) -> str:
-    """Say what no sandbox hides from commands, for the doctor; empty if a sandbox hides it."""
+    """Describe what commands can read in the home folder, for the doctor; empty if it is hidden."""
     if held.hides_home:
         return ""
     return (
@@ -353,7 +354,7 @@ def home_words(held: Strength) -> str:
 
 
 def container_words(held: Strength, folder: Path) -> str:
-    """Say what an AppContainer adds in a folder that is open to it, for the doctor."""
+    """Describe what an AppContainer adds in a folder that is open to it, for the doctor."""
     if held.level != "S2w" or cage_for((str(folder),)) != "container":
         return ""
     return "; in this folder they also have no network and no view of your home (AppContainer)"

@@ -43,19 +43,19 @@ class _Sources(msgspec.Struct, frozen=True):
 
 
 class CurrentRules:
-    """Takes snapshots of the rules of a session, in proportion to what changed since the last one.
+    """Takes snapshots of a session's rules; a snapshot costs only as much as has changed.
 
     Args:
         workspace: The workspace, with its folders.
         settings: Returns the current settings.
-        granted: The user's standing answers.
+        granted: The user's permanent answers.
         trust: The trust in the folders.
         git: Changes of git's data that wait for the user.
         bounds: The bounds of commands.
         secret: The secret files.
         own: Absolute paths of Indwell's own folders.
-        readable: The folders, beneath ``own`` or elsewhere, that may be read; searches may read
-            those that were opened.
+        readable: The folders, beneath ``own`` or elsewhere, that may be read; searches may read the
+            opened folders.
     """
 
     def __init__(

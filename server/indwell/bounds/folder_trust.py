@@ -1,6 +1,6 @@
 """The trust in the folders of a workspace, by the user's answers and the folders' content.
 
-Without an answer, or with one that cannot be read, a folder is restricted.
+Without a readable answer, a folder is restricted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNSAID = "you have not trusted it"
 
 
 class _TrustKey(NamedTuple):
-    """The data behind ``TrustNow``; each check replaces entries and never changes one."""
+    """The data for ``TrustNow``; each check replaces entries and never changes an entry."""
 
     roots: tuple[Path, ...]
     real: tuple[Path, ...]
@@ -62,7 +62,7 @@ class FolderTrust:
     """Examines folders, and stores answers.
 
     Args:
-        environment: The process's variables; they name the state folder.
+        environment: The process's variables, which name the state folder.
         is_given: Whether the command line trusts every folder for this process.
     """
 
@@ -77,33 +77,33 @@ class FolderTrust:
         self._known: tuple[_TrustKey, TrustNow] | None = None
 
     def hold_back(self, why: str) -> None:
-        """Trust no folder from now on, whatever the user answered: the editor is restricted."""
+        """Trust no folder from now on, because the editor is in restricted mode."""
         self._held_back = why
 
     def look(self, roots: Sequence[Path], settings: Settings) -> tuple[TrustStanding, ...]:
-        """Examine folders and remember the result. Blocks for a few milliseconds a folder.
+        """Examine folders and remember the result; blocks for a few milliseconds per folder.
 
         Raises:
             SettingsError: ``trusted`` of the user's settings cannot be used.
         """
         named = trusted_folders(settings.trusted)
         found = tuple(self._look(root.resolve(), named) for root in roots)
-        # Before the standings: a decision between the two must not trust a folder without these.
+        # Set these first: a decision in between must not trust a folder without its git paths.
         self._git = {**self._git, **{one.folder: _git_of(Path(one.folder)) for one in found}}
         self._standings = {**self._standings, **{one.folder: one for one in found}}
         return found
 
     def shown(self, standing: TrustStanding) -> TrustStanding:
-        """Add to ``standing`` what a question shows, without folders that stay restricted."""
+        """Add the instruction files of subfolders to ``standing``, for a question to the user."""
         folder = standing.folder
         inner = (one for one in self._said_no if one != folder and is_inside(one, (folder,)))
         return with_folders(standing, tuple(inner))
 
     def answer(self, standing: TrustStanding, *, trusted: bool, keep: bool = True) -> None:
-        """Store the user's answer, for the folder exactly as ``standing`` showed it.
+        """Store the user's answer for the folder, exactly as ``standing`` showed the folder.
 
         Raises:
-            SettingsError: The answer cannot be stored; it counts as long as this process runs.
+            SettingsError: The answer cannot be stored; it applies only while this process runs.
         """
         said = answer_of(standing, trusted=trusted)
         self._here[standing.folder] = said
@@ -113,7 +113,7 @@ class FolderTrust:
 
     def now(self, roots: Sequence[Path]) -> TrustNow:
         """The trust in the folders ``roots``, as last examined."""
-        real = tuple(root.resolve() for root in roots)  # a link may lead elsewhere by now
+        real = tuple(root.resolve() for root in roots)  # a link may lead to another folder now
         key = _TrustKey(tuple(roots), real, self._standings, self._said_no, self._git)
         if self._known is None or not key.is_same(self._known[0]):
             self._known = key, _trust_now(key)
@@ -133,7 +133,8 @@ class FolderTrust:
             one.name == name and one.seen.digest == digest for one in standing.items
         ):
             return True
-        kept = (standing.before or {}).get(name)  # instructions of a folder inside
+        # a subfolder's instructions, which the user trusted
+        kept = (standing.before or {}).get(name)
         return kept is not None and kept.digest == digest
 
     def is_whole(self, root: Path) -> bool:
@@ -176,17 +177,17 @@ class FolderTrust:
 
 
 def _git_of(root: Path) -> GitPlaces:
-    """The files that git runs or obeys in a folder, and our own installation, if it is there."""
+    """The files that git runs or obeys in a folder, and Indwell's installation, if inside."""
     try:
         places = git_places(root)
     except UNREADABLE:
-        return GitPlaces(obeyed=(str(root),))  # the user is asked about each change
+        return GitPlaces(obeyed=(str(root),))  # too many, so the user is asked about each change
     obeyed = (*places.obeyed, *map(str, own_installation([root])))
     return msgspec.structs.replace(places, obeyed=obeyed)
 
 
 def standing_of(root: Path, answers: Mapping[str, FolderAnswer]) -> TrustStanding:
-    """The standing of a folder, by the answers about it and about its parents."""
+    """The trust in a folder, by the answers about the folder and its parents."""
     folder, items = str(root), executables(root)
     unknown = next((one.name for one in items if not one.seen.digest), "")
     if unknown:
@@ -211,7 +212,7 @@ def standing_of(root: Path, answers: Mapping[str, FolderAnswer]) -> TrustStandin
         return TrustStanding(
             folder, "open", "its files changed since you trusted it", items, said.files
         )
-    # The parent has its trusted content, and this folder has no files of its own to trust.
+    # The parent's trusted content is unchanged, and this folder has no further files to trust.
     own = [one for one in items if not Path(one.name).is_absolute()]
     if not own and is_unchanged(said.files, executables(Path(by))):
         return TrustStanding(folder, "trusted", f"your answer about {by}", items)
@@ -219,9 +220,9 @@ def standing_of(root: Path, answers: Mapping[str, FolderAnswer]) -> TrustStandin
 
 
 def with_folders(standing: TrustStanding, apart: tuple[str, ...] = ()) -> TrustStanding:
-    """Add the instruction files of inner folders to ``standing``, for a question. Walks the tree.
+    """Add the instruction files of subfolders to ``standing``, for a question; scans the tree.
 
-    ``apart`` are folders, absolute, whose files stay ignored whatever the answer is.
+    ``apart`` are absolute folders whose files stay ignored, whatever the answer is.
     """
     if standing.is_whole:
         return standing

@@ -1,6 +1,6 @@
 """Tracks the files that git obeys beneath a folder, with copies to restore.
 
-It follows git's own rules (``workspace.git.repository``), and reads a repository again only after a
+Git's own rules decide (``workspace.git.repository``). A repository is read again only after a
 change.
 """
 
@@ -23,7 +23,7 @@ from indwell.policy.guarded_paths import GIT_OBEYS
 from indwell.policy.guarded_paths import is_bare as is_head
 from indwell.workspace.git.repository import is_bare, places_of
 
-SAMPLE = ".sample"  # git creates such hooks, and runs none
+SAMPLE = ".sample"  # suffix of example hooks, which git creates and never runs
 KEPT_B = 256 << 10  # bytes of one file
 MOST_KEPT = 500
 _GIT = ".git"
@@ -70,7 +70,7 @@ class GitGuard:
         return {one: self._of(one) for one in holders}
 
     def there(self, names: Iterable[str]) -> Iterator[FoundChanges]:
-        """Return the existing paths, and the contents of folders among them."""
+        """Return the existing paths among the names, and the contents of folders among these."""
         for name in names:
             one = found_at(str(self._root), name)
             if one is None:
@@ -80,7 +80,7 @@ class GitGuard:
                 yield from self._in(name)
 
     def todos(self, names: Iterable[str]) -> Mapping[str, FoundChanges]:
-        """Return the remaining steps of rebases in progress: git runs some of their lines."""
+        """Return the remaining steps of rebases in progress; git runs some of their lines."""
         folders = {_above_of(one) for one in names if one.rpartition("/")[2] == "config"}
         paths = (f"{folder}/{_TODO}".removeprefix("/") for folder in folders)
         found = (found_at(str(self._root), path) for path in paths)
@@ -132,7 +132,7 @@ class GitGuard:
             yield from (f"{front}{_GIT}/{name}" for name in GIT_OBEYS)
         for path in places_of(self._root / holder, self._root).obeyed:
             real = Path(path)
-            # Its HEAD names its branch.
+            # The HEAD of a repository names its branch.
             says_branch = is_head(real.name, folds=self._folds)
             if real.is_relative_to(self._root) and real != self._root and not says_branch:
                 yield real.relative_to(self._root).as_posix()

@@ -48,7 +48,7 @@ _TOO_MANY = (
     "the command created more folders than can be watched for protected files, so it was stopped"
 )
 _TIMES_AFTER = 10
-# Seconds for the first scan of installed files; the scan after the command continues it.
+# Seconds for the first scan of installed files; the scan after the command continues this scan.
 _FIRST_S = 0.5
 
 
@@ -60,9 +60,10 @@ class FolderGuard:
         deny: Globs of files that are hidden from commands.
         edits: Globs of files that the user's rules protect from changes.
         harmless: Unknown dot names that the user declares harmless.
-        most_folders: In a larger workspace no command can be confined.
-        most_installed: With more folders of installed files, no writing command can be confined.
-        most_watched: A command that creates more folders than these is stopped.
+        most_folders: The limit of folders, above which no command can be confined.
+        most_installed: The limit of folders of installed files, above which no writing command can
+            be confined.
+        most_watched: The limit of folders that a command may create before it is stopped.
         quarantine: Takes files that a command created without permission.
     """
 
@@ -96,8 +97,8 @@ class FolderGuard:
         is_sign = functools.partial(is_repository_sign, folds=self._folds)
         self._installed = Installed(str(root), is_sign, most_folders=most_installed)
         self._git = GitGuard(root)
-        self._gits: frozenset[str] = frozenset()  # what git obeys, as of the last scan
-        # The beginnings of repositories, as of that scan.
+        self._gits: frozenset[str] = frozenset()  # paths that git obeyed at the last scan
+        # Files and folders at the last scan from which repositories could begin.
         self._repositories: frozenset[str] = frozenset()
         self._one_at_a_time = threading.RLock()
         self._names = NewNames(
@@ -106,7 +107,7 @@ class FolderGuard:
         self._is_told_blind = False
 
     def close(self) -> None:
-        """End with the session: stop watching; blocks for a moment."""
+        """Stop watching at the end of the session; blocks for a moment."""
         self._names.close()
 
     def look(
@@ -117,13 +118,13 @@ class FolderGuard:
         keeps_git: bool = False,
         is_writable: bool = True,
     ) -> Guarded:
-        """Find what is guarded now; blocks for about a millisecond per thousand folders.
+        """Find the guarded paths; blocks for about a millisecond per thousand folders.
 
         Args:
             only_git: Whether this command may change protected files, except what git obeys.
-            installs: Whether it may change the programs installed in the workspace.
-            keeps_git: Whether it may change nothing in git's own folders.
-            is_writable: Whether it may write in this folder at all.
+            installs: Whether the command may change the programs installed in the workspace.
+            keeps_git: Whether the command may change nothing in git's own folders.
+            is_writable: Whether the command may write in this folder.
         """
         before = _less_installed(self.seen(is_before=True), is_left_out=installs)
         self._names.follow(self._watched())
@@ -131,7 +132,7 @@ class FolderGuard:
             return Guarded(refused=reason)
         open_ones = {path: one for path, one in before.found.items() if not before.is_closed(path)}
         hidden = [one for one in open_ones.values() if self._is_hidden(one)]
-        # A commit changes a `.git` folder; `before` lists what git obeys in it separately.
+        # A commit changes a `.git` folder, so `before` lists separately what git obeys in it.
         shut = [
             one
             for path, one in open_ones.items()
@@ -154,7 +155,7 @@ class FolderGuard:
         copies = self._git.copies(open_ones, before.git)
         missing = () if only_git else tuple(one for one in AT_ONCE if one not in open_ones)
 
-        # Where a command cannot create them, the user may do so while it runs.
+        # If a command cannot create these folders, new ones during its run are the user's.
         unmade = missing if strength().is_whole else ()
 
         def look_so_far() -> GuardedLook:
@@ -174,7 +175,7 @@ class FolderGuard:
             return notes if so_far else (*notes, *self._blind_words())
 
         def settle_heard(paths: frozenset[str]) -> tuple[str, ...]:
-            """Move reported names away before the full scan, which takes longer."""
+            """Move reported names away before the full scan, because that scan takes longer."""
             new = () if only_git else _new_ones(before, paths)
 
             def look_at_new() -> GuardedLook:
@@ -212,15 +213,15 @@ class FolderGuard:
         """Return all guarded paths, relative to the folder; blocks.
 
         Args:
-            is_before: Whether a command is about to begin, so that repositories among installed
-                files are taken from the last scan. A repository that the user created since then
-                counts as the command's only if git would run something in it.
+            is_before: Whether a command is about to begin. Repositories among installed files then
+                come from the last scan; a newer repository of the user counts as the command's only
+                if git would run something in it.
         """
         with self._one_at_a_time:
             return self._seen(is_before=is_before)
 
     def _seen(self, *, is_before: bool) -> GuardedLook:
-        # A command can create any number of folders around what it plants.
+        # A command can create any number of folders around a planted file.
         look = self._tree.look(self._most_folders * (1 if is_before else _TIMES_AFTER))
         tops = self._tree.shut_folders()
         signs = self._installed.known(tops, _FIRST_S) if is_before else self._installed.look(tops)
@@ -297,7 +298,7 @@ class FolderGuard:
         return Listener(heard, look, behind)
 
     def _is_begun(self, before: GuardedLook) -> bool:
-        """Is there a new repository, or the beginning of one, that runs no program yet?"""
+        """Whether there is a new or incomplete repository that runs no program yet."""
         return not self._repositories <= before.found.keys() or not self._gits <= before.git
 
     def _with(self, look: GuardedLook, paths: Iterable[str]) -> GuardedLook:
@@ -307,13 +308,13 @@ class FolderGuard:
         return msgspec.structs.replace(look, found={**look.found, **found})
 
     def _is_heard(self, path: str) -> bool:
-        """Does the appearance of this name require a scan?"""
+        """Whether the appearance of this name requires a scan."""
         if _is_in(self._gits, path):
             return True
         if all(map(self._is_ordinary, path.split("/"))):
-            return False  # most names; a command can create very many
+            return False  # most names; a command can create very many of these
         if path in AT_ONCE and is_stub(self._root / path):
-            return False  # created by us, for this command or another one
+            return False  # Indwell created the folder, for this command or another one
         inner = _inside_git(path)
         if inner:
             return is_obeyed_by_git(inner) or inner.rpartition("/")[2].casefold() in _GITS_OWN
@@ -323,7 +324,7 @@ class FolderGuard:
         return _is_git(path) or is_bare(path.rpartition("/")[2], folds=self._folds)
 
     def _is_entered(self, path: str) -> bool:
-        """Can a protected name appear in a new folder of this path?"""
+        """Whether a protected name can appear in a new folder of this path."""
         above, _, name = path.casefold().rpartition("/")
         if inner := _inside_git(path):
             first, is_deeper = inner.casefold().partition("/")[::2]
@@ -332,12 +333,12 @@ class FolderGuard:
         return not any(one in SHUT for one in above.split("/"))
 
     def _is_gits_own(self, folder: str) -> bool:
-        """Do files of this folder decide what git runs?"""
+        """Whether files of this folder decide what git runs."""
         is_above = any(one.rpartition("/")[0] == folder for one in self._gits)
         return is_above or bool(_inside_git(f"{folder}/x"))
 
     def _blind_words(self) -> tuple[str, ...]:
-        """Report once why new names are not noticed at once here."""
+        """Return a notice, once, on why new names are not noticed at once here."""
         reason = self._names.blind
         if not reason or self._is_told_blind:
             return ()
@@ -350,7 +351,7 @@ class FolderGuard:
         return (words,)
 
     def _why_not(self, before: GuardedLook, *, is_writable: bool) -> str:
-        """Say why no command can be confined here; empty if one can."""
+        """Return why no command can be confined here; empty if commands can be confined."""
         if "" in before.closed:
             return f"{quoted(self._root)} cannot be read"
         if is_writable and before.n_installed > self._most_installed:
@@ -381,7 +382,7 @@ class FolderGuard:
         return is_kind or (bool(one.leads_to) and self._kind(f"{one.path}/{INSIDE}") == "hidden")
 
     def _is_hidden(self, one: FoundChanges) -> bool:
-        """Is the path a secret file, or a link to a folder whose whole content is secret?"""
+        """Whether the path is a secret file, or a link to a folder with only secret content."""
         is_secret = self._is_secret(one.path)
         return is_secret or (bool(one.leads_to) and self._is_secret(f"{one.path}/{INSIDE}"))
 
@@ -416,7 +417,7 @@ def _tell(hear: Hear, look: Callable[[], tuple[str, ...]]) -> None:
 
 
 def _new_ones(look: GuardedLook, paths: Iterable[str]) -> tuple[str, ...]:
-    """Return new paths that are guarded by name alone; new repositories need an examination."""
+    """Return new paths that are guarded by name alone, because new repositories are examined."""
     new = (one for one in paths if one not in look.found)
     return tuple(
         one for one in new if (is_protected(one) and not look.is_git(one)) or _is_in(look.git, one)
@@ -424,12 +425,12 @@ def _new_ones(look: GuardedLook, paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _is_in(names: Collection[str], path: str) -> bool:
-    """Is it one of these files, or in one of these folders?"""
+    """Whether the path is one of these files, or in one of these folders."""
     return path in names or path.rpartition("/")[0] in names
 
 
 def _for_now(look: GuardedLook) -> GuardedLook:
-    """Return the result without unknown names at the root, which wait for the command's end."""
+    """Return the result without unknown names at the root, which are checked at the end."""
     found = {
         path: one
         for path, one in look.found.items()
@@ -452,9 +453,9 @@ def _inside_git(path: str) -> str:
 
 
 def _is_in_shut(path: str) -> bool:
-    """Is the path in a folder of installed files?
+    """Whether the path is in a folder of installed files.
 
-    There can be many; files that git obeys are copied.
+    There can be many such files; only files that git obeys are copied.
     """
     *folders, _ = path.split("/")
     return any(name in SHUT and name != ".git" for name in folders)
@@ -465,12 +466,12 @@ def _is_repository(one: FoundChanges) -> bool:
 
 
 def _is_obeyed(path: str) -> bool:
-    """Does a program load this path on its own?"""
+    """Whether a program loads this path by itself."""
     return is_guarded(path) and not is_minor(path)
 
 
 def _odd(found: Sequence[FoundChanges], harmless: tuple[str, ...]) -> Iterator[FoundChanges]:
-    """Return paths known only from disk: dot names of nested repositories, redirected programs."""
+    """Return paths that only the disk reveals: dot names of nested repositories, moved programs."""
     roots = {one.path.rpartition("/")[0] for one in found if _is_git(one.path)}
     for one in found:
         folder, _, name = one.path.rpartition("/")

@@ -1,8 +1,8 @@
-"""Decides what a sandboxed command sees of the home folder: only what builds need.
+"""Decides which parts of the home folder a sandboxed command can read: those for builds.
 
-A list of places with keys is never complete, so the whole home folder is hidden, except for:
+A list of paths with keys is never complete, so the whole home folder is hidden, except for:
 toolchains, package managers' data, the folders in PATH, the repository around the workspace, and
-the places in the user's own settings. All of these are read-only.
+the paths in the user's own settings. All of these are read-only.
 """
 
 from __future__ import annotations
@@ -105,12 +105,12 @@ _PLAIN = frozenset(["snap", "Library"])  # folders of programs without a dot
 
 
 class HomeView(msgspec.Struct, frozen=True):
-    """Absolute paths without links.
+    """The hidden and visible parts of the home folder, as absolute paths without links.
 
     Attributes:
         hidden: Folders and files that commands do not see.
-        shown: Paths within the hidden ones that commands do see.
-        environment: Variables for git, if its configuration is hidden because it holds a key.
+        shown: Paths within hidden folders that commands do see.
+        environment: Variables for git, if git's configuration is hidden because it contains a key.
     """
 
     hidden: tuple[str, ...] = ()
@@ -155,7 +155,7 @@ def home_view(
 
 
 def homes() -> tuple[Path, ...]:
-    """Return the user's home folder by the environment and by the system."""
+    """Return the user's home folder, by the environment and by the system."""
     found = [Path.home()]
     if sys.platform != "win32":
         with contextlib.suppress(KeyError):
@@ -164,9 +164,9 @@ def homes() -> tuple[Path, ...]:
 
 
 def is_private(path: Path, roots: Sequence[Path], homes: Iterable[Path]) -> bool:
-    """If the home folder is the project: is this a path where programs keep their own files?
+    """Whether a path in a home folder that is the project belongs to programs.
 
-    These are all names that begin with a dot, except toolchains and caches.
+    Such paths are all names that begin with a dot, except toolchains and caches.
     """
     for home in homes:
         if not any(home.is_relative_to(root) for root in roots) or not path.is_relative_to(home):
@@ -185,19 +185,20 @@ def _is_in(path: str, folders: Iterable[str]) -> bool:
 
 
 def _is_within(path: Path, roots: Sequence[Path], home: Path) -> bool:
-    """Is the path in the workspace, which is visible anyway?"""
+    """Whether the path is in the workspace, which is always visible."""
     return any(path.is_relative_to(one) for one in roots if not home.is_relative_to(one))
 
 
 def _is_apt(real: Path, home: Path) -> bool:
-    """May the path be shown? A link's target counts, too: in the home folder, but not all of it."""
+    """Whether the path may be shown; a link must lead to a part of the home folder."""
     return real.is_relative_to(home) and real != home
 
 
 def _candidates(
     home: Path, roots: Sequence[Path], environment: Mapping[str, str], extra: Sequence[str]
 ) -> Iterator[Path]:
-    there = frozenset(names_in(home))  # most are missing, and checking each takes time
+    # one listing, because most names are missing and checking each takes time
+    there = frozenset(names_in(home))
     known = [one for one in (*_OPEN_PLACES, *CONFIGURATIONS) if one.partition("/")[0] in there]
     open_ones = (home / one for one in known)
     configurations = frozenset(home / one for one in CONFIGURATIONS)
@@ -227,7 +228,7 @@ def _of_path(entry: Path, home: Path) -> Iterator[Path]:
 
 
 def _base_of(environment: Path) -> Iterator[Path]:
-    """Return the Python from which a virtual environment was made, if that is certain."""
+    """Return the Python from which a virtual environment was created, if that is certain."""
     for line in _text(environment / "pyvenv.cfg").splitlines():
         name, _, value = line.partition("=")
         if name.strip() == "home" and Path(value.strip()).is_absolute():
@@ -252,7 +253,7 @@ def _repositories(root: Path, home: Path) -> Iterator[Path]:
 
 
 def _linked(file: Path) -> Iterator[Path]:
-    """Return the target of a file `.git`, if that is certainly a repository."""
+    """Return the target of a file `.git`, if the target is certainly a repository."""
     said, _, place = _text(file).strip().partition("gitdir:")
     if said or not place:
         return
@@ -264,7 +265,7 @@ def _linked(file: Path) -> Iterator[Path]:
 
 
 def _dotted(home: Path, shown: Mapping[str, None]) -> Iterator[str]:
-    """If the home folder is the project: return all dot names, and the other known places."""
+    """If the home folder is the project, return all dot names and the other known paths."""
     for name in sorted(names_in(home)):
         path = f"{home}/{name}"
         is_of_programs = (name.startswith(".") and name != ".git") or name in _PLAIN
@@ -280,7 +281,7 @@ def _keys(home: Path, shown: Mapping[str, None]) -> Iterator[str]:
 
 
 def _for_git(home: Path) -> dict[str, str]:
-    """Return only the committer's identity, if the user's git configuration holds a key."""
+    """Return only the committer's identity, if the user's git configuration contains a key."""
     at = home / ".gitconfig"
     if not _is_there(at) or not _holds_key(at):
         return {}
@@ -318,6 +319,6 @@ def _bytes(path: Path) -> bytes | None:
 
 
 def _holds_key(path: Path) -> bool:
-    """Does the file contain a text that looks like a key, or is that unknown?"""
+    """Whether the file contains a text that looks like a key, or is unreadable."""
     data = _bytes(path)
     return data is None or _KEY.search(data) is not None

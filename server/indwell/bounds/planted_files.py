@@ -1,7 +1,7 @@
-"""Moves away what a confined command planted in guarded places, and reports it.
+"""Moves away files that a confined command planted at guarded paths, and reports them.
 
-Mounts protect what exists when a command begins. Names that the command creates later, and files
-that lost their mount because the editor saved them meanwhile, are handled here.
+Mounts protect the paths that exist when a command begins. This module handles names that the
+command creates later, and files that lost their mount because the editor saved them meanwhile.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from indwell.workspace.git.git_config import executing
 
 _MOST_B = 1 << 20
 _MOST_OPENED = 100
-_MOST_ROUNDS = 5  # a program that runs on may create files again as fast as they are removed
-_RUNS = lazy_pattern(r"^\s*(?:x|exec)\s", re.MULTILINE)  # in the remaining steps of a rebase
+_MOST_ROUNDS = 5  # rounds; a running program may create files again as fast as they are removed
+_RUNS = lazy_pattern(r"^\s*(?:x|exec)\s", re.MULTILINE)  # a step of a rebase that runs a program
 _CONFIGURATIONS = frozenset({"config", "config.worktree"})
 
 _GIT, _COMMON, _TO_FOLDER = ".git", "commondir", "gitdir:"
@@ -60,14 +60,14 @@ class GuardedLook(msgspec.Struct, frozen=True):
     Attributes:
         found: Existing guarded paths.
         git: Paths that git obeys, of any name, existing or not.
-        repositories: Such paths without the targets of links, for each folder that holds a
-            repository.
+        repositories: For each folder with a repository, the paths that git obeys, without targets
+            of links.
         ends: Targets of protected links, existing or not.
-        odd: Paths that are guarded only because of their place.
+        odd: Paths that are guarded only because of their folder.
         todos: The remaining steps of rebases in progress.
         closed: Folders that cannot be read.
         is_whole: Whether everything was scanned.
-        n_installed: Number of scanned folders of installed files.
+        n_installed: The number of scanned folders of installed files.
         too_deep: Folders that were skipped because their paths are too long.
         folds: Whether the disk ignores case.
     """
@@ -85,16 +85,16 @@ class GuardedLook(msgspec.Struct, frozen=True):
     folds: bool = False
 
     def is_head(self, path: str) -> bool:
-        """Does the text only name the current branch of a repository?"""
+        """Whether the text only names the current branch of a repository."""
         folder, _, name = path.rpartition("/")
         return is_bare(name, folds=self.folds) and f"{folder}/config".removeprefix("/") in self.git
 
     def is_git(self, path: str) -> bool:
-        """Is it in a `.git` folder, or may it make its folder a repository?"""
+        """Whether the path is in a `.git` folder, or may make its folder a repository."""
         return ".git" in path.split("/") or is_bare(path.rpartition("/")[2], folds=self.folds)
 
     def is_closed(self, path: str) -> bool:
-        """Is the path in a folder that cannot be read?"""
+        """Whether the path is in a folder that cannot be read."""
         return any(path.startswith(f"{one}/") for one in self.closed)
 
 
@@ -118,12 +118,12 @@ def settle(
     only_git: bool = False,
     so_far: bool = False,
 ) -> tuple[str, ...]:
-    """Move new files away, and restore links and what git obeys; return sentences. Blocks.
+    """Move new files away, and restore links and files that git obeys; return sentences. Blocks.
 
-    Sentences about what could not be repaired come first.
+    Sentences about files that could not be restored come first.
 
-    It repeats until nothing new is found. If something cannot be removed, it closes the gate: no
-    command runs until that is gone.
+    The scan repeats until no new file is found. If a file cannot be removed, no command runs until
+    that file is gone.
 
     Args:
         root: The folder.
@@ -132,7 +132,7 @@ def settle(
         quarantine: Takes the moved files.
         copies: The contents of the files that git obeys.
         only_git: Whether the command was allowed to change all other files.
-        so_far: Whether the command still runs; then failures are reported at its end.
+        so_far: Whether the command still runs; failures are then reported at its end.
     """
     first: dict[str, None] = {}
     notes: dict[str, None] = {}
@@ -187,7 +187,7 @@ class _Settling:
         is_last: bool,
     ) -> None:
         self.n_moved = 0
-        self.urgent: list[str] = []  # what could not be removed
+        self.urgent: list[str] = []  # sentences about files that could not be removed
         self._root = root
         self._before = before
         self._after = after
@@ -197,14 +197,14 @@ class _Settling:
         self._so_far = so_far
         self._is_last = is_last
         self._git = before.git | after.git
-        # What new links and new repositories name may be the user's own; only they themselves are
-        # moved.
+        # Targets of new links and new repositories may be the user's own, so only links and
+        # repositories are moved.
         self._by_git = before.git | frozenset(_obeyed_now(before, after))
         self._is_named = before.ends | before.odd | after.odd
         self._sorted = sorted(after.found)
 
     def notes(self) -> Iterator[str]:
-        """Return a sentence for each change, after repairing it as well as possible."""
+        """Restore each changed path as well as possible; return a sentence for each."""
         for at in newly_closed(self._before, self._after):
             if not self._so_far:
                 yield self._stands(at, "", "the system denies permission")
@@ -226,7 +226,7 @@ class _Settling:
         ]
         for path in topmost(new):
             if self._before.is_closed(path):
-                continue  # it may have existed before
+                continue  # the file may have existed before
             yield from self._made(path)
 
     def _changed(self) -> Iterator[str]:
@@ -254,13 +254,13 @@ class _Settling:
     def _made(self, path: str) -> Iterator[str]:
         if self._is_harmless(path):
             return
-        if is_set_aside(path):  # even for a secret file: programs obey an `.npmrc`
+        if is_set_aside(path):  # even for a secret file, because programs obey an `.npmrc`
             yield self._moved_away(path)
         elif not self._so_far:
             yield f"the command made {path!r}; check it before a program loads it"
 
     def _too_deep(self, path: str) -> str:
-        """Move away a folder too deep to be read; none existed when the command began."""
+        """Move away a folder that is too deep to be read; none existed when the command began."""
         made = f"the command made {named(path)}, a folder that is too deep to check"
         where = self._taken(path, made)
         match where:
@@ -283,7 +283,7 @@ class _Settling:
         if now is not None and path.rpartition("/")[2] in _CONFIGURATIONS:
             text = _text(self._root, path)
             if text is not None and executing(text) == executing(_decoded(copy.data)):
-                return  # a branch or a name: git and the user's tools write such files
+                return  # a branch or a name, which git and the user's tools write
         if now is not None and self._is_as_it_was(path, copy):
             return
         said = f"{path!r} changed while the command ran, which git obeys"
@@ -341,20 +341,20 @@ class _Settling:
                 )
 
     def _is_unknown(self, path: str) -> bool:
-        """Is the path moved only because its name is unknown?"""
+        """Whether the path is moved only because its name is unknown."""
         is_at_root = is_at_root_unknown(path) or path in self._after.odd
         return is_at_root and not is_protected(path) and not is_posing(path)
 
     def _taken(self, path: str, made: str = "") -> Path | str | None:
-        """Move a path away; return its new place, None if it was gone, or why it remains.
+        """Move a path away; return its new path, None if it was gone, or why it remains.
 
         Args:
             path: The path to move.
-            made: A clause about the command; by default that programs may obey the file.
+            made: A clause about what the command did; by default, that programs may obey the file.
         """
         made = made or (f"the command made {path!r}, which editors, agents, shells or git may obey")
         safe_name = set_aside_name(path.rpartition("/")[2])
-        if self._is_last:  # it was removed again and again
+        if self._is_last:  # the file was removed again and again
             return self._stands(path, safe_name, "a program makes it again each time", made)
         try:
             where = self._quarantine.take(self._root, path, safe_name)
@@ -368,7 +368,7 @@ class _Settling:
     def _stands(
         self, at: str, safe_name: str, reason: str, made: str = "", *, is_renamed: bool = False
     ) -> str:
-        """Close the gate, and return the sentence about it."""
+        """Block all commands, and return the sentence about the blocking file."""
         close(StandingPlant(str(self._root), at, safe_name, reason), self._quarantine)
         if not safe_name:
             said = f"{named(at)} cannot be read any more ({reason})"
@@ -383,7 +383,7 @@ class _Settling:
         return said
 
     def _is_harmless(self, path: str) -> bool:
-        """Is it a repository, or a part of one, that runs nothing?"""
+        """Whether the path is a repository, or a part of one, that runs nothing."""
         above, slash, name = path.rpartition("/")
         if is_bare(name, folds=self._after.folds):
             folder = above + slash
@@ -406,11 +406,11 @@ class _Settling:
         return name.endswith(SAMPLE) or (name in _WAYS and self._leads_home(path))
 
     def _leads_home(self, path: str) -> bool:
-        """Does a working tree's file lead to an earlier repository, so that git created it?"""
+        """Whether git created a working tree's file, which leads to an earlier repository."""
         text = _text(self._root, path)
         folder, _, name = path.rpartition("/")
         if self._so_far and text == "":
-            return True  # git is about to write it; without text it leads nowhere
+            return True  # git is about to write the file; without text it leads nowhere
         if text is None or (name == _GIT and not text.startswith(_TO_FOLDER)):
             return False
         with contextlib.suppress(OSError, RuntimeError, ValueError):
@@ -418,7 +418,7 @@ class _Settling:
             real = resolved_here(led, (self._root,))
             at = real.relative_to(self._root).as_posix()
             if name == _GIT and self._so_far and not exists(real / _COMMON):
-                # Git writes it last; until then only the folder's own files are obeyed.
+                # Git writes this file last; until then, only the files in the folder are obeyed.
                 above = at.rpartition("/worktrees/")[0]
                 return f"{above}/config" in self._before.git and not exists(real / "config")
             if name == _GIT:
@@ -445,7 +445,7 @@ class _Settling:
 
 
 def _obeyed_now(before: GuardedLook, after: GuardedLook) -> Iterator[str]:
-    """Return the paths that existing repositories obey, and those in the own folder of new ones."""
+    """Return the paths that existing repositories obey, and those inside new repositories."""
     for holder, names in after.repositories.items():
         front = f"{holder}/" if holder else ""
         for name in names:

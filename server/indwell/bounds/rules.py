@@ -1,4 +1,4 @@
-"""The rules of one moment: the policy, the hidden paths and the bounds of commands."""
+"""The rules at one moment: the policy, the hidden paths and the bounds of commands."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from indwell.settings.model import Mode
 
 
 def lies_in_no_home(_path: Path) -> bool:
-    """No path is private, because the workspace is not a home folder."""
+    """Return False, because the workspace is not in a home folder."""
     return False
 
 
 def unconfined(widening: Widening) -> None:
-    """No sandbox; for tools that start no process."""
+    """Return None, for tools that start no process."""
     del widening
 
 
 def hides_everything(_path: str) -> bool:
-    """Every path is hidden from the model."""
+    """Return True, to hide every path from the model."""
     return True
 
 
@@ -40,10 +40,11 @@ class TrustNow(NamedTuple):
 
     Attributes:
         trusted: The trusted folders, in which commands may write.
-        restricted: The untrusted folders, as written and as resolved. Includes folders below the
-            trusted ones that the user wants to stay restricted (real paths).
-        obeyed: The files that git runs or obeys there, and our own installation, absolute.
-        repository_roots: The folders below that hold repositories, absolute.
+        restricted: The untrusted folders, as written and as resolved, with restricted folders below
+            trusted folders (real paths).
+        obeyed: The absolute files that git runs or obeys in the folders, and Indwell's
+            installation.
+        repository_roots: The absolute subfolders that contain repositories.
     """
 
     trusted: tuple[Path, ...]
@@ -76,8 +77,8 @@ class ReadableFolders:
     """Folders outside the workspace that the agent may read.
 
     Attributes:
-        own: The session's own folders; long texts are in the first one.
-        opened: Folders that became readable since, such as those of loaded skills.
+        own: The session's own folders, of which the first contains long texts.
+        opened: Folders that became readable later, such as those of loaded skills.
     """
 
     def __init__(self, own: tuple[Path, ...] = ()) -> None:
@@ -86,7 +87,7 @@ class ReadableFolders:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """All readable folders, the session's own first."""
+        """All readable folders, beginning with the session's own."""
         return (*self.own, *self.opened)
 
     def open(self, folder: Path) -> None:
@@ -95,7 +96,7 @@ class ReadableFolders:
             self.opened = (*self.opened, folder)
 
     def is_opened(self, path: Path) -> bool:
-        """Is a path in a folder that became readable?"""
+        """Whether a path is in a folder that became readable."""
         return any(map(path.is_relative_to, self.opened))
 
 
@@ -104,19 +105,19 @@ NO_FOLDERS = ReadableFolders()
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of one moment. A decision, and the call that it allows, use one snapshot.
+    """The rules at one moment. A decision, and the call that it allows, use one snapshot.
 
-    The functions answer by the settings and the trust of the moment. Facts of
-    the disk are read when a function is called.
+    The functions use the settings and the trust of that moment. They read the disk when they are
+    called.
 
     Attributes:
-        policy: The mode, the user's rules and the folders that they are about.
-        hidden: Does a deny rule keep this displayed path from the model?
-        confine: The sandbox of a command with the given widening; None without a sandbox.
-        is_private: If the workspace is the home folder: does this path lie where programs keep keys
-            and tokens?
-        secret_files: Names in the workspace that lead to secret files, absolute; blocks.
-        repositories: Folders with git settings that the user was not asked about, absolute; blocks.
+        policy: The mode, the user's rules and the folders.
+        hidden: Returns whether a deny rule hides a displayed path from the model.
+        confine: Returns the sandbox of a command with a widening; None without a sandbox.
+        is_private: Returns whether a path in a home folder is where programs keep keys and tokens.
+        secret_files: Returns absolute paths in the workspace that lead to secret files; blocks.
+        repositories: Returns absolute folders with git settings that the user was not asked about;
+            blocks.
     """
 
     policy: Policy
@@ -128,7 +129,7 @@ class Rules:
 
     @property
     def mode(self) -> Mode:
-        """The mode: how often the user is asked."""
+        """The mode, which decides how often the user is asked."""
         return self.policy.mode
 
     def in_mode(self, mode: Mode) -> Rules:

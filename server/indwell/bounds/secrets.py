@@ -17,11 +17,11 @@ from indwell.settings.model import Settings
 from indwell.workspace.git.repository import nested
 from indwell.workspace.paths import display as escaped
 
-FRESH_S = 1.0  # how long a result counts within a search, which asks for every file
+FRESH_S = 1.0  # seconds for which a result counts, because a search asks for every file
 
 
 class SecretPlaces:
-    """Finds the secret files of a workspace, again when its folders change.
+    """Finds the secret files of a workspace, and finds them again when folders change.
 
     Args:
         roots: The folders of the workspace.
@@ -43,7 +43,7 @@ class SecretPlaces:
         self._looked = float("-inf")
 
     def look(self) -> tuple[str, ...]:
-        """All names of secret files, absolute, and links that leave the workspace; blocks."""
+        """All absolute names of secret files, and links that leave the workspace; blocks."""
         found = [(root.as_posix(), *self._in(root)) for root in self._roots]
         secret = tuple(f"{root}/{one.path}" for root, ones, _, _ in found for one in ones)
         others = tuple(f"{root}/{path}" for root, _, paths, _ in found for path in paths)
@@ -51,13 +51,13 @@ class SecretPlaces:
         return (*secret, *others, *(one for one in links if self._leads_astray(one, secret)))
 
     def repositories(self) -> tuple[str, ...]:
-        """Folders below with a repository of their own; all folders if too many; blocks."""
+        """Subfolders with a repository of their own; all if there are too many; blocks."""
         found = [(root, *nested(root)) for root in self._roots]
         ones = [one.as_posix() for _, holders, _ in found for one in holders]
         return (*ones, *(root.as_posix() for root, _, is_whole in found if not is_whole))
 
     def is_other_name(self, path: Path) -> bool:
-        """Whether the path is another name of a secret file; blocks, mostly for a microsecond."""
+        """Whether the path is another name of a secret file; blocks, usually for a microsecond."""
         here = found_at(str(path.parent), path.name)
         if here is None or here.is_folder or here.leads_to or here.n_names < 2:  # noqa: PLR2004
             return False
@@ -89,7 +89,7 @@ class SecretPlaces:
     def _leads_astray(self, link: str, secret: tuple[str, ...]) -> bool:
         try:
             real = Path(real_path_here(link, self._roots)).as_posix()
-        except OSError:  # the link was replaced or removed meanwhile
+        except OSError:  # the link was replaced or removed
             return True
         if not is_beneath(real, tuple(map(str, self._roots))):
             return True
@@ -105,15 +105,15 @@ def _links(found: Sequence[FoundChanges]) -> Iterator[FoundChanges]:
 
 
 def visible_place(path: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> Path | None:
-    """Return where the file at ``path`` really is; None if no model may see it.
+    """Return the resolved path of a file; None if no model may see the file.
 
-    The file's own name counts, and the name of its target. A file with several names (hard links)
-    is kept back, because one of the names could be that of a secret file. Blocks for a moment.
+    Both the file's name and its target's name count. A file with several names (hard links) is
+    hidden, because one of the names could be that of a secret file. The call blocks for a moment.
 
     Args:
         path: The absolute path as it was found.
         roots: The workspace's folders.
-        deny: Globs of what no model may see, such as secret files.
+        deny: Globs of files that no model may see.
     """
     if leads_abroad(path, roots):
         return None
@@ -127,7 +127,7 @@ def visible_place(path: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> P
 def other_names(
     paths: Sequence[Path], roots: Sequence[Path], secret: Sequence[str]
 ) -> tuple[Path, ...]:
-    """Find hard links in a file's folder and those above, and to secret files anywhere; blocks.
+    """Find hard links of files in their folders or above, and to secret files; blocks.
 
     Args:
         paths: Resolved paths of files with several names.
@@ -147,7 +147,7 @@ def denied_name(
 ) -> str:
     """The hard link of a file that one of the globs ``deny`` matches, for people; else empty.
 
-    Blocks; see ``other_names``.
+    The call blocks; see ``other_names``.
     """
     for other in other_names([path], roots, secret):
         shown = escaped(other, roots)
@@ -163,7 +163,7 @@ def folders_above(path: Path, roots: Sequence[Path]) -> list[Path]:
 
 
 class _Looked(NamedTuple):
-    """The result for a file: the other name that a rule denies; empty if there is none."""
+    """The result for a file: the other name that a rule denies; else empty."""
 
     mark: tuple[int, ...]
     deny: tuple[str, ...]
@@ -173,7 +173,7 @@ class _Looked(NamedTuple):
 class OtherNames:
     """Finds denied hard links in a thread, and remembers the results.
 
-    Files with a single name, which most are, need no search.
+    Most files have a single name and need no search.
 
     Args:
         roots: Returns the folders of the workspace.
@@ -184,7 +184,7 @@ class OtherNames:
         self._looked: dict[Path, _Looked] = {}
 
     def is_kept_back(self, path: Path, settings: Settings) -> bool:
-        """Whether a file is denied, or has changed since it was checked. Returns at once."""
+        """Whether a file is denied, or was changed after its check; returns at once."""
         mark = linked_mark(path)
         if mark is None:
             return False

@@ -219,8 +219,8 @@ _FORBIDDEN = lazy_pattern(r'[<>"|?*\x00-\x1f\ud800-\udfff]')
 def plain_path(written: str, system: System = HERE) -> str:
     r"""Return the path that a written path means on a system, in only one spelling.
 
-    On Windows the result has the form of ``slashed`` and none of the spellings that only mislead:
-    no ``\\?\``, no trailing dots and blanks. ``file:`` URIs are decoded on every system.
+    On Windows, the result has the form of ``slashed``, without ``\\?\`` and without trailing dots
+    and blanks. ``file:`` URIs are decoded on every system.
 
     Raises:
         ToolError: The path is a URI of another kind or host, or leads to no file: a device, a

@@ -1,1 +1,1 @@
-"""Recorded conversations run again through the real assembly and compaction, without a model."""
+"""Replays recorded conversations through the real assembly and compaction, without a model."""

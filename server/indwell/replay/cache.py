@@ -1,4 +1,4 @@
-"""Computes the tokens that a prompt cache would have served, by prefixes of requests. Pure."""
+"""Computes the tokens that a prompt cache would have served, by common prefixes. Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class CacheRules(msgspec.Struct, frozen=True):
     """The rules of a provider's prompt cache.
 
     Attributes:
-        minimum: Fewest tokens of a cached prefix.
-        block: A cached prefix is a multiple of so many tokens.
-        life_s: Seconds after which an unused prefix is gone; 0: it stays.
+        minimum: The fewest tokens of a cached prefix.
+        block: The number of tokens of which a cached prefix is a multiple.
+        life_s: Seconds after which an unused prefix is gone; 0 if it stays.
         anchors: Whether only prefixes that end at an earlier request's mark are served (H34).
-        charges_writes: Whether writing to the cache has a price of its own.
-        for_an_hour: Whether that is the price of keeping a prefix for an hour.
+        charges_writes: Whether writing to the cache has a separate price.
+        for_an_hour: Whether the price of writing is that for an hour.
         exists: Whether there is a cache.
     """
 
@@ -38,23 +38,26 @@ class CacheRules(msgspec.Struct, frozen=True):
 
 
 CACHES: Mapping[str, CacheRules] = {
-    # The study's model: the longest common prefix; uncached tokens are written to a cache.
+    # The model of the study: the longest common prefix is cached; other tokens are written to the
+    # cache.
     "plain": CacheRules(),
-    # 1,024 tokens and steps of 128; gone after 5 to 10 minutes, so 5 are assumed.
+    # At least 1,024 tokens in steps of 128; prefixes are gone after 5 to 10 minutes, so 5 are
+    # assumed.
     "openai": CacheRules(block=128, life_s=300.0, charges_writes=False),
-    # Marks; 5 minutes from the last use. 1,024 tokens for most models, up to 4,096 for some.
+    # Marks, and 5 minutes from the last use; at least 1,024 tokens for most models, up to 4,096 for
+    # some.
     "anthropic": CacheRules(life_s=300.0, anchors=True),
     "anthropic-1h": CacheRules(life_s=3_600.0, anchors=True, for_an_hour=True),
     # On disk, in units of 64 tokens, for hours to days.
     "deepseek": CacheRules(minimum=64, block=64, charges_writes=False),
-    # Implicit caching of Gemini: the larger models' minimum; "a few minutes".
+    # Implicit caching of Gemini, with the minimum of the larger models, for "a few minutes".
     "gemini": CacheRules(minimum=2_048, life_s=300.0, charges_writes=False),
     "none": CacheRules(exists=False),
 }
 """``plain`` is what the figures of ``docs/benchmarks.md`` are made with."""
 
 
-_SYSTEM = -1  # the place of the end of the system prompt among messages
+_SYSTEM = -1  # the index for the end of the system prompt, before all messages
 
 
 class Served(msgspec.Struct, frozen=True):
@@ -62,7 +65,7 @@ class Served(msgspec.Struct, frozen=True):
 
     Attributes:
         read: Tokens from the cache.
-        written: Tokens to the cache, if that has a price; all others cost as input.
+        written: Tokens to the cache, if writing has a price; other tokens cost as input.
     """
 
     read: int = 0
@@ -84,14 +87,15 @@ class PrefixCache:
         self._encoded: dict[int, _CachePart] = {}
         self._last: tuple[_CachePart, ...] = ()
         self._system: object = None
-        self._used_s: dict[int, float] = {}  # when the prefix up to a message was last used
+        # the time at which the prefix up to a message was last used
+        self._used_s: dict[int, float] = {}
 
     def served(self, request: Request, *, at_s: float = 0.0) -> Served:
         """Return the part of ``request`` that the cache serves; then cache the request.
 
         Args:
             request: The next request of the conversation.
-            at_s: When it is sent, in seconds on any clock.
+            at_s: The time of the request, in seconds on any clock.
         """
         if not self._rules.exists:
             return Served()
@@ -126,7 +130,7 @@ class PrefixCache:
         return Served(read, sums[-1] - read if rules.charges_writes else 0)
 
     def _by_marks(self, request: Request, sums: Sequence[int], n_same: int, at_s: float) -> Served:
-        """Return the longest prefix that ends at an earlier request's mark and is still alive."""
+        """Return the longest living prefix that ends at an earlier request's mark."""
         marks = [*([_SYSTEM] if request.anchors.system else []), *request.anchors.messages]
         marks = [place for place in marks if sums[place + 1] >= self._rules.minimum]
         alive = {
@@ -150,7 +154,7 @@ class PrefixCache:
         return used_s is not None and not (life_s and at_s - used_s > life_s)
 
     def _n_same(self, parts: Sequence[_CachePart]) -> int:
-        """Count the first messages that equal those of the last request."""
+        """Count the first messages that are equal to those of the last request."""
         for index, (old, new) in enumerate(zip(self._last, parts, strict=False)):
             if old is not new and old.data != new.data:
                 return index
@@ -167,7 +171,7 @@ class PrefixCache:
 
 
 def _is_found(place: int, marks: Sequence[int], messages: Sequence[Message]) -> bool:
-    """Does the provider look back to ``place`` from one of this request's marks?"""
+    """Whether the provider searches back to ``place`` from one of this request's marks."""
     return any(
         place == mark
         or (

@@ -1,4 +1,4 @@
-"""Measures the needed content that compaction lost: identifiers, lines to edit. Pure."""
+"""Measures content that compaction lost and a reply needed: names, and lines to edit. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ Reading: TypeAlias = Literal["any", "newest"]
 _ALL_IN_ONE = ("transcript-", "left-out-")
 """The names of files with a whole cut; such a path does not recover a single item."""
 _MARKS = frozenset({"compactor", "summary", "reminder"})
-_HEAD = 2  # texts of a shortened call before its remaining lines: its path, and where all of it is
+# texts that precede the remaining lines of a shortened call: its path, and the file with all
+_HEAD = 2
 _ENDS = "./-@"  # signs that do not count at the ends of a name (``traces``)
 _OLD = ("old_string", "old_str", "search")
 
@@ -30,11 +31,11 @@ class Loss(msgspec.Struct, frozen=True):
     """Counts of one request, or of many.
 
     Attributes:
-        pairs: Identifiers used whose source was altered.
-        kept: Those of them that are still visible.
+        pairs: Used identifiers whose source was altered.
+        kept: The identifiers among ``pairs`` that are still visible.
         lines: Lines that an edit must match, whose source was altered.
-        lines_kept: Those of them that are still visible.
-        recoverable: Lost items for which the cut names the file that holds them.
+        lines_kept: The lines among ``lines`` that are still visible.
+        recoverable: Lost items for which the marker names the file that contains them.
         pieces: Tokens of each source that must be read again for this request.
     """
 
@@ -138,7 +139,7 @@ class LossMeter:
             self._of_line.setdefault(line, []).append(text)
 
     def _look(self, messages: Sequence[Message]) -> None:
-        """Find the content of the request, and the altered parts; only new blocks cost work."""
+        """Find the content of the request and the altered parts; only new blocks take time."""
         same = _n_same(self._messages, messages)
         gone, come = _texts(self._messages[same:]), _texts(messages[same:])
         self._messages = tuple(messages)
@@ -175,7 +176,7 @@ class LossMeter:
             self._alter(text, -1)
 
     def _alter(self, text: str, sign: int) -> None:
-        """Note that a source is no longer shown unchanged, or is unchanged again."""
+        """Note that a source is no longer shown unchanged, or is shown unchanged again."""
         (self._altered.add if sign > 0 else self._altered.remove)(text)
         traces = self._sources[text].traces
         for name in traces.names:
@@ -197,13 +198,13 @@ class LossMeter:
         return self._reading == "any" or of[item][-1] in self._altered
 
     def _leads_back(self, item: str, sources: Sequence[str]) -> bool:
-        """Does a marker in the request name a file that holds the lost item?"""
+        """Whether a marker in the request names a file that contains the lost item."""
         if any(self._markers[name] for name in self._spills_of.get(item, ())):
             return True
         return any((path := self._sources[text].path) and self._markers[path] for text in sources)
 
     def _charge(self, needed: Sequence[str] | dict[str, None]) -> Iterator[int]:
-        """Return the pieces to read again; a read piece stays known until it is altered again."""
+        """Return the pieces to read again; a piece then stays known until it is altered again."""
         for text in needed:
             source = self._sources[text]
             now = self._result_of.get(source.call, "")
@@ -258,7 +259,7 @@ def _marks(block: Block) -> frozenset[str]:
 
 
 def _mark(block: Block) -> str:
-    """Return the words of a rewritten block that describe the cut, without the rest."""
+    """Return the words of a rewritten block that describe the omission."""
     match block:
         case ToolUse(name=name, arguments=arguments):
             first, *rest = call_words(name, arguments).split("\n")
@@ -280,8 +281,8 @@ class Traces(msgspec.Struct, frozen=True):
     """The traces of one text.
 
     Attributes:
-        names: Its identifiers.
-        lines: Its lines without line numbers and trailing blanks; blank and tiny ones are left out.
+        names: The identifiers.
+        lines: The lines without line numbers and trailing blanks, and without blank and tiny lines.
     """
 
     names: frozenset[str] = frozenset()
@@ -289,7 +290,7 @@ class Traces(msgspec.Struct, frozen=True):
 
 
 class Reader:
-    """Reads each text once; one for all replays of a recording."""
+    """Reads each text only once; all replays of a recording share one reader."""
 
     def __init__(self) -> None:
         self._known: dict[str, Traces] = {}
@@ -330,7 +331,7 @@ def said_in(text: str, is_original: frozenset[str] | set[str] | dict[str, Any]) 
 
     Args:
         text: The rewritten text.
-        is_original: Lines (by ``line_key``) of the texts that it was made of.
+        is_original: Lines (by ``line_key``) of the original texts.
     """
     names, lines = set[str](), set[str]()
     for line in text.splitlines():

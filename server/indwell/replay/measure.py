@@ -1,4 +1,4 @@
-"""Measures one recording under one preset: tokens, cache, cost, loss; and sums over sessions.
+"""Measures one recording under one preset (tokens, cache, cost, loss), and computes sums.
 
 Each request is also checked against compaction's promises about the user's words. Pure.
 """
@@ -28,10 +28,10 @@ RATIOS = TokenRates()
 _COUNTS = ("pairs", "kept", "lines", "lines_kept", "recoverable")
 MILLION = 1_000_000
 _SHOWN = 120  # characters of a closing line by which it is recognised inside a summary
-_TELLING = 20  # characters of a line that can occur nowhere else by chance
+_TELLING = 20  # characters of a line that cannot occur elsewhere by chance
 _SUMMED_UP = lazy_pattern(r"^- turns? (\d+)(?: to (\d+))?: finished(?:, but (.*))?$", re.MULTILINE)
 _RUN = lazy_pattern(r"(\d+)(?: to (\d+))?")
-_WORDS = "words-"  # files with the user's words have such names (``summarising.span``)
+_WORDS = "words-"  # prefix of files with the user's words (``summarising.span``)
 
 
 def replayed(
@@ -52,13 +52,13 @@ def replayed(
     Args:
         session: A session from ``sessions.imports``.
         preset: The preset or its name.
-        window: Tokens a request may have.
+        window: The tokens that a request may have.
         ratio: See ``replayed_conversation.Rules``.
         cache: The provider's rules.
         rates: Prices per million tokens.
         pause_s: Seconds between two requests, if the recording has no times.
-        reading: Which sources make a pair; see ``loss``.
-        reader: Shared by several replays of one recording, so that its texts are read once.
+        reading: The sources that make a pair; see ``loss``.
+        reader: A reader that several replays of one recording share.
         summarise: See ``replayed_conversation.Rules``.
     """
     chosen = PRESETS[preset] if isinstance(preset, str) else preset
@@ -117,7 +117,7 @@ def _figures(
 
 
 def reread_cost(prompt: int, piece: int, cache: CacheRules, rates: TokenRates) -> float:
-    """Return the price of reading something again: one more request, with the piece at its end."""
+    """Return the price of one more request, with a piece to read again at its end."""
     if not cache.exists:
         return (prompt + piece) * rates.input
     new = rates.cache_write if cache.charges_writes else rates.input
@@ -131,16 +131,16 @@ class RequestSums(msgspec.Struct, frozen=True):
         requests: Calls of the main model, without re-reads.
         tokens: Prompt tokens sent.
         cached: Tokens that a cache served.
-        cost: A million times the price, in the units that the replay was given; with re-reads and
+        cost: A million times the price, in the units of the replay's rates, with re-reads and
             summaries.
         reread_cost: The part of the cost for text that was lost and needed again.
         summary_cost: The part of the cost for the summariser's calls.
-        rereads: Pieces read again.
-        pairs, kept, lines, lines_kept, recoverable: As in ``loss.Loss``.
-        compactions: Requests before which something was compacted.
+        rereads: The number of pieces that were read again.
+        pairs, kept, lines, lines_kept, recoverable: See ``loss.Loss``.
+        compactions: The number of requests before which compaction ran.
         largest_request: Tokens of the largest request.
         unpaired, too_large, loops, words_missing, task_missing, unfinished: Requests that broke a
-            rule, by rule; the last three as in ``Broken``.
+            rule, by rule; for the last three, see ``Broken``.
         seconds: Computing time in seconds.
         sizes: Tokens of each request, in order.
         troubles: Why summaries were not written by the requested model.
@@ -192,7 +192,7 @@ class RequestSums(msgspec.Struct, frozen=True):
         }
 
     def shown(self) -> dict[str, float]:
-        """Return the sums as ``--json`` prints them; a share of nothing is 1."""
+        """Return the sums as ``--json`` prints them; a share of zero is 1."""
         lost = self.pairs - self.kept + self.lines - self.lines_kept
         return {
             "requests": self.requests,
@@ -216,7 +216,7 @@ def share(part: float, whole: float) -> float:
 
 
 def total(figures: Iterable[RequestSums]) -> RequestSums:
-    """Return the sum of both."""
+    """Return the sum of all figures."""
     return sum(figures, RequestSums())
 
 
@@ -224,9 +224,9 @@ class Broken(msgspec.Struct, frozen=True):
     """Promises that one request breaks.
 
     Attributes:
-        words: Words of the user that are nowhere.
-        task: Words of the current task that are not in the request.
-        finished: A finished request that nothing marks as finished.
+        words: Words of the user that are nowhere in the request.
+        task: Words of the current task that the request lacks.
+        finished: A finished request that is not marked as finished.
     """
 
     words: bool = False
@@ -279,7 +279,7 @@ class Promises:
         )
 
     def _hear(self, words: Sequence[Text]) -> None:
-        """Add new words of the user; earlier requests are over, finished or not."""
+        """Add new words of the user; earlier user requests count as ended."""
         if not words:
             return
         message = Message("user", tuple(words), words[-1].meta.turn)
@@ -299,7 +299,7 @@ class Promises:
 
 
 def is_users(block: Text) -> bool:
-    """Are these the user's own words?"""
+    """Whether these are the user's own words."""
     return block.meta.source == "user"
 
 
@@ -312,7 +312,7 @@ def _is_noted(one: _Finished, notes: str) -> bool:
 
 
 def _is_summed_up(turn: int, notes: str) -> bool:
-    """Does a line of the task card for many turns say that this one is finished?"""
+    """Whether a line of the task card for many turns says that this turn is finished."""
     return any(
         int(first) <= turn <= int(last or first)
         and not any(int(a) <= turn <= int(b or a) for a, b in _RUN.findall(but))

@@ -1,8 +1,8 @@
 """Replays a recorded conversation: the engine's requests, with simulated summaries. Pure.
 
-A simulated summary has the size and the cost of a model's summary. The costs follow the
-rules that choose who writes a summary (``context.compaction.summarising.summary``). A real endpoint
-can replace the simulation (``cli``).
+A simulated summary has the size and the cost of a model's summary. The costs follow the rules that
+choose the model for a summary (``context.compaction.summarising.summary``). A real endpoint can
+replace the simulation (``cli``).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ from indwell.messages import (
 )
 from indwell.replay.cache import CACHES, CacheRules
 
-MOST_ACTIONS = 24  # actions before one request; more than all layers of a ladder may take is a loop
+MOST_ACTIONS = 24  # actions before one request; all layers of a ladder together take fewer
 
 
 class DoneBefore(msgspec.Struct, frozen=True):
@@ -84,10 +84,10 @@ class DoneBefore(msgspec.Struct, frozen=True):
 
     Attributes:
         layers: The layers that made a step, in order.
-        spills: Number of files that they wrote.
-        summary_price: Price of the summariser's calls, in units of ``CompactionFacts.rates``.
-        troubles: Why no model wrote a summary that one should have written.
-        is_loop: Whether it did not end.
+        spills: The number of files that the layers wrote.
+        summary_price: The price of the summariser's calls, in units of ``CompactionFacts.rates``.
+        troubles: Why summaries were written without a model.
+        is_loop: Whether compaction did not end.
     """
 
     layers: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class DoneBefore(msgspec.Struct, frozen=True):
 
 
 class Driver:
-    """The memory of a session's driver between its requests."""
+    """The state that a session keeps for compaction between its requests."""
 
     def __init__(self, preset: Preset, facts: CompactionFacts, summarise: Summarise) -> None:
         self._preset, self._facts, self._summarise = preset, facts, summarise
@@ -170,7 +170,7 @@ def _made(done: DoneBefore, step: CompactionStep) -> DoneBefore:
     )
 
 
-PREFIX_TOKENS = 6_000  # tokens of system prompt and tool specs; the study's constant
+PREFIX_TOKENS = 6_000  # tokens of system prompt and tool specs; the constant of the study
 SPILL_FOLDER = "spill"
 _LINE = "This line stands for the system prompt and the tools of a session.\n"
 
@@ -180,14 +180,13 @@ class Point(msgspec.Struct, frozen=True):
 
     Attributes:
         conversation: The conversation that is sent.
-        request: The request made of it.
+        request: The request that is made from the conversation.
         reply: The recorded reply.
         tokens: Tokens of the prompt.
-        arrived: Blocks that joined since the last request, as they were before any compaction.
-        done: The compaction just before it.
-        fits: Whether the prompt is within the window. Otherwise no endpoint would take it; it
-            counts as a broken rule, and is priced as if it had been sent, because the recording has
-            its reply.
+        arrived: New blocks since the last request, before any compaction.
+        done: The compaction just before the request.
+        fits: Whether the prompt is within the window. A prompt that does not fit counts as a broken
+            rule, and is priced as if it had been sent, because the recording has its reply.
     """
 
     conversation: Conversation
@@ -205,12 +204,12 @@ class ReplayRules(msgspec.Struct, frozen=True):
     Attributes:
         preset: The preset.
         window: Tokens that a request may have.
-        ratio: Tokens of a simulated summary, as a share of what it replaces; 0: extraction by code,
-            which costs nothing.
-        prefix_tokens: Tokens of system prompt and tools.
+        ratio: Tokens of a simulated summary, as a share of the replaced text; 0 for extraction by
+            code, which costs nothing.
+        prefix_tokens: The tokens of system prompt and tools.
         facts: Prices and other inputs of the engine.
         cache: The provider's rules; the engine knows whether the last request is still cached.
-        summarise: Writes summaries; None: they are simulated.
+        summarise: Writes summaries; with None, summaries are simulated.
     """
 
     preset: Preset
@@ -228,9 +227,9 @@ def points(
     """Return the requests of a recording, one before each reply, in order.
 
     Args:
-        messages: Messages of alternating roles with all results; the user's come first.
+        messages: Messages of alternating roles with all results, beginning with the user's.
         rules: Preset, window and prices.
-        moments_s: The time of each request in seconds; empty: requests follow one another without
+        moments_s: The time of each request in seconds; empty if requests follow one another without
             pauses.
     """
     driver = Driver(rules.preset, rules.facts, rules.summarise or simulating(rules.ratio))
@@ -248,7 +247,7 @@ def points(
 
 
 def _is_cached(cache: CacheRules, moments_s: Sequence[float]) -> bool:
-    """Does the cache hold the last request at the newest moment?"""
+    """Whether the cache still has the last request at the newest moment."""
     gap_s = moments_s[-1] - moments_s[-2] if len(moments_s) > 1 else 0.0
     return cache.exists and not (cache.life_s and gap_s > cache.life_s)
 
@@ -261,7 +260,7 @@ def _taken_in(
     *,
     is_cached: bool,
 ) -> Point:
-    """Add the user's side, compact, and make the request."""
+    """Add the user's message, compact, and create the request."""
     window = conversation.config.window
     said = conversation.messages[-1].blocks if conversation.messages else ()
     results = tuple(one for one in asked.blocks if isinstance(one, ToolResult))
@@ -324,16 +323,18 @@ def _prefix(tokens: int) -> Text:
 
 
 INSTRUCTIONS = 400  # tokens of a summariser's instructions (``prompt.system``)
-LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # as in ``agent.compaction.summary``
+# the same values as in ``agent.compaction.summary``
+LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20
 
 
 class WrittenSummary(msgspec.Struct, frozen=True):
     """A finished summary.
 
     Attributes:
-        step: The step that inserts it.
-        price: Price of the calls that wrote it, in units of ``CompactionFacts.rates``, per million.
-        trouble: Why no model wrote it, if one should have.
+        step: The step that inserts the summary.
+        price: The price of the calls that wrote the summary, in units of ``CompactionFacts.rates``,
+            per million.
+        trouble: Why the summary was written without a model, if a model was requested.
     """
 
     step: CompactionStep
@@ -351,8 +352,8 @@ def simulating(ratio: float) -> Summarise:
     """Return a summariser that extracts a summary of the stated size.
 
     Args:
-        ratio: Its tokens, as a share of what it replaces; 0: the engine's extraction without a
-            model, which costs nothing (H28).
+        ratio: The tokens of the summary, as a share of the replaced text; 0 for the engine's
+            extraction without a model, which costs nothing (H28).
     """
 
     def summarise(
@@ -371,7 +372,7 @@ def simulating(ratio: float) -> Summarise:
 def price_of(
     conversation: Conversation, span: SummarySpan, facts: CompactionFacts, output: int
 ) -> float:
-    """Return the main model's price for a summary of ``output`` tokens: appended, if possible."""
+    """Return the main model's price of a summary with ``output`` tokens, appended if possible."""
     live = conversation.messages[span.start : span.stop]
     sizes = SummarySizes(
         prefix=prompt_tokens(conversation),

@@ -1,4 +1,4 @@
-"""All starts of processes: no other package starts one."""
+"""Starts all processes; no other package starts a process."""
 
 from __future__ import annotations
 

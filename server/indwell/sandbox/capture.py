@@ -15,9 +15,9 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from typing import IO, TypeAlias
 
-_FIRST_B = 1 << 20  # shown and examined closely, so it is read in small pieces (3 ms each)
+_FIRST_B = 1 << 20  # bytes that are examined closely and so read in small pieces, 3 ms each
 _FIRST_READ_B = 1 << 14
-_READ_B = 1 << 16  # the size of a Linux pipe
+_READ_B = 1 << 16  # bytes; the size of a Linux pipe
 
 OnChunk: TypeAlias = Callable[[bytes], asyncio.Future[None] | None]
 
@@ -43,7 +43,7 @@ class Capture(asyncio.Protocol):
 
     @property
     def head(self) -> bytes:
-        """The first bytes; all of them if nothing was cut."""
+        """The first bytes; all bytes if nothing was cut."""
         return bytes(self._head) if self.cut_b else bytes(self._head + self._tail)
 
     @property
@@ -53,11 +53,11 @@ class Capture(asyncio.Protocol):
 
     @property
     def cut_b(self) -> int:
-        """How many bytes were cut between head and tail."""
+        """The number of bytes that were cut between head and tail."""
         return max(0, self.total_b - self._head_b - self._tail_b)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The pipe is open."""
+        """Store the transport of the open pipe."""
         assert isinstance(transport, asyncio.ReadTransport)
         self._transport = transport
         self._read_at_most(_FIRST_READ_B)
@@ -78,7 +78,7 @@ class Capture(asyncio.Protocol):
             del self._tail[: -self._tail_b or None]
 
     def let_in(self) -> None:
-        """Read the rest of the pipe at once: the program has ended."""
+        """Read the rest of the pipe at once, because the program has ended."""
         self._is_last = True
         self._go_on()
 
@@ -92,26 +92,26 @@ class Capture(asyncio.Protocol):
         self._transport.resume_reading()
 
     def _read_at_most(self, size_b: int) -> None:
-        # CPython's private name; without it, one read takes as much as the pipe holds.
+        # This name is private to CPython; without it, one read takes as much as the pipe contains.
         if hasattr(self._transport, "max_size"):
             self._transport.max_size = size_b
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The other end was closed, or we closed ours."""
+        """Note that the pipe was closed."""
         del exc
         if not self.closed.done():
             self.closed.set_result(None)
 
 
 class End:
-    """The child's end of a pipe; our copy is closed once the child has its own."""
+    """The child's end of a pipe; Indwell's copy is closed when the child has its own."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self._is_open = number >= 0
 
     def let_go(self) -> None:
-        """Close our copy, if it is open."""
+        """Close Indwell's copy, if it is open."""
         if self._is_open:
             self._is_open = False
             os.close(self.number)
@@ -122,7 +122,7 @@ if sys.platform == "win32":
     from asyncio import windows_utils
 
     def _pipe_to_read() -> tuple[windows_utils.PipeHandle, int]:
-        """Return a pipe: our end for the event loop, and the number of the child's end."""
+        """Return a pipe: Indwell's end for the event loop, and the number of the child's end."""
         ours, theirs = windows_utils.pipe(overlapped=(True, False))
         return windows_utils.PipeHandle(ours), msvcrt.open_osfhandle(theirs, os.O_NOINHERIT)
 
@@ -134,7 +134,7 @@ if sys.platform == "win32":
 else:
 
     def _pipe_to_read() -> tuple[IO[bytes], int]:
-        """Return a pipe: our end for the event loop, and the number of the child's end."""
+        """Return a pipe: Indwell's end for the event loop, and the number of the child's end."""
         reading, writing = os.pipe()
         return os.fdopen(reading, "rb", buffering=0), writing
 
@@ -147,7 +147,8 @@ else:
 async def pipe_into(capture: Capture) -> AsyncIterator[End]:
     """Open a pipe into ``capture``.
 
-    Not asyncio's own pipes: with them, waiting for a process also waits for anyone who holds them.
+    asyncio's own pipes are unsuitable: waiting for a process would also wait for others that hold
+    them.
     """
     reading, writing = _pipe_to_read()
     end = End(writing)
@@ -167,34 +168,34 @@ class Feed(asyncio.BaseProtocol):
 
     def __init__(self) -> None:
         self._is_over = False
-        self._free = asyncio.Event()  # also before the pipe is open, so that writers wait
+        self._free = asyncio.Event()  # the same before the pipe is open, so that writers wait
         self._transport: asyncio.WriteTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The pipe is open."""
+        """Store the transport of the open pipe."""
         assert isinstance(transport, asyncio.WriteTransport)
         self._transport = transport
         self._free.set()
 
     def pause_writing(self) -> None:
-        """The program reads more slowly than we write."""
+        """Let writers wait, because the program reads more slowly than they write."""
         self._free.clear()
 
     def resume_writing(self) -> None:
-        """The program has read most of it."""
+        """Let writers continue, because the program has read most of the data."""
         self._free.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The pipe is closed."""
+        """Note that the pipe is closed."""
         del exc
         self._is_over = True
         self._free.set()
 
     async def write(self, data: bytes) -> None:
-        """Write once the pipe is open, and wait until the program has read most of it.
+        """Write when the pipe is open, and wait until the program has read most of the data.
 
         Raises:
-            BrokenPipeError: The program reads no more.
+            BrokenPipeError: The program no longer reads.
         """
         await self._free.wait()
         if self._is_over or self._transport is None:
@@ -203,7 +204,7 @@ class Feed(asyncio.BaseProtocol):
         await self._free.wait()
 
     def end(self) -> None:
-        """Close the pipe once the program has read everything."""
+        """Close the pipe after the program has read everything."""
         if self._transport is not None and not self._is_over:
             self._transport.write_eof()
 
@@ -227,7 +228,7 @@ async def pipe_from(source: bytes | Feed) -> AsyncIterator[End]:
         transport, _ = await loop.connect_write_pipe(lambda: feed, writing)
         try:
             if isinstance(source, bytes):
-                transport.write(source)  # kept in memory until it is read
+                transport.write(source)  # the data stays in memory until the program reads it
                 transport.write_eof()
             yield end
         finally:
@@ -237,14 +238,14 @@ async def pipe_from(source: bytes | Feed) -> AsyncIterator[End]:
 
 
 _BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_MOST_HELD_B = 3  # of a UTF-8 character that has not arrived as a whole
+_MOST_HELD_B = 3  # bytes of a UTF-8 character that has not arrived completely
 
 
 class ConsoleDecoder(codecs.IncrementalDecoder):
-    """Decodes the output of Windows' programs: UTF-16 after a BOM, else each line by itself.
+    """Decodes the output of Windows programs: UTF-16 after a BOM, else each line separately.
 
-    A line that is valid UTF-8 is read as UTF-8, any other in the code page: the programs of one
-    command may differ. Bytes that are invalid in both become replacement characters.
+    A line of valid UTF-8 is decoded as UTF-8, any other line by the code page, because the programs
+    of one command may differ. Bytes that are invalid in both become replacement characters.
 
     Args:
         code_page: A codec's name, such as ``oem``.
@@ -258,7 +259,7 @@ class ConsoleDecoder(codecs.IncrementalDecoder):
         self._is_first = True
 
     def decode(self, data: bytes, final: bool = False) -> str:  # type: ignore[override] # noqa: FBT001, FBT002 - as codecs have it
-        """Decode the next bytes; half a character waits for the rest."""
+        """Decode the next bytes; an incomplete character waits for its rest."""
         data, self._held = self._held + bytes(data), b""
         if self._is_first and len(data) < len(_BOMS[0]) and not final:
             self._held = data
@@ -288,7 +289,7 @@ class ConsoleDecoder(codecs.IncrementalDecoder):
 
 
 def _is_cut(data: bytes) -> bool:
-    """Are these bytes the beginning of one UTF-8 character?"""
+    """Whether these bytes are the beginning of one UTF-8 character."""
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -299,7 +300,7 @@ def _is_cut(data: bytes) -> bool:
 if sys.platform == "win32":
 
     def output_decoder() -> codecs.IncrementalDecoder:
-        """Return a decoder for a program's output; its console has the code page of the system."""
+        """Return a decoder for the output of programs, whose console has the system's code page."""
         return ConsoleDecoder("oem")
 
 else:

@@ -28,14 +28,14 @@ class Hold(Protocol):
     """Pauses or resumes a running command; thread-safe. See ``sandbox.leftovers``."""
 
     def __call__(self, who: str, *, is_still: bool) -> bool:
-        """Pause or resume for ``who``; False if the command could not be paused."""
+        """Pause or resume for ``who``; return False if the command could not be paused."""
 
 
 Watched: TypeAlias = Callable[[Hear, Hold], AbstractContextManager[None]]
 
 
 def unwatched(_hear: Hear, _hold: Hold) -> AbstractContextManager[None]:
-    """Watch nothing."""
+    """Watch nothing; the default for ``watched``."""
     return nullcontext()
 
 
@@ -60,7 +60,7 @@ class Strength(msgspec.Struct, frozen=True):
 
     @property
     def holds_writers(self) -> bool:
-        """Whether commands that write run in a sandbox; if not, each needs the user's yes."""
+        """Whether commands that write run in a sandbox; otherwise each of them needs a yes."""
         return self.level in {"S3", "S3m", "S2"}
 
     @property
@@ -85,24 +85,24 @@ class Strength(msgspec.Struct, frozen=True):
 
 
 class Guarded(msgspec.Struct, frozen=True):
-    """The paths of a scan of the disk to protect from one command. Paths absolute and resolved.
+    """The paths to protect from one command, from a scan of the disk; absolute and resolved.
 
     Attributes:
         protected: Files and folders in writable folders that the command may not change.
         minor: Protected files that no tool loads by itself (a ``package.json`` deep in the tree):
             protected while there is room, otherwise checked after the command.
-        missing: Folders that it may not create: editors load them as soon as they appear.
-        hidden: Files and folders whose contents it may not read.
+        missing: Folders that the command may not create, because editors load them at once.
+        hidden: Files and folders whose contents the command may not read.
         scratch: See ``Confinement``.
         mask: See ``Confinement``.
         shown: See ``Confinement``.
         environment: See ``Confinement``.
-        refused: The reason why no command can be confined, a clause; empty if one can.
-        settle: Scans again after the whole command has ended, moves away planted files, and
-            returns a sentence for each; blocks.
-        settle_so_far: Does the same while the command runs; other files wait for the end.
+        refused: Why no command can be confined, as a clause; empty if commands can be confined.
+        settle: Scans again after the command has ended, moves away planted files, and returns a
+            sentence for each file; blocks.
+        settle_so_far: Moves away planted files while the command runs; some files wait for the end.
         watched: Within this context, ``settle_so_far`` runs as soon as a protected name appears,
-            and its results are reported. The command is paused while names appear faster than they
+            and the results are reported. The command is paused while names appear faster than they
             can be checked.
         quarantine: The record of a failed check of the command's files.
     """
@@ -126,23 +126,25 @@ class Confinement(msgspec.Struct, frozen=True):
     """The bounds of one command. Paths are absolute and resolved.
 
     Attributes:
-        writable: Folders that it may write to: the workspace's roots; none for a read-only command.
-        protected: Files and folders in them that it may not change.
-        hidden: Files and folders whose contents it may not read.
-        hosts: Hosts that it may reach through the proxy; empty allows none.
-        unix_sockets: Whether it may create AF_UNIX sockets.
-        readable: Folders that it may read wherever they lie; writable folders are readable anyway.
-        scratch: The session's folder that is mounted at /tmp; without it, an empty folder is.
-        missing: Folders in the writable ones that it may not create.
+        writable: Folders that the command may write to: the workspace's roots; empty for a
+            read-only command.
+        protected: Files and folders in writable folders that the command may not change.
+        hidden: Files and folders whose contents the command may not read.
+        hosts: Hosts that the command may reach through the proxy; empty for no network.
+        unix_sockets: Whether the command may create AF_UNIX sockets.
+        readable: Folders that the command may read, even inside hidden folders; writable folders
+            are always readable.
+        scratch: The session's folder that is mounted at /tmp; by default an empty folder.
+        missing: Folders in writable folders that the command may not create.
         minor: See ``Guarded``.
-        mask: An empty, unreadable file that replaces hidden files; without it a device does.
+        mask: An empty, unreadable file that replaces hidden files; by default a device.
         look: Scans for more protected and hidden files right before the command runs; blocks.
-        settle: See ``Guarded``; the result of ``look`` has another one.
-        settle_so_far: Like ``settle``.
-        watched: Like ``settle``.
-        quarantine: Like ``settle``.
-        shown: Folders in hidden ones that it may read nevertheless.
-        environment: Variables that it gets in addition to those of every command.
+        settle: See ``Guarded``; the result of ``look`` replaces this value.
+        settle_so_far: See ``settle``.
+        watched: See ``settle``.
+        quarantine: See ``settle``.
+        shown: Folders in hidden folders that the command may still read.
+        environment: Variables in addition to those of every command.
     """
 
     writable: tuple[str, ...]
@@ -165,7 +167,7 @@ class Confinement(msgspec.Struct, frozen=True):
 
 
 def showing(confinement: Confinement, folders: Sequence[Path]) -> Confinement:
-    """Return the same bounds with more readable folders, wherever they lie."""
+    """Return the same bounds with more readable folders, even inside hidden folders."""
     if not folders:
         return confinement
     return msgspec.structs.replace(confinement, shown=tuple(map(str, folders)))

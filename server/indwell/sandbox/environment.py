@@ -1,8 +1,8 @@
 """Environment variables: an allow-list for child processes (S-H6), and no secrets in this process.
 
 A command of the same user may read ``/proc/PID/environ`` of the server. That file shows the memory
-where the system put the variables at start; deleting variables from ``os.environ`` does not change
-that memory. So it is overwritten (SEC-02).
+where the system put the variables at start. Deleting variables from ``os.environ`` does not change
+that memory, so it is overwritten (SEC-02).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ FIXED: Mapping[str, str] = {
     "GIT_CONFIG_VALUE_0": "false",
     "GIT_CONFIG_KEY_1": "safe.bareRepository",
     "GIT_CONFIG_VALUE_1": "explicit",
-    # Otherwise Python writes the ANSI code page into a pipe, and nothing tells the reader.
+    # Without this, Python writes the ANSI code page into a pipe, and the reader cannot know that.
     **({"PYTHONIOENCODING": "utf-8"} if sys.platform == "win32" else {}),
 }
 """Variables that are the same in every run and for every user.
@@ -79,10 +79,11 @@ _OURS = str(Path(sys.executable).parent)  # where packages install their program
 if sys.platform == "win32":
     # ``Scripts`` in an environment; in an installation, python.exe is one folder further up.
     _OURS += os.pathsep + str(Path(sys.executable).parent / "Scripts")
-    _STARTABLE = (".com", ".exe", ".bat", ".cmd")  # PATHEXT also names scripts of other programs
+    # not PATHEXT, which also names scripts of other programs
+    _STARTABLE = (".com", ".exe", ".bat", ".cmd")
 
     def program_in(name: str, path: str) -> str | None:
-        """Find a program by a bare name in the folders of ``path``; never in the current folder.
+        """Find a program by a bare name in the folders of ``path``, never in the current folder.
 
         ``shutil.which`` (Python 3.11) and Windows would look in the current folder first.
         """
@@ -109,13 +110,13 @@ else:
 def clean_environment(
     source: Mapping[str, str], extra: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Build the environment of a child from ours.
+    """Build the environment of a child process from that of this process.
 
-    Relative entries of PATH are dropped: ``.`` would run programs of the workspace. On Windows each
-    name occurs once, in upper case, as Windows ignores case.
+    Relative entries of PATH are dropped, because ``.`` would run programs of the workspace. On
+    Windows, each name occurs once, in upper case, because Windows ignores case.
 
     Args:
-        source: Our own environment.
+        source: The environment of this process.
         extra: Variables of the caller, which take precedence.
     """
     source = _cased(source)
@@ -127,7 +128,7 @@ def clean_environment(
 
 
 def in_upper_case(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables with names in upper case; of several spellings the last one counts."""
+    """Return the variables with names in upper case; of several spellings, the last one counts."""
     return {name.upper(): value for name, value in variables.items()}
 
 
@@ -147,13 +148,13 @@ def raw(text: str) -> Any:  # noqa: ANN401 -- str or bytes, as the system has it
 
 
 def find_program(name: str, never_in: Sequence[Path] = ()) -> Path | None:
-    """Find a program beside our own Python (where packages install theirs), else on PATH.
+    """Find a program beside Indwell's Python, where packages install programs, else on PATH.
 
     An activated environment of the project puts a workspace folder first on PATH. A sandboxed
     command may have written a program there, which must not run without a sandbox.
 
-    Beside our own Python, a program in the workspace is used: whoever writes there controls the
-    server anyway.
+    A program beside Indwell's Python is used even in the workspace, because whoever writes there
+    controls the server anyway.
 
     Args:
         name: The program's name.
@@ -164,37 +165,37 @@ def find_program(name: str, never_in: Sequence[Path] = ()) -> Path | None:
 
 
 def commands_path() -> str:
-    """Return PATH for the agent's commands: the original one, with the project's environment.
+    """Return PATH for the agent's commands: the original value, with the project's environment.
 
-    This process and its own helpers use another PATH (``indwell.own_path``).
+    This process and its helpers use another PATH (``indwell.own_path``).
     """
     return clean_environment({"PATH": own_path.given})["PATH"]
 
 
 def program_within(name: str, folders: Sequence[Path]) -> Path | None:
-    """Find the file in ``folders`` that our shell would run by this bare name; None if none."""
+    """Find the file in ``folders`` that the shell would run by this bare name; None if missing."""
     found = program_in(name, commands_path())
     return Path(found) if found and lies_in(found, folders) else None
 
 
 def program_on_path(name: str) -> Path | None:
-    """Find the file anywhere that our shell would run by this bare name; None if none."""
+    """Find the file anywhere that the shell would run by this bare name; None if missing."""
     found = program_in(name, commands_path())
     return Path(found) if found else None
 
 
 def path_without(folders: Sequence[Path]) -> str:
-    """Return the commands' PATH without entries in ``folders``, links resolved."""
+    """Return the commands' PATH without entries in ``folders``, with links resolved."""
     entries = commands_path().split(os.pathsep)
     kept = os.pathsep.join(one for one in entries if not lies_in(one, folders))
     return kept or DEFAULT_PATH  # an empty PATH would mean the working directory
 
 
 def own_installation(roots: Iterable[Path]) -> tuple[Path, ...]:
-    """Return where our own Python is installed, if that is in the workspace.
+    """Return the folder of Indwell's Python, if it is in the workspace.
 
-    No sandboxed command may write there: its changes would run without a sandbox, at the latest at
-    the next start.
+    No sandboxed command may write there, because the changes would run without a sandbox at the
+    next start.
     """
     prefix = Path(sys.prefix)
     return (prefix.resolve(),) if lies_in(prefix, tuple(roots)) else ()
@@ -210,9 +211,9 @@ def _on_path(name: str, never_in: Sequence[Path]) -> Path | None:
 
 
 def keep_private() -> None:
-    """Disable core dumps of us and our children, and access to our memory by this user's programs.
+    """Disable core dumps, and access to this process's memory by the user's programs.
 
-    Root reads it anyway. Best effort: where the system refuses, nothing changes.
+    Root can read the memory anyway. If the system refuses, nothing changes.
     """
     if sys.platform != "win32":
         hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
@@ -224,8 +225,8 @@ def keep_private() -> None:
 def allow_open_files() -> None:
     """Allow ``OPEN_FILES`` files at once if fewer than Linux's usual 1,024 are allowed.
 
-    macOS allows 256 to a program of the desktop, and each watched folder, socket and command takes
-    some. The hard limit, which only root may raise, stays. Best effort.
+    macOS allows a desktop program 256 files, and each watched folder, socket and command needs
+    some. The hard limit, which only root may raise, stays. If the system refuses, nothing changes.
     """
     if sys.platform != "win32":
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -239,8 +240,8 @@ def take_out(is_secret: Callable[[str], bool], is_needed: Callable[[str], bool])
     """Remove variables from this process's environment, and overwrite their memory.
 
     Args:
-        is_secret: Tells whether to remove the variable of this name.
-        is_needed: Tells whether to overwrite it but keep it where libraries look for it.
+        is_secret: Returns whether to remove the variable of this name.
+        is_needed: Returns whether libraries need the variable; it is overwritten but not removed.
 
     Returns:
         The removed variables with their values.
@@ -260,7 +261,7 @@ def take_out(is_secret: Callable[[str], bool], is_needed: Callable[[str], bool])
 if sys.platform == "win32":
 
     def _places(name: str) -> list[tuple[int, int]]:
-        """Find nothing: other programs of this user read our memory in any case."""
+        """Find nothing, because other programs of this user can always read the memory."""
         del name
         return []
 
@@ -288,8 +289,8 @@ else:
 def own_environment() -> Mapping[str, str]:
     """Return all variables, for the settings, and remove those with secrets from ``os.environ``.
 
-    Child processes get only a few of the others (``sandbox.environment``). The HTTP client still
-    finds the addresses of proxies, and child processes do not.
+    Child processes get only a few of the other variables (``sandbox.environment``). The HTTP client
+    still finds the addresses of proxies; child processes do not.
     """
     keep_private()
     allow_open_files()

@@ -1,4 +1,4 @@
-"""Blocks all commands while a file that a command planted could not be removed."""
+"""Blocks all commands while a file that a command planted still exists."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from indwell.files.private import read_own, remove_own, write_durable
 from indwell.files.quarantine import NotRemoved, Quarantine, error_reason, named
 from indwell.files.spelling import quoted
 
-MOST_NOTES = 20  # a command can plant thousands of files, and a person reads few notes
+MOST_NOTES = 20  # notes; a command can plant thousands of files, and a user reads few notes
 _MOST_LOGGED = 5
 
 
 def shorten_notes(notes: Sequence[str], where: str = "") -> tuple[str, ...]:
-    """Shorten a list of notes: the first ones, and the number of others.
+    """Shorten a list of notes to the first notes and the number of the rest.
 
     Args:
         notes: All sentences.
@@ -47,7 +47,7 @@ class RunningCommandWatch:
 
     Args:
         look: Moves away the files planted so far and returns a sentence for each; blocks.
-        hear: Called once with each sentence.
+        hear: Called once with each such sentence.
     """
 
     def __init__(self, look: Callable[[], Sequence[str]], hear: Callable[[str], None]) -> None:
@@ -74,7 +74,7 @@ class RunningCommandWatch:
                 log.warning("%s", note)
 
     def said_with(self, notes: Sequence[str]) -> tuple[str, ...]:
-        """Return and log all notes about the command; ``notes``, from its end, come first."""
+        """Return and log all notes about the command, beginning with ``notes`` from its end."""
         every = tuple(dict.fromkeys((*notes, *self._said)))
         n_logged = min(len(self._said), _MOST_LOGGED)
         new = [one for one in notes if one not in self._said][: _MOST_LOGGED - n_logged]
@@ -117,13 +117,11 @@ class StandingPlant(msgspec.Struct, frozen=True):
     Attributes:
         root: The workspace folder.
         at: The path relative to ``root``.
-        safe_name: Its name once moved away; empty for a folder that cannot be read.
+        safe_name: The file's name after it is moved away; empty for a folder that cannot be read.
         why: The reason why it could not be moved.
-        mark: Identifies the file, to notice when another file has this path.
-        record: The state file with this information, if it cannot be read; or the state file which
-            says that a check is still due.
-        is_unseen: A command of another process ran in ``root``, and nobody has checked what it
-            planted.
+        mark: Identifies the file, so that another file at this path is recognised.
+        record: A state file that cannot be read, or that says that a check is due.
+        is_unseen: Whether another process's command ran in ``root`` and was not checked.
     """
 
     root: str
@@ -160,12 +158,12 @@ class StandingPlant(msgspec.Struct, frozen=True):
 
 
 class _Unsettled(msgspec.Struct, frozen=True):
-    """A command whose files nobody could check.
+    """A command whose files could not be checked.
 
     Attributes:
-        folders: The folders that it could write to.
-        settle: Scans them and moves away planted files.
-        records: The state files that tell other processes.
+        folders: The folders that the command could write to.
+        settle: Scans the folders and moves away planted files.
+        records: The state files that inform other processes.
     """
 
     folders: tuple[str, ...]
@@ -184,11 +182,11 @@ class Gate:
         self._trying = threading.RLock()
 
     def heed(self, quarantine: Quarantine) -> None:
-        """Use the notes that earlier processes wrote in ``quarantine``; reads nothing yet."""
+        """Use the notes that earlier processes wrote in ``quarantine``; read nothing yet."""
         self._quarantines.setdefault(quarantine.folder, quarantine)
 
     def close(self, standing: StandingPlant, quarantine: Quarantine) -> None:
-        """Block commands until this plant is gone; blocks on disk."""
+        """Block commands until this planted file is gone; blocks on disk."""
         marked = msgspec.structs.replace(standing, mark=_mark(standing.path) or ())
         self._standing[marked.path] = (marked, quarantine)
         self.heed(quarantine)
@@ -202,13 +200,13 @@ class Gate:
         reason: str,
         quarantine: Quarantine | None = None,
     ) -> str:
-        """Block commands until someone could check what a command planted; blocks on disk.
+        """Block commands until the files of a command are checked; blocks on disk.
 
         Args:
             folders: The folders that the command could write to.
-            settle: Scans them and moves away planted files.
-            reason: The reason why nobody could check.
-            quarantine: The record of this for later processes.
+            settle: Scans the folders and moves away planted files.
+            reason: The reason why the check failed.
+            quarantine: The folder with the record for later processes.
 
         Returns:
             The sentence for the user.
@@ -217,7 +215,7 @@ class Gate:
         if quarantine is not None and quarantine.folder is not None:
             self.heed(quarantine)
             for root in folders:
-                # A unique name: several commands in this folder may await a check.
+                # The name is unique, because several commands in this folder may await a check.
                 record = _record(quarantine.folder, f"{root}\0{secrets.token_hex()}")
                 records.append(str(record))
                 _write(record, StandingPlant(root, "", "", reason, is_unseen=True))
@@ -228,7 +226,7 @@ class Gate:
         )
 
     def open_again(self, folders: Sequence[Path]) -> tuple[StandingPlant, ...]:
-        """Try again to remove everything; returns the rest in ``folders``; blocks."""
+        """Try again to remove everything; return what remains in ``folders``; blocks."""
         with self._trying:
             return (*self._settled(folders), *self._taken(folders))
 
@@ -287,7 +285,7 @@ class Gate:
         return tuple(note for _, note in told)
 
     def _read(self, folders: Sequence[Path]) -> list[StandingPlant]:
-        """Read the recorded plants; returns unreadable records, since their plants are unknown.
+        """Read the recorded planted files; return unreadable records, whose files are unknown.
 
         An unreadable record may concern any folder.
         """
@@ -326,7 +324,7 @@ async def remaining_plants(folders: Iterable[Path]) -> tuple[StandingPlant, ...]
 
 
 async def pass_gate(folders: Iterable[Path]) -> None:
-    """Return if a command that involves these folders may run.
+    """Check that a command that involves these folders may run.
 
     Raises:
         ToolError: A planted file is still there.
@@ -352,7 +350,7 @@ def _concerns(standing: StandingPlant, folders: Sequence[Path]) -> bool:
 
 
 def _tried(standing: StandingPlant, quarantine: Quarantine) -> StandingPlant | Path | None:
-    """Try to move a plant; return its new path, None if gone, or the plant if it may remain."""
+    """Try to move a planted file; return its new path, None if gone, else the record."""
     if not standing.safe_name:
         is_over = os.access(standing.path, os.R_OK | os.X_OK) or _is_gone(standing.path)
         return None if is_over else standing
@@ -360,11 +358,11 @@ def _tried(standing: StandingPlant, quarantine: Quarantine) -> StandingPlant | P
     if now is None:
         return standing
     if not now or (standing.mark and now != standing.mark and not _running):
-        return None  # gone, or replaced by the user, since no command runs
+        return None  # gone, or replaced by the user, because no command runs
     try:
         where = quarantine.take(Path(standing.root), standing.at, standing.safe_name)
     except Exception as error:  # any failure leaves the file in place
-        log.info("%r could not be moved", standing.path, exc_info=error)  # told by the gate
+        log.info("%r could not be moved", standing.path, exc_info=error)  # the gate tells the user
         return standing
     if isinstance(where, NotRemoved):
         if where.at == standing.at:
@@ -394,12 +392,12 @@ def _record(folder: Path, name: str) -> Path:
 
 
 def _write(record: Path, standing: StandingPlant) -> None:
-    """Write a record. Not with msgspec, as workspace names need not be UTF-8."""
+    """Write a record; without msgspec, because workspace names need not be UTF-8."""
     try:
         make_private_folder(record.parent)
         with contextlib.suppress(FileExistsError):
             write_durable(record, json.dumps(msgspec.to_builtins(standing)).encode())
-    except OSError:  # without a record, the block lasts only as long as this process
+    except OSError:  # without a record, commands are blocked only until this process ends
         _say_unwritten(str(record.parent))
 
 
@@ -412,24 +410,24 @@ def _say_unwritten(folder: str) -> None:
 
 
 def _written(folder: Path) -> Iterator[StandingPlant]:
-    """Yield all records there; an unreadable record counts as a plant."""
+    """Yield all records in a folder; an unreadable record counts as a planted file."""
     records = folder / _RECORDS
     try:
         names = list_names(records)
-    except NotADirectoryError:  # the state folder is not a folder: nothing was ever recorded
+    except NotADirectoryError:  # the state folder is not a folder, so nothing was ever recorded
         return
     except OSError as error:
         yield _unread(records, error)
         return
     for name in names:
-        if not name.endswith(_ENDING):  # another process is writing it
+        if not name.endswith(_ENDING):  # another process is writing this record
             continue
         try:
             data = json.loads(read_own(records / name, _RECORD_LIMIT_B))
             one = msgspec.convert(data, StandingPlant)
             record = str(records / name) if one.is_unseen else ""
             yield msgspec.structs.replace(one, record=record)
-        except FileNotFoundError:  # another process has just removed it
+        except FileNotFoundError:  # another process has just removed this record
             continue
         except Exception as error:  # noqa: BLE001 - any failure leaves its content unknown
             yield _unread(records / name, error)

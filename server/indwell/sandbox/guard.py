@@ -1,9 +1,10 @@
-"""A small helper process that ends our commands if we are killed.
+"""A small helper process that ends all commands if Indwell is killed.
 
-It reads the marks of running programs from a pipe whose other end only we hold. When that end
-closes, however we died, the helper kills every process with one of the marks, and exits (PRC-03). A
-death signal on the program (``setpriv --pdeathsig``) would reach the program alone, not its
-children. The helper costs 1 ms once, a megabyte, and one write whenever a program starts or ends.
+The helper reads the marks of running programs from a pipe whose other end only Indwell holds. When
+that end closes, however Indwell died, the helper kills every process with one of the marks, and
+exits (PRC-03). A death signal on the program (``setpriv --pdeathsig``) would not reach the
+program's children. The helper costs 1 ms once, a megabyte, and one write whenever a program starts
+or ends.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from indwell.sandbox.environment import clean_environment
 from indwell.sandbox.leftovers import here as leftovers
 
 # Each line lists all running programs as `group:mark`; group 0 is not known yet. A line that begins
-# with a plus sign names a stub folder, removed if it still is an unlocked stub.
+# with a plus sign names a stub folder, which is removed if it is unlocked.
 _SCRIPT = r"""
 trap '' HUP INT TERM
 runs=
@@ -55,11 +56,11 @@ for place do
   [ -k "$place" ] && [ ! -L "$place" ] && flock -n "$place" rmdir -- "$place"
 done
 """
-_MOST_LINE_B = 4_000  # what a pipe writes atomically
+_MOST_LINE_B = 4_000  # bytes that one write to a pipe writes atomically
 
 
 class Guard:
-    """Tells the helper shell what runs, and starts it with the first program; POSIX only."""
+    """Reports running programs to the helper shell, which starts with the first; POSIX only."""
 
     def __init__(self) -> None:
         self._runs: dict[str, int] = {}
@@ -68,7 +69,7 @@ class Guard:
         self._writing = -1
 
     def watch(self, mark: str, group: int = 0) -> None:
-        """Kill the processes with ``mark`` or in ``group`` if we die."""
+        """Kill the processes with ``mark`` or in ``group`` if Indwell dies."""
         self._runs[mark] = group
         self._tell()
 
@@ -78,7 +79,7 @@ class Guard:
             self._tell()
 
     def clear(self, stub: str) -> None:
-        """Remove this stub folder if we are killed before we can."""
+        """Remove this stub folder if Indwell is killed before it can."""
         if stub in self._stubs or not stub.isprintable() or len(os.fsencode(stub)) > _MOST_LINE_B:
             return
         self._stubs.add(stub)
@@ -86,12 +87,12 @@ class Guard:
             self._write(_stub_line(stub))
 
     def renew(self) -> None:
-        """Restart the shell if someone killed it while a program runs."""
+        """Restart the shell if it was killed while a program runs."""
         if self._shell is not None and self._shell.poll() is not None:
             self._tell()
 
     def close(self) -> None:
-        """Let the shell end as if we had died; it kills the runs that it still guards."""
+        """Let the shell end and kill the runs that it still guards, as if Indwell had died."""
         shell, self._shell = self._shell, None
         if shell is not None:
             os.close(self._writing)
@@ -100,7 +101,8 @@ class Guard:
             leftovers.ended(shell.pid)
 
     def _tell(self) -> None:
-        if self._shell is None and self._runs and sys.platform != "win32":  # Windows has jobs
+        # Windows has jobs instead
+        if self._shell is None and self._runs and sys.platform != "win32":
             self._start()
         self._write(_line(self._runs.items()))
 
@@ -110,8 +112,8 @@ class Guard:
         try:
             os.write(self._writing, line)
         except BlockingIOError:
-            pass  # the pipe is full: the shell is stopped, and keeps older data
-        except BrokenPipeError:  # someone killed the shell
+            pass  # the pipe is full because the shell is stopped; the shell keeps older data
+        except BrokenPipeError:  # the shell was killed
             self.close()
             if self._runs:
                 self._tell()
@@ -129,7 +131,8 @@ class Guard:
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # spared by Ctrl-C at our terminal, or a kill of our group
+                # Ctrl-C at the terminal, or a kill of Indwell's group, must not reach the shell
+                start_new_session=True,
             )
         except OSError:
             os.close(writing)

@@ -1,11 +1,11 @@
-"""Resource limits of a command: limits that the kernel enforces, and totals that we watch.
+"""Resource limits of a command: limits that the kernel enforces, and totals to watch.
 
 Kernel limits apply to each process of the command separately. Memory and the number of processes
 are also limited in total, which ``LimitWatch`` measures.
 
-Two figures of the whole machine are read ten times a second, which takes 0.1 ms. The command itself
-is measured only when these figures show that it could exceed its limits. (RLIMIT_AS would break
-node and Java, which reserve far more than they use.)
+Two figures of the whole machine are read ten times a second, which takes 0.1 ms. The command is
+measured only when these figures show that it could exceed its limits. (RLIMIT_AS would break node
+and Java, which reserve far more memory than they use.)
 """
 
 from __future__ import annotations
@@ -39,24 +39,25 @@ else:
         ram_b,
     )
 
-_LOCKS = 10  # RLIMIT_LOCKS, which Linux ignores since 2.4.25; Python has no name for it
-_GRACE_CPU_S = 5  # between the catchable signal and KILL
+_LOCKS = 10  # RLIMIT_LOCKS, which Linux has ignored since 2.4.25; Python lacks the name
+_GRACE_CPU_S = 5  # seconds between the signal that can be caught and KILL
 _DISK_SHARE = 0.8
-_NO_QUOTA = 0xC0000044  # STATUS_QUOTA_EXCEEDED: how a job ends a process for its time
-_OOM_SCORE = 500  # of 1,000: the kernel kills a command before the editor and us
+# STATUS_QUOTA_EXCEEDED: the exit code of a process that a job ended for its time
+_NO_QUOTA = 0xC0000044
+_OOM_SCORE = 500  # of 1,000; the kernel kills a command before the editor and Indwell
 
 
 class CommandLimits(msgspec.Struct, frozen=True):
     """The resource limits of a command; None sets no limit.
 
     Attributes:
-        cpu_s: Processor seconds of each process. Default: all cores until the timeout, so that only
-            leftover processes hit it; unlimited without a timeout.
-        file_b: Size of each file that it writes; at most 80 % of the free disk space.
-        ram_b: Memory of all its processes; None is 80 % of the machine's.
+        cpu_s: Processor seconds of each process. By default all cores until the timeout, so that
+            only leftover processes reach the limit; unlimited without a timeout.
+        file_b: Bytes of each file that the command writes; at most 80 % of the free disk space.
+        ram_b: Bytes of memory of all processes; None for 80 % of the machine's memory.
         n_processes: Processes and threads in total; a build on 64 cores has some hundreds.
-        n_files: Open files of each process. Watchers of big trees need tens of thousands; old
-            programs close every possible descriptor, which takes seconds at 10 ** 9.
+        n_files: Open files of each process. Watchers of big trees need tens of thousands. Old
+            programs close every possible descriptor, which takes seconds for 10 ** 9.
     """
 
     cpu_s: int | None = None
@@ -69,7 +70,7 @@ class CommandLimits(msgspec.Struct, frozen=True):
 if sys.platform == "win32":
 
     def shell_prefix(limits: CommandLimits, mark: str, cwd: Path, timeout_s: float | None) -> str:
-        """Return an empty text: the job enforces the limits (``limit_run``)."""
+        """Return an empty text, because the job enforces the limits (``limit_run``)."""
         del limits, mark, cwd, timeout_s
         return ""
 
@@ -82,7 +83,7 @@ if sys.platform == "win32":
 else:
 
     def shell_prefix(limits: CommandLimits, mark: str, cwd: Path, timeout_s: float | None) -> str:
-        """Shell text that sets the limits for itself and its children; stays on their line."""
+        """Return shell text on one line that sets the limits for the shell and its children."""
         cpu_s = limits.cpu_s
         if timeout_s is not None:
             cpu_s = cpu_s or int(timeout_s * (os.cpu_count() or 1)) + 1
@@ -93,10 +94,11 @@ else:
             *_number("n", resource.RLIMIT_NOFILE, limits.n_files),
         ]
         if sys.platform.startswith("linux"):
-            if resource.getrlimit(_LOCKS)[1] == resource.RLIM_INFINITY:  # only outside our own runs
+            # not for a run within another run
+            if resource.getrlimit(_LOCKS)[1] == resource.RLIM_INFINITY:
                 settings.insert(0, f"ulimit -x {mark}")
-            # The kernel counts all processes and threads of the user, at most those of the machine.
-            # It does so for everyone but root; for root, `watch` counts.
+            # The kernel counts the user's processes and threads, which are at most those of the
+            # machine. For root the kernel does not count, so `LimitWatch` does.
             now = n_tasks()
             settings += _number("u", resource.RLIMIT_NPROC, now + limits.n_processes) if now else []
             settings.append(f"echo {_OOM_SCORE} >/proc/self/oom_score_adj")
@@ -114,7 +116,7 @@ else:
         return ""
 
     def _number(letter: str, which: int, wanted: int) -> list[str]:
-        """Set both limits; a tighter soft limit stays, and a hard limit is never raised."""
+        """Set both limits; keep a tighter soft limit, and never raise a hard limit."""
         soft, hard = resource.getrlimit(which)
         tight = [wanted, *(one for one in (soft, hard) if one != resource.RLIM_INFINITY)]
         hardest = min(wanted, hard) if hard != resource.RLIM_INFINITY else wanted
@@ -124,24 +126,26 @@ else:
 def _file_b(wanted: int, cwd: Path) -> int:
     try:
         free = shutil.disk_usage(cwd).free
-    except OSError:  # the command reports it itself
+    except OSError:  # the command itself reports the error
         return wanted
     return max(min(wanted, int(free * _DISK_SHARE)), 1 << 20)
 
 
-LOOK_S = 0.1  # in this time a process fills a quarter of a gigabyte, or a bomb has 200 children
+# seconds, in which a process fills a quarter of a gigabyte, or a fork bomb has 200 children
+LOOK_S = 0.1
 _MANY = 64  # children, mostly dead ones; few commands run at once
 _SHARE = 0.8  # of the machine's memory, for one command
-_IDLE = 20  # pause before the next measurement, in durations of the last
+_IDLE = 20  # pause before the next measurement, as a multiple of the last one's duration
 
 
 if sys.platform == "win32":
-    _SLACK = 1.1  # times the limit: memory that the job allows; the watch ends the run earlier
+    # multiple of the limit that the job allows, because the watch ends the run earlier
+    _SLACK = 1.1
 
     def limit_run(
         run: leftovers.Run, limits: CommandLimits | None, timeout_s: float | None
     ) -> None:
-        """Let the job hold the limits before the program starts; a job limits no file sizes."""
+        """Set the limits in the job before the program starts; a job cannot limit file sizes."""
         if limits is None:
             return
         cpu_s = limits.cpu_s
@@ -162,19 +166,19 @@ if sys.platform == "win32":
 
         Args:
             pid: The started program.
-            run: Its run.
-            limits: Its limits.
+            run: The program's run.
+            limits: The program's limits.
         """
 
         def __init__(self, pid: int, run: leftovers.Run, limits: CommandLimits) -> None:
-            self.overrun = ""  # the exceeded limit in words, once the run is ended for it
+            self.overrun = ""  # the exceeded limit in words, after the run was ended because of it
             self._pid = pid
             self._run = run
             self._most_b = _most_b(limits)
             self._most_processes = limits.n_processes
 
         async def until_too_much(self) -> None:
-            """Wait until the run exceeds its total limits, and end it; may never return."""
+            """Wait until the run exceeds its total limits, and end the run; may never return."""
             while not self.overrun:
                 await asyncio.sleep(LOOK_S)
                 told = win32api.GlobalMemoryStatusEx()
@@ -193,7 +197,7 @@ else:
     def limit_run(
         run: leftovers.Run, limits: CommandLimits | None, timeout_s: float | None
     ) -> None:
-        """Do nothing: ``shell_prefix`` has the limits."""
+        """Do nothing, because ``shell_prefix`` sets the limits."""
         del run, limits, timeout_s
 
     class LimitWatch:
@@ -201,19 +205,19 @@ else:
 
         Args:
             pid: The started program.
-            run: Its run.
-            limits: Its limits.
+            run: The program's run.
+            limits: The program's limits.
         """
 
         def __init__(self, pid: int, run: leftovers.Run, limits: CommandLimits) -> None:
-            self.overrun = ""  # the exceeded limit in words, once the run is ended for it
+            self.overrun = ""  # the exceeded limit in words, after the run was ended because of it
             self._pid = pid
             self._run = run
             self._most_b = limits.ram_b or int(machine_ram_b()[0] * _SHARE)
             self._most_processes = limits.n_processes
 
         async def until_too_much(self) -> None:
-            """Wait until the run exceeds its total limits, and end it; may never return."""
+            """Wait until the run exceeds its total limits, and end the run; may never return."""
             before = n_tasks()
             pause_s = LOOK_S
             while IS_LINUX and not self.overrun:
@@ -224,7 +228,8 @@ else:
                 is_full = 0 < self._most_b <= machine_ram_b()[1]
                 if is_full or n_tasks() - before >= self._most_processes:
                     began = time.monotonic()
-                    # End it in this same thread: a growing bomb starves the event loop.
+                    # End the run in the same thread, because a growing fork bomb starves the event
+                    # loop.
                     await asyncio.to_thread(self._end_excess)
                     pause_s = max(LOOK_S, _IDLE * (time.monotonic() - began))
             if not IS_LINUX:

@@ -1,10 +1,10 @@
-"""Finds the PATH of the user's login shell for a server that the desktop started with a short one.
+"""Finds the PATH of the login shell for a server that the desktop started with a short PATH.
 
 A program that starts from the Dock, or from the menu of a Linux desktop, gets only the system's
-folders: not Homebrew's, and none with tools that the user installed. So the user's own shell is
-asked once, in a thread, for two seconds at most. It runs in the home folder, with the variables of
-a command. It is not asked if the workspace contains the shell, the home folder or one of the
-shell's files: then the author of a repository, or a command, could decide what runs. Folders of the
+folders, without Homebrew's and other installed tools. The user's own shell is therefore asked once,
+in a thread, for two seconds at most. It runs in the home folder, with the variables of a command.
+The shell is not asked if the workspace contains the shell, the home folder or one of the shell's
+files, because then the author of a repository, or a command, could decide what runs. Folders of the
 workspace in the answer are left out. Without an answer, a few folders that exist are added.
 """
 
@@ -31,7 +31,7 @@ if sys.platform != "win32":
     import pwd
 
 BOUND_S = 2.0
-_MOST_B = 1 << 18  # bytes of a shell's output; more counts as no answer
+_MOST_B = 1 << 18  # bytes of a shell's output; longer output counts as no answer
 _MOST_FOLDERS = 200
 _SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
 """Shells that take ``-l -i -c``; others (csh, Nushell) are not asked."""
@@ -47,14 +47,14 @@ _FALLBACK = {
     "darwin": ("/opt/homebrew/bin", "/opt/homebrew/sbin", "/usr/local/bin"),
     "linux": ("/usr/local/bin", "~/.local/bin", "/home/linuxbrew/.linuxbrew/bin"),
 }
-_ASKING = "INDWELL_READS_PATH"  # lets a user's shell files skip slow parts
+_ASKING = "INDWELL_READS_PATH"  # a variable by which a user's shell files can skip slow parts
 
 _log = logging.getLogger(__name__)
 
 
 def is_short(environment: Mapping[str, str], platform: str) -> bool:
-    """Tell whether a desktop started us with only the system's folders."""
-    if platform == "win32" or environment.get("SHLVL", "0") != "0":  # a shell started us
+    """Whether a desktop started this process with only the system's folders."""
+    if platform == "win32" or environment.get("SHLVL", "0") != "0":  # a shell started this process
         return False
     has_desktop = "DISPLAY" in environment or "WAYLAND_DISPLAY" in environment
     if platform != "darwin" and not has_desktop:
@@ -65,8 +65,8 @@ def is_short(environment: Mapping[str, str], platform: str) -> bool:
 def folders_of(said: bytes, mark: str) -> tuple[str, ...]:
     """Return the folders between the marks in the shell's output; empty without an answer.
 
-    Text of the shell's files before and behind the marks is ignored, and so are relative folders
-    and those with control characters.
+    Output of the shell's files before and after the marks is ignored. Relative folders, and folders
+    with control characters, are ignored, too.
     """
     wrapped = re.search(b"%b\n([^\n]*)\n%b" % (mark.encode(), mark.encode()), said)
     if wrapped is None:
@@ -77,7 +77,7 @@ def folders_of(said: bytes, mark: str) -> tuple[str, ...]:
 
 
 def may_be_asked(shell: str, home: str, workspace: Sequence[str | os.PathLike[str]]) -> bool:
-    """Tell whether the shell and its start-up files are the user's own, not the workspace's."""
+    """Whether the shell and its start-up files belong to the user, not to the workspace."""
     if os.path.basename(shell) not in _SHELLS or not os.access(shell, os.X_OK):  # noqa: PTH119 -- text
         return False
     real = os.path.realpath(home)
@@ -95,8 +95,8 @@ def ask(shell: str, home: str, bound_s: float = BOUND_S) -> tuple[str, ...]:
 
     Args:
         shell: The user's shell.
-        home: The folder in which it runs.
-        bound_s: Seconds until it is killed, with all that it started.
+        home: The folder in which the shell runs.
+        bound_s: Seconds until the shell is killed, with all that it started.
     """
     mark = secrets.token_hex(16)
     words = f"command printf '%s\\n' {mark} \"$PATH\" {mark}"
@@ -109,7 +109,7 @@ def ask(shell: str, home: str, bound_s: float = BOUND_S) -> tuple[str, ...]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # an interactive shell would take our terminal
+            start_new_session=True,  # an interactive shell would take the terminal
         )
     except OSError as error:
         _log.info("the login shell did not start: %s", error)
@@ -128,7 +128,7 @@ def ask(shell: str, home: str, bound_s: float = BOUND_S) -> tuple[str, ...]:
 
 
 def look(workspace: Sequence[str | os.PathLike[str]]) -> None:
-    """Begin to ask the shell, once, if PATH is short; returns at once.
+    """Begin to ask the shell, once, if PATH is short; return at once.
 
     ``own_path.settle`` waits for the end.
 
@@ -156,7 +156,7 @@ def _lengthen(workspace: Sequence[str | os.PathLike[str]]) -> None:
 
 
 def _user() -> tuple[str, str]:
-    """Return the user's login shell and home folder; empty texts if the system knows neither."""
+    """Return the user's login shell and home folder; empty texts if unknown."""
     if sys.platform != "win32":
         with contextlib.suppress(KeyError):
             known = pwd.getpwuid(os.getuid())
@@ -165,7 +165,7 @@ def _user() -> tuple[str, str]:
 
 
 def _until_marked(process: subprocess.Popen[bytes], mark: bytes, until: float) -> bytes:
-    """Read until the second mark: a program of the shell's files may keep the pipe open."""
+    """Read until the second mark, because a program of the shell's files may keep the pipe open."""
     said = b""
     assert process.stdout is not None
     with process.stdout as pipe, selectors.DefaultSelector() as selector:

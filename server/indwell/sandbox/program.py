@@ -1,8 +1,8 @@
 """Runs a program with bounded output and time, and leaves no process behind.
 
-Only a fixed number of programs run at once (PRC-12): others wait in order and can be cancelled.
-Searches have a pool of their own, as they take milliseconds and must not wait for test runs. A lack
-of file descriptors, processes or threads is reported as such, not as a bug.
+Only a fixed number of programs run at once (PRC-12); other programs wait in order and can be
+cancelled. Searches have a separate pool, because they take milliseconds and must not wait for test
+runs. A lack of file descriptors, processes or threads is not reported as a bug.
 """
 
 from __future__ import annotations
@@ -61,10 +61,11 @@ PROGRAMS = Pool(8)
 """A search uses all cores already; more at once would only compete for the disk."""
 
 
-DRAIN_S = 0.2  # after the program's end, for leftovers that hold the pipe (PRC-07)
-TIMEOUT_GRACE_S = 1.0  # between TERM and KILL after a timeout: a test run can clean up
-CANCEL_GRACE_S = 0.1  # a cancelled turn answers within 200 ms
-KILL_WAIT_S = 5.0  # a process in an uninterruptible wait (a dead network drive) survives KILL
+DRAIN_S = 0.2  # seconds after the program's end for leftovers that hold the pipe (PRC-07)
+# seconds between TERM and KILL after a timeout, so that a test run can clean up
+TIMEOUT_GRACE_S = 1.0
+CANCEL_GRACE_S = 0.1  # seconds; a cancelled turn must answer within 200 ms
+KILL_WAIT_S = 5.0  # seconds; a process that waits for a dead network drive survives KILL
 DEFAULT_LIMIT_B = 96_000
 
 T = TypeVar("T")
@@ -103,8 +104,8 @@ async def run_program(
 
     Args:
         argv: The program and its arguments.
-        cwd: Its working directory.
-        timeout_s: Seconds until it is ended; None for no timeout.
+        cwd: The working directory.
+        timeout_s: Seconds until the program is ended; None for no timeout.
         limit_b: Bytes of output to keep, from both ends.
         on_chunk: Called with each piece of standard output on the event loop. If it returns a
             future, the program waits for it.
@@ -112,25 +113,25 @@ async def run_program(
         enough: Set by the caller (for example in ``on_chunk``) to end the program early.
         enough_grace_s: Seconds for cleaning up after ``enough``.
         alarm: Set by the caller to kill the program at once.
-        pause: Lets others pause it while it runs.
-        env: Variables in addition to the allowed ones of our environment.
+        pause: Lets other tasks pause the program while it runs.
+        env: Variables in addition to the allowed variables of this process.
         pass_fds: Descriptors that the program inherits, under the same numbers.
-        stdin: Its standard input; empty by default.
+        stdin: The standard input; empty by default.
         merge_errors: Merge standard error into standard output.
-        mark: The mark of its descendants, if it sets the limit itself.
-        limits: Its total limits; by default nothing is watched.
-        pool: The pool in which it waits for a slot; the wait does not count towards its time. None
-            if the caller has one.
-        alone: Whether it starts no other program, so that no search for others is needed; saves 2
-            ms or more.
+        mark: The mark of the program's descendants, if the program itself sets the limit.
+        limits: The total limits; by default nothing is watched.
+        pool: The pool in which the program waits for a slot; the wait does not count as run time.
+            None if the caller has a slot.
+        alone: Whether the program starts no other program, so that no search is needed; saves 2 ms.
         is_wrapped: Whether the started program is a wrapper that runs the command in a separate
             session.
-        has_ui: Whether it may use other programs' windows and the clipboard (Windows).
-        start: The function that starts it; ``start_plainly`` by default.
+        has_ui: Whether the program may use other programs' windows and the clipboard (Windows).
+        start: The function that starts the program; ``start_plainly`` by default.
 
     Raises:
         ToolError: The program or ``cwd`` cannot be used.
-        asyncio.CancelledError: After everything it started has ended.
+        asyncio.CancelledError: The call was cancelled; everything that the program started has
+            ended.
     """
     output = Capture(limit_b, on_chunk)
     errors = Capture(0 if merge_errors else limit_b, on_errors)
@@ -202,7 +203,7 @@ async def run_program(
         errors=errors.head + errors.tail,
         timed_out=timed_out,
         seconds=time.monotonic() - began,
-        # Processes in a sandbox end with it, at an uncertain moment.
+        # Processes in a sandbox end with the sandbox, at an uncertain moment.
         left_running=0 if timed_out or overrun or is_wrapped else left.n,
         may_run_on=not left.is_gone,
         overrun=overrun,
@@ -212,7 +213,7 @@ async def run_program(
 
 @contextlib.asynccontextmanager
 async def _guarded(mark: str, *, alone: bool) -> AsyncIterator[leftovers.Run]:
-    """A run that ends when we do, however we end."""
+    """A run that ends with this process, however this process ends."""
     async with leftovers.running(mark, alone=alone) as run:
         guard.watch(mark)
         try:
@@ -227,7 +228,7 @@ async def _wait(
     stops: Sequence[asyncio.Event | None],
     watching: asyncio.Task[None] | None,
 ) -> bool:
-    """Wait for the program's end or for a reason to stop it; True if the time ran out first."""
+    """Wait for the program's end or a reason to stop it; return True if the time ran out first."""
     waits = [asyncio.create_task(one.wait()) for one in stops if one is not None]
     ends: set[asyncio.Task[Any]] = {one for one in (done, *waits, watching) if one is not None}
     try:
@@ -267,7 +268,7 @@ async def _end_rest(
 
 
 async def _in_peace(work: Coroutine[None, None, T]) -> tuple[T, bool]:
-    """Finish ``work`` even if cancelled; also returns whether to raise the cancellation then."""
+    """Finish ``work`` even if cancelled; also return whether to raise the cancellation later."""
     task = asyncio.ensure_future(work)
     is_cancelled = False
     while not task.done():
@@ -284,20 +285,20 @@ class Finished(msgspec.Struct, frozen=True):
     """The end of a program, and its output.
 
     Attributes:
-        exit_code: Its exit code; negative for the signal that ended it.
-        head: The first bytes of its output; all of them if ``cut_b`` is 0.
+        exit_code: The exit code; negative for the signal that ended the program.
+        head: The first bytes of the output; all bytes if ``cut_b`` is 0.
         tail: The last bytes; empty if ``cut_b`` is 0.
-        cut_b: Bytes cut in between.
-        total_b: Bytes that it wrote.
-        errors: Its standard error, if separate; shortened in the same way.
-        timed_out: Whether the timeout ended it.
+        cut_b: The number of bytes that were cut between head and tail.
+        total_b: The number of bytes that the program wrote.
+        errors: The standard error, if separate; shortened in the same way.
+        timed_out: Whether the timeout ended the program.
         seconds: Wall time, without the wait for a slot.
-        left_running: Number of processes that it left running, and that were ended.
+        left_running: The number of processes that the program left running, and that were ended.
         overrun: The exceeded limit in words, such as ``over 600 s of processor time``; the program
-            or a part of it was ended. Empty within the limits.
-        may_run_on: Whether parts of it may still run, because not all could be ended in time.
-        stopped: Whether it was killed because it planted files, which ``notes`` lists.
-        notes: A sentence for each file that it planted, and its fate.
+            or a part of it was ended. Empty if no limit was exceeded.
+        may_run_on: Whether some processes may still run, because not all could be ended in time.
+        stopped: Whether the program was killed because it planted files, which ``notes`` lists.
+        notes: A sentence for each planted file, with what was done about it.
     """
 
     exit_code: int
@@ -335,7 +336,7 @@ _WHAT = {
 
 
 def is_shortage(error: OSError) -> bool:
-    """Tell whether an error means that a system resource has run out."""
+    """Whether an error means that a system resource has run out."""
     return error.errno in _WHAT
 
 
@@ -344,7 +345,7 @@ async def shortages() -> AsyncIterator[None]:
     """Report a resource shortage as a tool error.
 
     Raises:
-        ToolError: A resource has run out; it replaces the system's error.
+        ToolError: A resource has run out; this error replaces the system's error.
     """
     try:
         yield
@@ -352,7 +353,7 @@ async def shortages() -> AsyncIterator[None]:
         if not is_shortage(error):
             raise
         raise ToolError(_words(_WHAT[error.errno or 0])) from error
-    except RuntimeError as error:  # of `threading`, which has no specific class
+    except RuntimeError as error:  # raised by `threading`, which has no specific class
         if "start new thread" not in str(error):
             raise
         raise ToolError(_words("the system starts no more threads for this user")) from error

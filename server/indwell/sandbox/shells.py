@@ -1,9 +1,9 @@
 """Finds the shell for commands (bash, PowerShell or none), and builds its command lines.
 
-On Linux and macOS it is the bash on PATH. Windows has no bash of its own, so there it is the bash
-of Git for Windows, else another bash on PATH, else PowerShell 7, else Windows PowerShell. It is
-chosen once for a process: the rules, the tool's description and the run must mean the same shell.
-Where no shell is found, a program with plain words still runs.
+On Linux and macOS, the shell is the bash on PATH. On Windows, the shell is the bash of Git for
+Windows, else another bash on PATH, else PowerShell 7, else Windows PowerShell. A process chooses
+its shell once, because the rules, the tool's description and the run must mean the same shell.
+Without a shell, a program with plain words still runs.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ _LANGUAGES: Mapping[ShellName, str] = {
 }
 """The language that the model is told to write; without a shell, plain words count as bash."""
 
-BASH_OPTIONS = ("--norc", "--noprofile", "-c")  # never a login shell: 0.3 s against 1 ms
-# Formats: else errors are written as XML. Scripts run as the machine's execution policy says.
+# never a login shell, which takes 0.3 s instead of 1 ms
+BASH_OPTIONS = ("--norc", "--noprofile", "-c")
+# Without the formats, errors are written as XML. The machine's execution policy applies to scripts.
 _POWERSHELL_OPTIONS = (
     *("-NoLogo", "-NoProfile", "-NonInteractive", "-InputFormat", "Text", "-OutputFormat", "Text"),
     "-EncodedCommand",
@@ -51,7 +52,7 @@ _BEFORE = (
     "try { [Console]::OutputEncoding = New-Object System.Text.UTF8Encoding $false } catch { }; "
     "$OutputEncoding = New-Object System.Text.UTF8Encoding $false; $global:LASTEXITCODE = 0\n"
 )
-_AFTER = (  # the last command decides, as in bash; a blank line ends an incomplete line
+_AFTER = (  # the last command decides, as in bash; the blank line ends an incomplete line
     "\n\n$indwell = $?; {at_end}"
     "if ($indwell) {{ exit 0 }} elseif ($LASTEXITCODE) {{ exit $LASTEXITCODE }} else {{ exit 1 }}"
 )
@@ -65,8 +66,8 @@ class CommandShell(msgspec.Struct, frozen=True):
     """A shell.
 
     Attributes:
-        name: Its kind.
-        path: Its program; None without a shell.
+        name: The kind of shell.
+        path: The shell's program; None without a shell.
         why: The reason for this choice, a clause for people.
     """
 
@@ -84,7 +85,7 @@ class CommandShell(msgspec.Struct, frozen=True):
         place = self.path
         if place is None or place.name != "bash.exe" or place.parent.parent.name != "usr":
             return path
-        root = place.parents[2]  # `usr/bin/bash.exe` finds not even `ls` by itself
+        root = place.parents[2]  # `usr/bin/bash.exe` by itself finds no programs, not even `ls`
         return os.pathsep.join([path, str(root / "usr/bin"), str(root / "mingw64/bin")])
 
     def argv(self, text: str, *, before: str = "", at_end: str = "") -> list[str]:
@@ -92,15 +93,15 @@ class CommandShell(msgspec.Struct, frozen=True):
 
         Args:
             text: The text.
-            before: Text of bash that goes before it on the same line.
-            at_end: Text in the shell's language that runs at the end, also if the text fails.
+            before: Bash text that precedes the text on the same line.
+            at_end: Text in the shell's language that runs at the end, even if the first text fails.
 
         Raises:
             ToolError: There is no shell, and the text is more than a program with plain words.
         """
         match self.name:
             case "bash":
-                # The trap also runs after `exit`, and not in subshells.
+                # The trap also runs after `exit`, and does not run in subshells.
                 trap = f"trap {shlex.quote(at_end)} EXIT; " if at_end else ""
                 return [str(self.path), *BASH_OPTIONS, f"{before}{trap}{text}"]
             case "pwsh" | "powershell":
@@ -155,9 +156,9 @@ def installed_on_windows(
     """Yield the shells of a machine with Windows, the best one first.
 
     Args:
-        environment: Its variables, with names in capitals.
-        git_folders: Where the registry says that git is installed.
-        is_file: Whether a path is a file.
+        environment: The machine's variables, with names in capitals.
+        git_folders: Folders of git according to the registry.
+        is_file: Returns whether a path is a file.
     """
     path = [PureWindowsPath(one) for one in environment.get("PATH", "").split(";")]
     path = [one for one in path if one.is_absolute()]
@@ -188,9 +189,9 @@ def _git_roots(
 ) -> Iterator[tuple[PureWindowsPath, str]]:
     """Yield possible folders of git, and the source of each."""
     for folder in path:
-        if is_file(folder / "git.exe"):  # in `cmd`, `bin` or `mingw64/bin`
+        if is_file(folder / "git.exe"):  # git.exe is in `cmd`, `bin` or `mingw64/bin`
             roots = (one for one in folder.parents[:2] if one != one.parent)
-            # Not the root of a drive: every user of the machine may create a folder there.
+            # Not the root of a drive, where every user of the machine may create a folder.
             yield from ((root, f"beside {folder / 'git.exe'}") for root in roots)
     for one in git_folders:
         yield PureWindowsPath(one), "which the registry names"
@@ -217,7 +218,7 @@ _choice = _Choice()
 
 
 def prefer_shell(wanted: CommandShellName) -> None:
-    """Use the user's setting, if no shell is chosen yet; a running process keeps its shell."""
+    """Set the user's choice if no shell is chosen yet; a running process keeps its shell."""
     if _choice.shell is None:
         _choice.wanted = wanted
 
@@ -226,7 +227,7 @@ if sys.platform == "win32":
     import winreg
 
     def _git_folders() -> Iterator[str]:
-        """Yield where the registry says that git is installed."""
+        """Yield the folders of git according to the registry."""
         for hive in (winreg.HKEY_LOCAL_MACHINE, winreg.HKEY_CURRENT_USER):
             for view in (winreg.KEY_WOW64_64KEY, winreg.KEY_WOW64_32KEY):
                 try:
@@ -234,7 +235,7 @@ if sys.platform == "win32":
                         hive, r"SOFTWARE\GitForWindows", access=winreg.KEY_READ | view
                     ) as key:
                         yield str(winreg.QueryValueEx(key, "InstallPath")[0])
-                except OSError:  # git is not installed there
+                except OSError:  # the registry has no git under this key
                     continue
 
     def _is_file(path: PureWindowsPath) -> bool:
@@ -250,7 +251,7 @@ if sys.platform == "win32":
             never_in: Workspace folders, from which no shell is taken.
 
         Raises:
-            ToolError: The shell lies in one of these folders.
+            ToolError: The shell is in one of these folders.
         """
         if _choice.shell is None:
             environment = {name.upper(): value for name, value in os.environ.items()}
@@ -297,11 +298,11 @@ def in_powershell(words: Sequence[str]) -> str:
 
 
 def powershell_quoted(text: str) -> str:
-    """Return a text in single quotes; PowerShell also accepts typographic quotes as quotes."""
+    """Return a text in single quotes, with typographic quotes escaped as well."""
     doubled = re.sub("(['\u2018-\u201b])", r"\1\1", text)
     return f"'{doubled}'"
 
 
 def command_language() -> Literal["bash", "powershell"]:
-    """Return the language of commands; quick on all systems but Windows."""
+    """Return the language of commands; fast on all systems but Windows."""
     return command_shell().language if sys.platform == "win32" else "bash"

@@ -73,31 +73,32 @@ async def spawn(
 
     Args:
         command: The text for the shell.
-        cwd: Its working directory.
-        timeout_s: Seconds until it is ended; None for no timeout.
+        cwd: The working directory.
+        timeout_s: Seconds until the command is ended; None for no timeout.
         at_end: Shell text that runs at the end; in bash also after ``exit``.
         limit_b: Bytes of output to keep, from both ends.
         on_chunk: Called with each piece of output on the event loop. If it returns a future, the
             command waits for it.
-        env: Variables in addition to the allowed ones of our environment.
+        env: Variables in addition to the allowed variables of this process.
         pass_fds: Descriptors that the shell inherits, under the same numbers.
-        stdin: Its standard input; empty by default.
+        stdin: The standard input; empty by default.
         merge_errors: Merge standard error into standard output.
-        limits: Its resource limits.
-        confinement: Its bounds; None gives it all our rights.
-        never_in: Workspace folders; the shell itself is never taken from one.
-        unasked: Whether it runs without a question, as it only reads. If it could reach the
-            network, it finds no program of ``never_in`` by a bare name: a model may have written an
-            ``ls`` there.
-        pool: The pool in which it waits for a slot.
-        stop: Set by the caller to end it like a timeout, with time to clean up.
+        limits: The resource limits.
+        confinement: The command's bounds; with None, the command has all rights of this process.
+        never_in: Workspace folders, from which the shell is never taken.
+        unasked: Whether the command runs without a question, because it only reads. If it could
+            reach the network, it finds no program in ``never_in`` by a bare name, because a model
+            may have written an ``ls`` there.
+        pool: The pool in which the command waits for a slot.
+        stop: Set by the caller to end the command like a timeout, with time to clean up.
         on_note: Called with notes about files moved away while the command keeps running; such a
             command is checked before any other command runs.
 
     Raises:
         ToolError: There is no shell for such a text, ``cwd`` cannot be used, the command cannot be
             confined here, or a file that an earlier command planted is still there.
-        asyncio.CancelledError: After everything it started has ended.
+        asyncio.CancelledError: The call was cancelled; everything that the command started has
+            ended.
     """
     shell = await asyncio.to_thread(command_shell, never_in)
     limits = limits or CommandLimits()
@@ -118,7 +119,7 @@ async def spawn(
         limits=limits,
         pool=None,
     )
-    # Get the slot first: protected files are scanned right before the command runs.
+    # Get the slot first, because protected files are scanned right before the command runs.
     async with shortages(), pool.place():
         await check_running_commands()
         shown = (*confinement.writable, *confinement.readable) if confinement else ()
@@ -147,27 +148,28 @@ async def spawn_server(
     never_in: Sequence[Path] = (),
     on_note: Callable[[str], None],
 ) -> Finished:
-    """Run a program that is spoken to over its standard streams until it ends or is stopped.
+    """Run a program with which Indwell communicates over the standard streams.
 
-    It takes no slot of a pool, because it runs as long as a session. Nothing of its output is kept.
+    The program needs no slot of a pool, because it runs as long as a session. No output is kept.
 
     Args:
         argv: The program and its arguments.
-        cwd: Its working directory.
-        env: Variables in addition to the allowed ones of our environment.
-        feed: Its standard input.
-        on_output: Called with each piece of its standard output; see ``run_program``.
-        on_errors: The same for its standard error.
-        stop: Set by the caller to end it, with time to clean up.
-        confinement: Its bounds; None for all that we may do.
-        never_in: Workspace folders; without bounds, the program itself is never taken from one by
-            a bare name.
-        on_note: Called with notes about files that it planted, and that were moved away.
+        cwd: The working directory.
+        env: Variables in addition to the allowed variables of this process.
+        feed: The standard input.
+        on_output: Called with each piece of standard output; see ``run_program``.
+        on_errors: The same for standard error.
+        stop: Set by the caller to end the program, with time to clean up.
+        confinement: The program's bounds; with None, the program has all rights of this process.
+        never_in: Workspace folders; without bounds, a program with a bare name is never taken from
+            these.
+        on_note: Called with notes about files that the program planted, and that were moved away.
 
     Raises:
-        ToolError: It cannot be started or confined here, or a file that an earlier command planted
-            is still there.
-        asyncio.CancelledError: After everything it started has ended.
+        ToolError: The program cannot be started or confined here, or a file that an earlier command
+            planted is still there.
+        asyncio.CancelledError: The call was cancelled; everything that the program started has
+            ended.
     """
     run = functools.partial(
         run_program,
@@ -211,7 +213,7 @@ class _SandboxRun(Protocol):
 
 
 def _failed(finished: Finished, how: ConfinedStart) -> tuple[str, ...]:
-    """Report a failure of the sandbox itself, such as a folder that vanished."""
+    """Explain a failure of the sandbox itself, such as a folder that vanished."""
     said = finished.head or finished.errors
     if finished.exit_code != 1 or not said.startswith(b"bwrap: ") or how.was_set_up():
         return ()
@@ -238,7 +240,7 @@ def _hidden_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
 
 
 def _git_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
-    """Explain why git could change nothing, if its output shows that."""
+    """Explain why git could change nothing, if the command's output shows that."""
     said = finished.head + finished.tail + finished.errors
     is_kept = any(path.endswith("/.git") for path in bounds.protected)
     if not (finished.exit_code and is_kept and b".git" in said and b"ead-only file system" in said):
@@ -298,7 +300,7 @@ async def _held(  # noqa: PLR0917 - all that a run takes
                 )
             told = (*how.told(), *_failed(finished, how))
             told += (*_hidden_words(finished, bounds), *_git_words(finished, bounds))
-    except BaseException:  # cancelled or not set up: the caller gets no result
+    except BaseException:  # cancelled or not set up, so the caller gets no result
         notes = await settle_bounds(bounds)
         every = meanwhile.said_with(notes)
         keep_untold(cwd, shorten_notes(notes if on_note else every, _where(bounds)))
@@ -310,8 +312,8 @@ async def _held(  # noqa: PLR0917 - all that a run takes
 def _given(how: ConfinedStart, env: Mapping[str, str]) -> tuple[tuple[str, ...], Mapping[str, str]]:
     """Return the words and the environment that give a command its variables.
 
-    The loader obeys some in every program, so the sandbox's own program must not get them: a
-    project's ``LD_PRELOAD`` would run code before there are any bounds.
+    The sandbox's own program must not get these variables, because the loader obeys some of them in
+    every program. A project's ``LD_PRELOAD`` would run code outside of any bounds.
     """
     of_loader = [one for one in env if how.is_wrapped and one.startswith(LOADER)]
     if not of_loader:

@@ -1,8 +1,8 @@
 """Starts a program in its own session (POSIX) or its own hidden console (Windows).
 
-Windows passes one text to a program, which splits it into arguments itself. ``subprocess`` quotes
-the text for most programs. For a batch file (``.cmd``, ``.bat``: used by npm and others),
-``cmd.exe`` has other rules, so its command line is built separately.
+Windows passes one text to a program, and the program itself splits the text into arguments.
+``subprocess`` quotes the text for most programs. For a batch file (``.cmd``, ``.bat``: used by npm
+and others), ``cmd.exe`` has other rules, so this module builds the command line.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from indwell.sandbox.environment import commands_path, path_without, program_in,
 
 
 class StartedProgram(Protocol):
-    """A running program; asyncio's process is one."""
+    """A running program, such as asyncio's process."""
 
     @property
     def pid(self) -> int:
-        """Its process id, also the id of its session and group."""
+        """The process id, which is also the id of the program's session and group."""
 
     async def wait(self) -> int:
-        """Wait for its end; returns its exit code, negative for a signal."""
+        """Wait for the program's end; return its exit code, negative for a signal."""
 
 
 class Launch(NamedTuple):
@@ -37,11 +37,11 @@ class Launch(NamedTuple):
 
     Attributes:
         argv: The program and its arguments.
-        cwd: Its working directory.
-        env: Its complete environment.
-        stdin: A descriptor for its input, or ``DEVNULL``.
-        stdout: A descriptor for its output.
-        stderr: A descriptor for its errors, which may be the same.
+        cwd: The working directory.
+        env: The complete environment.
+        stdin: A descriptor for the input, or ``DEVNULL``.
+        stdout: A descriptor for the output.
+        stderr: A descriptor for the errors, which may be the same.
         pass_fds: Further descriptors, under the same numbers; Windows passes none.
     """
 
@@ -54,7 +54,7 @@ class Launch(NamedTuple):
     pass_fds: tuple[int, ...] = ()
 
     def failed(self, error: OSError | ValueError) -> ToolError:
-        """The error for a program that did not start."""
+        """Return the error for a program that did not start."""
         reason = error.strerror if isinstance(error, OSError) else error
         return ToolError(f"{self.argv[0]!r} could not be started in {quoted(self.cwd)}: {reason}")
 
@@ -67,7 +67,7 @@ if sys.platform == "win32":
     import win32api
 
     HIDDEN = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
-    _CREATE_SUSPENDED = 0x4  # processthreadsapi.h; `subprocess` has no name for it
+    _CREATE_SUSPENDED = 0x4  # processthreadsapi.h; `subprocess` lacks this name
 
     class _Started:
         """A program and the thread that waits for its end."""
@@ -77,7 +77,7 @@ if sys.platform == "win32":
             self._process = process
 
         async def wait(self) -> int:
-            """Wait for its end; returns its exit code."""
+            """Wait for the program's end; return its exit code."""
             loop = asyncio.get_running_loop()
             code: asyncio.Future[int] = loop.create_future()
 
@@ -90,9 +90,9 @@ if sys.platform == "win32":
                 try:
                     loop.call_soon_threadsafe(tell, found)
                 except RuntimeError:
-                    return  # the event loop has ended, so nobody waits for the program
+                    return  # the event loop has ended, so nothing waits for the program
 
-            # Not a thread of the pool: there are few of them, and a server runs for days.
+            # Not a thread of the pool, which has few threads, because a server runs for days.
             threading.Thread(target=wait, daemon=True, name="indwell-wait").start()
             return await code
 
@@ -111,7 +111,7 @@ if sys.platform == "win32":
         )
 
     async def start_plainly(launch: Launch) -> StartedProgram:
-        """Start a program, suspended, in a process group and a hidden console of its own.
+        """Start a program, suspended, in its own process group and its own hidden console.
 
         Raises:
             ToolError: The program or ``cwd`` cannot be used.
@@ -141,19 +141,20 @@ if sys.platform == "win32":
 
         try:
             return _Started(await asyncio.to_thread(start))
-        except (OSError, ValueError) as error:  # ValueError: a NUL byte, or a batch file's argument
+        # ValueError: a NUL byte, or an invalid argument of a batch file
+        except (OSError, ValueError) as error:
             raise launch.failed(error) from error
 
 else:
     HIDDEN = 0
 
     def batch_files(words: Iterable[str], never_in: Sequence[Path]) -> tuple[str, ...]:
-        """Return nothing: only Windows has batch files."""
+        """Return nothing, because only Windows has batch files."""
         del words, never_in
         return ()
 
     async def start_plainly(launch: Launch) -> StartedProgram:
-        """Start a program in a session of its own.
+        """Start a program in its own session.
 
         Raises:
             ToolError: The program or ``cwd`` cannot be used.
@@ -197,12 +198,13 @@ async def start_conversation(
         raise Launch(argv, cwd, env, pipe, pipe, stderr).failed(error) from error
 
 
-_PLAIN = frozenset(r"#$*+-./:?@\_")  # with letters and digits: need no quotes in a batch file
-_PERCENT = "%%cd:~,%"  # a percent sign, and then no character of the current folder's name
+# characters that, like letters and digits, need no quotes in a batch file
+_PLAIN = frozenset(r"#$*+-./:?@\_")
+_PERCENT = "%%cd:~,%"  # a percent sign, then an empty part of the current folder's name
 
 
 def is_batch_file(program: str) -> bool:
-    """Would Windows run this file through ``cmd.exe``? It ignores dots and blanks at the end."""
+    """Whether Windows runs this file by ``cmd.exe``, which ignores dots and blanks at the end."""
     name = PureWindowsPath(program).name.rstrip(". ").lower()
     return name.endswith((".bat", ".cmd"))
 
@@ -210,18 +212,18 @@ def is_batch_file(program: str) -> bool:
 def batch_command_line(argv: Sequence[str], shell: str) -> str:
     r"""Return the command line with which ``cmd.exe`` runs a batch file with exactly these words.
 
-    ``cmd.exe`` reads the line twice: once for itself, and once for the batch file's ``%*``. Within
-    double quotes only ``%`` and ``"`` act. A doubled quote stays inside the quotes, also for the
-    program behind the batch file. A percent sign cannot be escaped, so an empty part of ``%cd%``
-    separates it from a name ("BatBadBut", CVE-2024-24576; the rules are those of Rust's standard
-    library).
+    ``cmd.exe`` parses the line twice: once itself, and once for the batch file's ``%*``. Within
+    double quotes, only ``%`` and ``"`` have an effect. A doubled quote stays inside the quotes,
+    also for the program that the batch file starts. A percent sign cannot be escaped, so an empty
+    part of ``%cd%`` separates the sign from a name ("BatBadBut", CVE-2024-24576; the rules are
+    those of Rust's standard library).
 
     Args:
         argv: The batch file and its arguments.
         shell: The path of ``cmd.exe``.
 
     Raises:
-        ValueError: A word cannot be passed on: it has a line break or a NUL.
+        ValueError: A word cannot be passed on, because it has a line break or a NUL.
     """
     script, *words = argv
     if '"' in script or script.endswith("\\"):

@@ -1,4 +1,4 @@
-"""Worker processes for long calculations: a pure function for many items, on all cores."""
+"""Runs a pure function for many items in worker processes, on all cores."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from indwell.errors import UserError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-FEW = 8  # items; for fewer, starting workers takes longer than the work
+FEW = 8  # items; for fewer items, starting workers takes longer than the work
 
 
 def mapped(
     function: Callable[[Item], Result], items: Sequence[Item], *, n_workers: int | None = None
 ) -> Generator[Result]:
-    """Yield ``function`` of each item, in order, as results arrive.
+    """Yield the results of ``function`` for the items, in order, as they arrive.
 
     If the caller stops, by Ctrl-C or by closing the generator, the workers end at once.
 
     Args:
         function: A pure function at the top level of a module.
         items: Values that can be pickled, for sending to the workers.
-        n_workers: Number of processes; None for one per core.
+        n_workers: The number of processes; None for one process per core.
 
     Raises:
         UserError: A worker was killed.
@@ -42,14 +42,14 @@ def mapped(
         yield from map(function, items)
         return
     others = set(active_children())
-    # Spawned, not forked: a fork of a process with threads may hang.
+    # The processes are spawned, because a fork of a process with threads may hang.
     pool = ProcessPoolExecutor(n_workers, mp_context=get_context("spawn"), initializer=_deaf)
     is_done = False
     try:
-        # Workers inherit both from their first moment.
+        # Workers inherit both settings from their first moment.
         with _interrupts_blocked(), _own_package_findable():
-            # Not `pool.map`: leaving it early cancels waiting items, and a pool that then loses its
-            # workers fails on the cancelled ones (Python 3.11 to 3.13).
+            # `pool.map` is unsuitable: leaving it early cancels waiting items, and a pool that then
+            # loses its workers fails on these (Python 3.11 to 3.13).
             futures = deque(pool.submit(function, item) for item in items)
         while futures:
             yield futures.popleft().result()
@@ -70,16 +70,16 @@ def _n_cores() -> int:
 
 
 def _deaf() -> None:
-    """Ignore Ctrl-C, which reaches all processes of a terminal; the main process handles it."""
+    """Ignore Ctrl-C in a worker, because the main process handles it for all processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
 def _own_package_findable() -> Iterator[None]:
-    """Let processes that start in this block import Indwell, even from a folder of the workspace.
+    """Let processes that start in this block import Indwell from any folder.
 
-    ``own_path`` removes such a folder from ``sys.path``, which workers get. The folder comes last,
-    so no module in it replaces an installed one.
+    ``own_path`` removes a folder of the workspace from ``sys.path``, which workers get. The folder
+    comes last, so its modules never replace installed modules.
     """
     folder = str(Path(indwell.__file__).parents[1])
     if folder in sys.path:
@@ -94,7 +94,7 @@ def _own_package_findable() -> Iterator[None]:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Delay Ctrl-C until the block ends; processes started in it inherit the block."""
+    """Delay Ctrl-C until the block ends; processes that start in the block inherit this."""
     if sys.platform == "win32":
         yield
     else:

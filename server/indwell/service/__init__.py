@@ -1,1 +1,1 @@
-"""What every front door needs: the queue, events, the trust store, endpoints and settings."""
+"""What every front door needs: the queue, events, trust, endpoints and settings."""

@@ -1,4 +1,4 @@
-"""Background work with an owner, and closing several things in order."""
+"""Background work with an owner, and a function that closes several things in order."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ async def _told(closing: Callable[[], Awaitable[object]]) -> None:
 class Chores:
     """Owns background tasks, and logs their failures.
 
-    After ``close`` none begins: a timer may still fire while the event loop waits for its threads,
-    and a new task would find no thread.
+    After ``close``, no task begins. A timer may still fire while the event loop waits for its
+    threads, and a new task would find no thread.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Chores:
         self._is_closed = False
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run ``work`` in the background; after ``close`` new work is dropped."""
+        """Run ``work`` in the background; after ``close``, drop new work."""
         if self._is_closed:
             work.close()
             return

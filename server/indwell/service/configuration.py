@@ -1,4 +1,4 @@
-"""The settings in force: the user's, tightened by the front door, and changed by hand since."""
+"""The settings in force: the user's settings, tightened by the front door, with later choices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from indwell.settings.model import Mode, Settings
 from indwell.settings.paths import user_file
 from indwell.settings.tighten import tighten
 
-SECTION_TIMEOUT_S = 5.0  # for the front door's own settings; the first turn waits as long
+SECTION_TIMEOUT_S = 5.0  # seconds for the front door's settings, for which the first turn waits
 SOURCE = "the editor's settings"
 
 
@@ -32,7 +32,7 @@ class Configured(msgspec.Struct, frozen=True):
 
     Attributes:
         settings: The settings; with a ``problem``, the last valid settings, or else the defaults.
-        notices: What was ignored in the sources, a sentence each.
+        notices: A sentence for each part of the sources that was ignored.
         problem: The reason why the settings cannot be used; empty if they are valid.
     """
 
@@ -48,12 +48,12 @@ ReadSettings: TypeAlias = Callable[[Mapping[str, Any], tuple[Path, ...]], Config
 def settings_reader(
     environment: Mapping[str, str], trust: FolderTrust, *, scripted: bool
 ) -> ReadSettings:
-    """Return a function that reads the user's settings; it never raises.
+    """Return a function that reads the user's settings and never raises an error.
 
     Args:
         environment: Variables of the process.
         trust: Examines the folders while settings are read.
-        scripted: Use the scripted model, whatever the settings say.
+        scripted: Whether to use the scripted model in place of the user's model.
     """
 
     def read(options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
@@ -70,15 +70,15 @@ def settings_reader(
 
 
 class Follower(Protocol):
-    """Follows the settings in force."""
+    """A part that depends on the settings in force."""
 
     def update(self) -> None:
-        """Take over the new settings; called at each change."""
+        """Use the new settings; called at each change."""
         ...
 
 
 class Configuration:
-    """Reads settings from their sources, and again when one of them changes.
+    """Reads settings from their sources, and again when a source changes.
 
     Args:
         door: The front door, which may have settings of its own.
@@ -88,7 +88,7 @@ class Configuration:
 
     Attributes:
         settings: The settings in force.
-        users: The user's own settings, not tightened, and without later choices.
+        users: The user's own settings, before the front door tightens them, without later choices.
         followers: Called after each change; weakly referenced.
     """
 
@@ -135,9 +135,9 @@ class Configuration:
         return self._read.notices
 
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
-        """Read the user's own settings, which is quick.
+        """Read the user's own settings, which takes little time.
 
-        The folders are examined later, by ``ask``, because that may take a second.
+        ``ask`` examines the folders later, because that may take a second.
         """
         self._roots, self._options = roots, options
         self._users = self._read_sources(options, ())
@@ -171,8 +171,8 @@ class Configuration:
         return await self.read_again()
 
     async def read_again(self) -> tuple[str, ...]:
-        """Read all sources again; later choices hold until their source changes."""
-        async with self._reading:  # a second caller finds nothing new
+        """Read all sources again; a later choice stays until its source changes."""
+        async with self._reading:  # a second caller finds no new settings
             before = self._read
             read = self._read_sources
             users = await asyncio.to_thread(read, self._options, self._roots)
@@ -204,7 +204,7 @@ class Configuration:
         model: str | None = None,
         effort: Effort | None = None,
     ) -> None:
-        """Use the mode, the model and the effort of the command line, not those of the settings."""
+        """Use the command line's mode, model and effort in place of those in the settings."""
         if mode is not None:
             self.choose_mode(mode)
         self._model = model or self._model
@@ -212,7 +212,7 @@ class Configuration:
         self._update()
 
     def choose_mode(self, mode: Mode, *, before_plan: Mode | None = None) -> None:
-        """Use this mode from now on; ``before_plan``, by default the last one, follows ``plan``."""
+        """Use this mode from now on; ``before_plan`` (by default the last one) follows ``plan``."""
         before = before_plan or self.settings.mode
         if mode == "plan" and before != "plan":
             self._before_plan = before
@@ -225,7 +225,7 @@ class Configuration:
         return self._before_plan
 
     def leave_plan(self) -> None:
-        """Return from ``plan`` to the mode before it, because a plan was approved."""
+        """Return from ``plan`` mode to the earlier mode, because a plan was approved."""
         if self.settings.mode == "plan":
             self._mode = self._before_plan
             self._update()
@@ -234,13 +234,13 @@ class Configuration:
         """Use this model from now on.
 
         Raises:
-            UserError: The user's settings do not allow it.
+            UserError: The user's settings do not allow the model.
         """
         self._model = self.allowed_model(name)
         self._update()
 
     def choose_effort(self, effort: Effort) -> None:
-        """Use this reasoning effort from the next turn on; empty: the model decides."""
+        """Use this reasoning effort from the next turn on; if it is empty, the model decides."""
         self._effort = effort
         self._update()
 
@@ -248,7 +248,7 @@ class Configuration:
         """Check that the user's own settings name a model, and return it.
 
         Raises:
-            UserError: The user's settings do not allow it.
+            UserError: The user's settings do not allow the model.
         """
         own = (self.users.model, *self.users.models)
         if name not in own:

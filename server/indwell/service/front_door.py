@@ -1,4 +1,4 @@
-"""The service's interface to a front door: a program in which a person works, such as an editor."""
+"""The service's interface to a front door: a program in which a user works, such as an editor."""
 
 from __future__ import annotations
 
@@ -29,42 +29,42 @@ class FrontDoor(Protocol):
     """Shows the user what happens, and asks the user.
 
     Attributes:
-        has_section: The front door has settings of its own for Indwell.
-        leads_to_model: It has its own way to lead a user to a model.
-        can_type: It can ask the user for a line of text.
+        has_section: Whether the front door has settings of its own for Indwell.
+        leads_to_model: Whether the front door has its own dialog that leads to a model.
+        can_type: Whether the front door can ask the user for a line of text.
         trust_hint: How the user trusts a folder here, a sentence; may be empty.
-        asks_about_files: The front door itself asks the user whether a rewind restores files.
-        models: The connection to its own language models; None if it offers none.
+        asks_about_files: Whether the front door itself asks if a rewind restores files.
+        models: The connection to the front door's own language models, if any.
     """
 
     @property
     def has_section(self) -> bool:
-        """See the class."""
+        """Return ``has_section``; see the class."""
         ...
 
     @property
     def leads_to_model(self) -> bool:
-        """See the class."""
+        """Return ``leads_to_model``; see the class."""
         ...
 
     @property
     def can_type(self) -> bool:
-        """See the class."""
+        """Return ``can_type``; see the class."""
         ...
 
     @property
     def trust_hint(self) -> str:
-        """See the class."""
+        """Return ``trust_hint``; see the class."""
         ...
 
     @property
     def asks_about_files(self) -> bool:
-        """See the class."""
+        """Return ``asks_about_files``; see the class."""
         ...
 
     @property
     def models(self) -> ModelConnection | None:
-        """See the class."""
+        """Return ``models``; see the class."""
         ...
 
     def tell(self, words: str) -> None:
@@ -80,7 +80,7 @@ class FrontDoor(Protocol):
         ...
 
     async def begin_turn(self, session: str, token: str, title: str) -> None:
-        """Begin to show a turn, which the user stops by ``token``; the turn does not wait."""
+        """Begin to show a turn, which the user can stop by ``token``; the turn does not wait."""
         ...
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
@@ -88,7 +88,7 @@ class FrontDoor(Protocol):
         ...
 
     async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Like ``choose``, for a choice that can do harm; the first title is the harmless one."""
+        """The same as ``choose``, for a choice that can do harm; the first title is harmless."""
         ...
 
     async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
@@ -104,17 +104,17 @@ class FrontDoor(Protocol):
         ...
 
     def model_hint(self, others: Sequence[str]) -> str:
-        """Say how a user continues with another model; ``others`` are the available ones."""
+        """Return a sentence on how to continue with another model; ``others`` are available."""
         ...
 
     def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:
-        """Surround a change of files with saving: files that were saved before are saved again."""
+        """Surround a change of files: files that were saved before the change are saved again."""
         ...
 
     async def section(self) -> object:
         """Return the front door's own settings for Indwell, any JSON.
 
-        None without an answer in time.
+        The result is None without an answer in time.
         """
         ...
 
@@ -122,7 +122,7 @@ class FrontDoor(Protocol):
         """Return the object that asks the user for permissions of one session.
 
         Args:
-            settings: In force when the session is opened.
-            whose: Returns the title of the session, if the user may not see which one asks.
+            settings: The settings in force when the session is opened.
+            whose: Returns the session's title, if the user may not know which session asks.
         """
         ...

@@ -1,4 +1,4 @@
-"""Asks which MCP servers of a project may be used, and changes the user's own ones.
+"""Asks which MCP servers of a project may be used, and changes the user's own servers.
 
 No answer means no, and a late answer does not count.
 """
@@ -27,7 +27,7 @@ from indwell.settings.paths import user_file
 
 
 class McpServers:
-    """The MCP servers of a workspace, as the user decides on them; one question at any time.
+    """The MCP servers of a workspace, and the user's decisions; at most one question is open.
 
     Args:
         door: Asks the user.
@@ -51,7 +51,7 @@ class McpServers:
         return await asyncio.to_thread(self._book.look)
 
     async def settle(self, timeout_s: float) -> None:
-        """Ask about each server of a project that the user has not decided on.
+        """Ask about each project server on which the user has not decided.
 
         A second caller waits for the same answer, and cancelling one caller does not close the
         question for the others.
@@ -84,7 +84,7 @@ class McpServers:
             The server after the answer.
 
         Raises:
-            UserError: There is no such server, or no answer about it is needed or possible.
+            UserError: The server does not exist, or an answer is not needed or not possible.
         """
         server = server_named(await self.look(), name)
         if server.folder is None or server.standing in {"restricted", "off"}:
@@ -109,7 +109,7 @@ class McpServers:
     def _closed(self, task: asyncio.Task[None]) -> None:
         self._open = None
         if not task.cancelled():
-            task.exception()  # retrieved, also if nobody waits for the result
+            task.exception()  # retrieve the error, because nothing may wait for the result
 
     def _warn(self, problems: tuple[str, ...]) -> None:
         new = tuple(one for one in problems if one not in self._told)
@@ -119,7 +119,7 @@ class McpServers:
 
 
 def unanswered_words(server: KnownServer) -> str:
-    """Tell the user that a server waits for their answer, and how to give it."""
+    """Tell the user that a server waits for an answer, and how to give the answer."""
     return (
         f"the MCP server {server.name!r} of {server.source} is not used until you approve it; run "
         f"`indwell mcp approve {server.name}` here, in an editor the command `indwell.mcp`"
@@ -127,7 +127,7 @@ def unanswered_words(server: KnownServer) -> str:
 
 
 def why_unasked(server: KnownServer) -> str:
-    """Say why the user's answer about a server is not needed, or would not help."""
+    """Return why the user's answer about a server is not needed, or would not help."""
     if server.standing == "off":
         return f"the MCP server {server.name!r} is turned off in {server.source}; change that there"
     if server.standing == "restricted":
@@ -142,8 +142,8 @@ def add_server(name: str, table: Mapping[str, object]) -> None:
     """Add a server to the user's settings, or replace it. Blocks.
 
     Args:
-        name: Its name.
-        table: Its table, as ``server_files.OwnServer`` has it.
+        name: The name of the server.
+        table: The server's table; see ``server_files.OwnServer``.
 
     Raises:
         UserError: The table is wrong, or the settings cannot be changed.

@@ -23,7 +23,7 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 from indwell.workspace.text import document_lines
 
-MOST = 20  # files attached to one prompt; the model can read more itself
+MOST = 20  # files attached to one prompt; the model can read more files itself
 _MENTION = lazy_pattern(
     r"(?<![\w@/.`])@(?:\"(?P<quoted>[^\"\n]{1,400})\"|(?P<bare>[^\s@\"'`<>()\[\]{},;#]{1,400}))"
     r"(?:#L(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7}))?)?"
@@ -49,7 +49,7 @@ class Mention(NamedTuple):
 
 
 class FoundMention(NamedTuple):
-    """A mention, and its place in the words."""
+    """A mention, and its place in the user's words."""
 
     mention: Mention
     start: int
@@ -79,7 +79,7 @@ def mention_of(text: str) -> Mention:
 
 
 def quoted_path(path: str) -> str:
-    """Quote a path for the place behind the ``@``."""
+    """Quote a path for the text after the ``@``."""
     return f'"{path}"' if re.search(r"[\s@\"'`<>()\[\]{},;#]", path) or path[-1:] in _ENDS else path
 
 
@@ -100,7 +100,7 @@ IGNORED = b"*\n"
 
 
 def is_chat(uri: str) -> bool:
-    """Whether a URI, of any scheme, names a chat document."""
+    """Whether a URI of any scheme names a chat document."""
     return SUFFIX in uri.lower() and unquote(urlsplit(uri).path).lower().endswith(SUFFIX)
 
 
@@ -116,13 +116,13 @@ TIMEOUT_S = 10.0
 
 
 async def files_below(place: str, root: Path, roots: Sequence[Path], *, enough: int) -> list[str]:
-    """Names relative to ``root``, in no order; those of chats are left out.
+    """File names relative to ``root``, in any order, without chats.
 
     Args:
-        place: A folder in ``root``, as ripgrep takes it.
+        place: A folder in ``root``, as an argument of ripgrep.
         root: The folder in which ripgrep runs.
-        roots: The folders of the workspace; no program in them is used as ripgrep.
-        enough: The number of names after which ripgrep is stopped; a few more may come.
+        roots: The folders of the workspace, which may not provide ripgrep.
+        enough: The number of names after which ripgrep is stopped; the result may have a few more.
 
     Raises:
         ToolError: ripgrep is missing, or it failed.
@@ -146,12 +146,12 @@ async def files_below(place: str, root: Path, roots: Sequence[Path], *, enough: 
     return found
 
 
-MOST_NAMED = 300  # about 3,000 tokens
+MOST_NAMED = 300  # files; about 3,000 tokens
 MOST_LOOKED_AT = 20_000
 
 
 async def listing_of(folder: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> Listing:
-    """The files below ``folder``, which is resolved and lies in one of ``roots``.
+    """The files below ``folder``, which is resolved and is in one of ``roots``.
 
     Raises:
         ToolError: There is no such folder, or it cannot be listed.
@@ -174,7 +174,7 @@ def _is_denied(path: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> bool
 
 
 class Attachments(NamedTuple):
-    """The attached files, and a sentence for each one that was left out."""
+    """The attached files, and a sentence for each file that was left out."""
 
     files: tuple[Selection, ...] = ()
     folders: tuple[Listing, ...] = ()
@@ -248,6 +248,6 @@ async def _attached(
 
 
 def _is_denied_file(path: Path, name: str, mention: Mention, settings: Settings) -> bool:
-    """Whether a rule denies any name of the file: as written, as resolved, as shown."""
+    """Whether a rule denies any name of the file: as written, as resolved, or as shown."""
     names = (name, path.as_posix(), mention.path)
     return any(matches_any(one, settings.deny) for one in names)

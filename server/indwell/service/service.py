@@ -46,7 +46,8 @@ from indwell.sessions.log_lines import LogReading
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.base import Workspace
 
-OPENING_S = 1.0  # for words to a turn that is about to begin; a session opens in a quarter of that
+# seconds to wait for a turn that is about to begin; a session opens in a quarter of these
+OPENING_S = 1.0
 
 
 class Service:
@@ -54,14 +55,14 @@ class Service:
 
     Args:
         door: Shows the user what happens, and asks the user.
-        factory: Puts sessions together.
-        trust: Knows which folders are trusted.
+        factory: Creates sessions.
+        trust: Knows the trusted folders.
         environment: Variables of the process.
         editor_models: The front door's own language models.
-        scripted: Use the scripted model, whatever the settings say.
-        is_resident: Whether the process serves its user until they leave: it then deletes old
-            sessions, stores waiting prompts, and lets a new session continue the task of an
-            outgrown one.
+        scripted: Whether to use the scripted model in place of the user's model.
+        is_resident: Whether the process serves its user for longer than one command. Such a process
+            deletes old sessions, stores waiting prompts, and lets a new session continue the task
+            of an outgrown session.
 
     Attributes:
         chores: Background work that nobody waits for.
@@ -143,7 +144,7 @@ class Service:
 
     @property
     def settings(self) -> Settings:
-        """The settings in force in the current session; the running turn may have its own mode."""
+        """The current session's settings; the running turn may have another mode."""
         settings = self.configuration.settings
         running = self.turns.running
         return in_mode(settings, running.waiting.mode) if running else settings
@@ -170,7 +171,7 @@ class Service:
 
     @property
     def is_stopped(self) -> bool:
-        """Is the service shutting down?"""
+        """Whether the service is shutting down."""
         return self._stopped is not None
 
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
@@ -221,7 +222,7 @@ class Service:
             target: The session of the prompt: an id, ``new``, or None for the current one.
 
         Raises:
-            UserError: The prompt cannot be accepted; the message is in plain words.
+            UserError: The prompt cannot be accepted; the message says why.
         """
         self.check_usable()
         if is_blank(text):
@@ -241,7 +242,7 @@ class Service:
 
         Args:
             prompt: The user's words, with attachments.
-            target: The session that it is for: an id, ``new``, or None for the current one.
+            target: The session of the prompt: an id, ``new``, or None for the current session.
             mode: The mode of the turn, if it differs from the session's mode.
             on_end: Shows the end of the turn.
             is_beside: Whether the current session stays the current one.
@@ -265,14 +266,14 @@ class Service:
 
         Args:
             text: The words.
-            target: The session for the words; None for the turn of the current one.
+            target: The session for the words; None for the current session.
             numbered: Whether the words were typed below a question's numbered options.
 
         Returns:
             The turn, and whether the words chose an option of its question.
 
         Raises:
-            UserError: No turn runs there, or too much waits for it already.
+            UserError: No turn runs in the session, or too many words wait for it already.
         """
         if is_blank(text):
             raise UserError("there are no words to steer with; write what should be done")
@@ -295,7 +296,7 @@ class Service:
         """Shorten the current conversation, in a separate turn, after the waiting prompts.
 
         Raises:
-            UserError: There is no conversation.
+            UserError: The session has no conversation.
         """
         self.check_usable()
         if self.sessions.current is None:
@@ -304,10 +305,10 @@ class Service:
         return self.turns.submit(self.waiting(prompt), on_end)
 
     def go_on(self, on_end: OnEnd) -> Ticket:
-        """Continue the conversation that Indwell's end stopped, in a separate turn.
+        """Continue the conversation that was interrupted by Indwell's end, in a separate turn.
 
         Raises:
-            UserError: There is no conversation.
+            UserError: The session has no conversation.
         """
         self.check_usable()
         if self.sessions.current is None:
@@ -320,7 +321,7 @@ class Service:
         """Begin a turn that a button requested, before all waiting prompts.
 
         Raises:
-            UserError: The turn cannot begin, in plain words.
+            UserError: The turn cannot begin; the message says why.
         """
         self.check_usable()
         return self.turns.submit(self.waiting(prompt, session, mode), on_end, first=True)
@@ -333,7 +334,7 @@ class Service:
         self.turns.submit(waiting, on_end, first=True)
 
     async def anew(self, ticket: Ticket, on_end: OnEnd) -> None:
-        """Send the same words in a new session, which continues the task of an outgrown one."""
+        """Send the same words in a new session, which continues the outgrown session's task."""
         await self.sessions.leave()
         old = ticket.waiting
         self.turns.submit(
@@ -354,11 +355,11 @@ class Service:
         return missed
 
     def set_mode(self, mode: Mode, session: str | None = None) -> None:
-        """Choose the mode; it applies from the next call on, also in a turn with one of its own.
+        """Choose the mode from the next call on; it replaces the mode of a running turn.
 
         Args:
             mode: The mode.
-            session: The session; None for the current one and later ones.
+            session: The session; None for the current session and later ones.
 
         Raises:
             UserError: The session is not open.
@@ -372,13 +373,14 @@ class Service:
             settings = self._settings_of_open(session, hint)
             settings.keep(mode=mode)
         if settings is not None:
-            settings.end_turn()  # a running turn follows, too, whatever its prompt requested
+            # the mode of a running turn changes, too, whatever its prompt requested
+            settings.end_turn()
 
     def set_effort(self, effort: Effort, session: str | None = None) -> None:
-        """Choose how much the model thinks, from the next turn on.
+        """Choose the reasoning effort from the next turn on.
 
         Args:
-            effort: The effort; empty: the model decides.
+            effort: The effort; if it is empty, the model decides.
             session: The session; None for the current session and later ones.
 
         Raises:
@@ -402,7 +404,7 @@ class Service:
         return settings
 
     async def reading(self, session: str) -> LogReading:
-        """Return the log of a session; for an open session with all its records.
+        """Return the log of a session; an open session's log includes all records so far.
 
         Raises:
             SessionError: The session does not exist, or cannot be read.
@@ -410,12 +412,13 @@ class Service:
         """
         opened = self.sessions.find(session)
         if opened is not None:
-            with suppress(SessionError):  # a full disk, which its turn tells the user
-                await opened.parts.log.commit()  # a turn ends before its records are on disk
+            with suppress(SessionError):  # the turn tells the user about a full disk
+                # the turn's end may come before its records are on disk
+                await opened.parts.log.commit()
         return await self.stored.session(session)
 
     def check_usable(self) -> None:
-        """Check whether prompts can be accepted at all.
+        """Check that prompts can be accepted.
 
         Raises:
             UserError: The settings cannot be used, or no folder is open.
@@ -434,13 +437,13 @@ class Service:
     async def stop(self) -> None:
         """Stop running turns, write pending records, and store unsent prompts.
 
-        This happens once: a second caller waits for the same end.
+        Only the first call does this; a second caller waits for the same end.
         """
         self._stopped = self._stopped or asyncio.create_task(self._stop())
         try:
             await asyncio.shield(self._stopped)
         finally:
-            self.chores.close()  # even if the process has no time left to finish the rest
+            self.chores.close()  # close these even if the process has no time left for the rest
 
     async def _stop(self) -> None:
         self._unsent.stop()
@@ -464,7 +467,7 @@ class Service:
 
     async def _session_of(self, ticket: Ticket) -> Session:
         """Open the session where a turn begins."""
-        await self.configuration.known()  # which reports its own findings
+        await self.configuration.known()  # the configuration reports its findings itself
         notices = self.configuration.notices
         waiting = ticket.waiting
         if ticket.is_beside:
@@ -481,7 +484,7 @@ class Service:
         return session
 
     def _afterwards(self, ticket: Ticket) -> None:
-        """Finish a turn: close its session's unneeded parts, and tell the front door."""
+        """Finish a turn: close unneeded parts of its session, and notify the front door."""
         if ticket.session is not None:
             self.sessions.end_turn(ticket.session)
         self.chores.begin(self.sessions.close_idle())

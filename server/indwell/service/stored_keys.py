@@ -23,11 +23,11 @@ from indwell.settings.keys import (
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
 
-_HELD = HeldKeys()  # for the whole process, like the environment that the keys come from
+_HELD = HeldKeys()  # shared by the whole process, like the environment with the keys
 
 
 def hold_keys(environment: Mapping[str, str]) -> str:
-    """Take keys that the client passed in the environment; return their problems."""
+    """Take keys that the client passed in the environment; return problems with these keys."""
     keys, problem = parsed_keys(environment.get(VARIABLE, ""))
     _HELD.hold(keys)
     return problem
@@ -97,9 +97,9 @@ def extras_of(settings: Settings) -> Extras:
 def is_foreign_key(settings: Settings, environment: Mapping[str, str]) -> bool:
     """Whether the key of the environment belongs to another endpoint than that of ``settings``.
 
-    ``OPENAI_API_KEY`` alone belongs to OpenAI. With ``OPENAI_BASE_URL`` beside it, the key belongs
-    to that address. An address in ``config.toml`` does not claim the key, because a key goes only
-    to its own origin.
+    ``OPENAI_API_KEY`` alone belongs to OpenAI. If ``OPENAI_BASE_URL`` is set as well, the key
+    belongs to that address. An address in ``config.toml`` does not claim the key, because a key
+    goes only to its own origin.
     """
     is_from_environment = bool(environment.get("OPENAI_API_KEY", "").strip())
     names_endpoint = bool(environment.get("OPENAI_BASE_URL", "").strip())
@@ -110,7 +110,7 @@ def is_foreign_key(settings: Settings, environment: Mapping[str, str]) -> bool:
 
 
 def foreign_key_notice(settings: Settings, store: KeyStore) -> str:
-    """A notice that the environment's key is not sent, if a user may expect the key; else empty.
+    """A notice that the environment's key is not sent, if the user may expect that; else empty.
 
     Raises:
         SettingsError: The file of keys cannot be read.

@@ -1,4 +1,4 @@
-"""Asks whether a folder is trusted: at the first prompt in it, and after its files have changed.
+"""Asks whether a folder is trusted, at its first prompt and after its files have changed.
 
 No answer means no trust, and a late answer does not count.
 """
@@ -46,7 +46,7 @@ class TrustQuestions:
     async def settle(
         self, roots: tuple[Path, ...], timeout_s: float, *, again: bool = False
     ) -> bool:
-        """Decide the trust in each folder; ask where the user has not answered.
+        """Decide the trust in each folder; ask the user about folders without an answer.
 
         A second caller waits for the same answer, and cancelling one caller does not close the
         question for the others.
@@ -54,7 +54,7 @@ class TrustQuestions:
         Args:
             roots: The folders.
             timeout_s: How long the user has to answer, in seconds.
-            again: Ask again, also about folders that the user did not trust.
+            again: Whether to ask again about folders that the user did not trust.
 
         Returns:
             Whether a folder has become trusted.
@@ -74,7 +74,7 @@ class TrustQuestions:
         return await asyncio.to_thread(self._trust.look, roots, self._settings())
 
     def hold_back(self) -> None:
-        """Trust no folder from now on: the editor is in restricted mode."""
+        """Trust no folder from now on, because the editor is in restricted mode."""
         self._trust.hold_back("the editor is in restricted mode")
 
     async def stop(self) -> None:
@@ -86,7 +86,7 @@ class TrustQuestions:
     def _closed(self, task: asyncio.Task[bool]) -> None:
         self._open = None
         if not task.cancelled():
-            task.exception()  # retrieved, also if nobody waits for the result
+            task.exception()  # retrieve the error, because nothing may wait for the result
 
     async def _settled(self, standings: tuple[TrustStanding, ...], timeout_s: float) -> bool:
         was_trusted = False
@@ -100,11 +100,11 @@ class TrustQuestions:
         return was_trusted
 
     async def _open_again(self, standing: TrustStanding) -> TrustStanding:
-        """The standing that needs another question: a refused folder, or changed files."""
+        """The folder's trust if it needs another question: a refused folder, or changed files."""
         if standing.state != "trusted":
             is_asked = _can_be_trusted(standing)
             return msgspec.structs.replace(standing, state="open") if is_asked else standing
-        if standing.before is None:  # the folder is trusted as a whole, or with its parent
+        if standing.before is None:  # the folder is trusted as a whole, or together with its parent
             return standing
         shown = await asyncio.to_thread(self._trust.shown, standing)
         is_same = is_unchanged(standing.before, shown.items)
@@ -114,7 +114,7 @@ class TrustQuestions:
         """Ask and store the answer; after a closed question, the next process asks again.
 
         Returns:
-            The standing of the folder after the answer.
+            The trust in the folder after the answer.
         """
         standing = await asyncio.to_thread(self._trust.shown, standing)
         question = await asyncio.to_thread(lambda: standing.question)
@@ -144,5 +144,5 @@ class TrustQuestions:
 
 
 def _can_be_trusted(standing: TrustStanding) -> bool:
-    """Whether only the user's answer is missing, not the editor's trust or a readable file."""
+    """Whether only the user's answer is missing, and not the editor's trust or a readable file."""
     return standing.state != "trusted" and standing.remedy == TrustStanding("", "open", "").remedy

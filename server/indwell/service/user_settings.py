@@ -33,8 +33,8 @@ def read_settings(
 ) -> Loaded:
     """Read all sources of settings; ``trust`` examines the folders.
 
-    The settings file of an untrusted folder has no effect. A short file is parsed to name its
-    ignored parts, which takes at most 15 ms.
+    The settings file of an untrusted folder has no effect. A short file is parsed for a notice
+    about its ignored parts, which takes at most 15 ms.
 
     Raises:
         SettingsError: The user's own file cannot be used.
@@ -75,7 +75,8 @@ def change_user_settings(changes: Mapping[str, object]) -> None:
     Raises:
         SettingsError: The file is broken, too unusual to be edited, or cannot be written.
     """
-    from indwell.settings.edit import edited  # tomlkit takes 15 ms, and few commands need it
+    # imported here, because tomlkit takes 15 ms and few commands need it
+    from indwell.settings.edit import edited
 
     path = user_file()
     before = read_user_file(path)
@@ -83,7 +84,7 @@ def change_user_settings(changes: Mapping[str, object]) -> None:
 
 
 def write_user_file(path: Path, text: str, before: str | None) -> None:
-    """Write the user's settings file, if it still has the text ``before``; None: it is new.
+    """Write the user's settings file if it still has the text ``before`` (None: no file).
 
     Raises:
         SettingsError: The file cannot be written.
@@ -94,7 +95,7 @@ def write_user_file(path: Path, text: str, before: str | None) -> None:
             make_private_folder(path.parent)
             write_private(path, data)
         else:
-            target = path.resolve()  # many link theirs from elsewhere
+            target = path.resolve()  # users may link to settings elsewhere
             write_atomic(target, data, [target.parent], expected=before.encode())
     except (ToolError, OSError) as error:
         raise SettingsError(f"{quoted(path)} cannot be written ({error}); fix that") from error
@@ -111,17 +112,18 @@ def workspace_file(root: Path) -> bytes | None:
 
 
 def named_endpoints(environment: Mapping[str, str]) -> Mapping[str, Mapping[str, object]]:
-    """The tables of the endpoints with names; none if the settings are broken."""
+    """The tables of the named endpoints; empty if the settings are broken."""
     try:
         return read_settings(environment).settings.endpoints
     except SettingsError:
-        return {}  # reported where the settings are changed
+        return {}  # an error is reported where the settings are changed
 
 
 def extras_at(environment: Mapping[str, str], name: str, base_url: str) -> Extras:
-    """The headers and fields that an endpoint requires with each request; none for a new origin.
+    """The headers and fields that an endpoint requires in each request; empty for a new origin.
 
-    ``name`` is that of its table; empty for the endpoint outside of the tables.
+    ``name`` is the name of the endpoint's table; it is empty for the endpoint outside of the
+    tables.
     """
     try:
         settings = read_settings(environment).settings
@@ -130,7 +132,7 @@ def extras_at(environment: Mapping[str, str], name: str, base_url: str) -> Extra
         here = in_force(settings, f"any@{name}" if name else "any")
         is_same = origin_of(here.base_url) == origin_of(base_url)
     except SettingsError:
-        return NO_EXTRAS  # reported where the settings are changed
+        return NO_EXTRAS  # an error is reported where the settings are changed
     return extras_of(here) if is_same else NO_EXTRAS
 
 
@@ -139,7 +141,7 @@ def used_elsewhere(environment: Mapping[str, str], base_url: str) -> str:
     try:
         here = in_force(read_settings(environment).settings)
     except SettingsError:
-        return ""  # reported where the settings are changed
+        return ""  # an error is reported where the settings are changed
     address = here.base_url or OPENAI_URL
     if not here.model or here.provider == "scripted" or origin_of(address) == origin_of(base_url):
         return ""

@@ -1,6 +1,6 @@
 """Parses Markdown with YAML front matter: named values between two ``---`` lines. Pure.
 
-The values are untrusted data from the file's author. So each value stays the text as written
+The values are untrusted data from the file's author. Each value therefore stays the text as written
 (``on`` is not a boolean, ``1.10`` not a number), references are impossible, and sizes are bounded.
 Callers ask for a boolean or number by name.
 """
@@ -16,7 +16,7 @@ import msgspec
 from indwell.errors import UserError
 from indwell.lazy_pattern import lazy_pattern
 
-MOST_CHARACTERS = 8_192  # of the YAML; a line or two for each of a dozen keys
+MOST_CHARACTERS = 8_192  # characters of the YAML: a line or two for each of a dozen keys
 
 _MARK = lazy_pattern(r"---[ \t]*(?:\r?\n|\Z)")
 _END = lazy_pattern(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
@@ -33,7 +33,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
 
     Attributes:
         values: The front matter; empty if missing.
-        body: The Markdown after it.
+        body: The Markdown after the front matter.
     """
 
     values: Mapping[str, Any]
@@ -93,11 +93,11 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
 
 
 def read_document(text: str) -> MarkdownDocument:
-    """Parse a Markdown file; without front matter all of it is the body.
+    """Parse a Markdown file; without front matter, the whole file is the body.
 
     Raises:
-        BadFrontMatter: The front matter has no end, is too large, or is not YAML of names and
-            plain values.
+        BadFrontMatter: The front matter has no end, is too large, or is not YAML of names and plain
+            values.
     """
     text = text.removeprefix("\ufeff")
     begin = _MARK.match(text)

@@ -1,6 +1,6 @@
 """Parses the YAML of a front matter into texts, lists and mappings. Pure.
 
-PyYAML is imported only here. Nothing imports this module before the first front matter is read.
+Only this module imports PyYAML, and it is imported when the first front matter is read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TOO_MUCH = "the front matter is nested too deeply, or has too many values"
 
 Value: TypeAlias = "str | list[Value] | dict[str, Value]"
 
-# ``description: Use when: …``, which much software writes and YAML refuses.
+# ``description: Use when: …`` is common in other software's files, but invalid YAML.
 _LOOSE = lazy_pattern(
     r"^([A-Za-z][\w-]*):[ \t]+(?![\s\"'|>\[{&*!#%@`])(.*:(?:[ \t].*)?)$", re.MULTILINE
 )
@@ -74,10 +74,10 @@ def _loaded(front: str) -> Value | None:
 
 
 class _Plain(yaml.BaseLoader):
-    """Composes texts, lists and mappings; a value cannot refer to another one.
+    """Composes texts, lists and mappings; a value cannot refer to another value.
 
-    Brackets are counted while they are scanned, up to a thousand ahead of composing: their cost
-    grows with the number of open ones.
+    Brackets are counted during scanning, because the time for a bracket grows with the number of
+    open brackets.
     """
 
     def __init__(self, front: str) -> None:
@@ -89,7 +89,7 @@ class _Plain(yaml.BaseLoader):
         """Compose the next node.
 
         Raises:
-            BadYaml: It is an alias, or there is too much.
+            BadYaml: The node is an alias, or there are too many nodes.
         """
         if self.check_event(yaml.AliasEvent):
             raise BadYaml("the front matter may not use aliases (`*name`)")

@@ -17,8 +17,9 @@ Origin: TypeAlias = Literal["user", "workspace", "indwell"]
 """The source of a skill; of two skills with one name the earlier source wins."""
 
 FILE_NAME = "SKILL.md"
-BODY_CHARACTERS = 40_000  # about 12,000 tokens; the format recommends less than half of that
-DESCRIPTION_CHARACTERS = 1_024  # the limit of the format; a catalogue shows less
+# characters, about 12,000 tokens; the format recommends less than half of these
+BODY_CHARACTERS = 40_000
+DESCRIPTION_CHARACTERS = 1_024  # characters, the limit of the format; a catalogue shows fewer
 _NAME = lazy_pattern(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
 _NAME_CHARACTERS = 64
 _NOT_NAME = lazy_pattern(r"[^a-z0-9._-]+|[._-]{2,}")
@@ -33,11 +34,11 @@ class Skill(msgspec.Struct, frozen=True):
 
     Attributes:
         name: The name for the model and the user.
-        description: Its purpose, on one line.
-        origin: Its source: user, workspace or shipped.
-        folder: Its folder, absolute and resolved.
+        description: The purpose, on one line.
+        origin: The source: user, workspace or shipped.
+        folder: The folder, absolute and resolved.
         tags: Words for searches.
-        is_offered: Whether the model may load it by itself; otherwise only the user can, by name.
+        is_offered: Whether the model may load the skill; otherwise only the user can, by name.
     """
 
     name: str
@@ -52,9 +53,9 @@ class SkillFile(msgspec.Struct, frozen=True):
     """A skill with its content.
 
     Attributes:
-        skill: Its description.
+        skill: The skill.
         body: The instructions in Markdown.
-        asks_for_tools: Whether it lists tools to allow, which Indwell does not support.
+        asks_for_tools: Whether the file lists tools to allow, which Indwell does not support.
     """
 
     skill: Skill
@@ -71,7 +72,7 @@ def command_name(file: str) -> str:
 def read_command(text: str, *, file: str, origin: Origin) -> SkillFile:
     """Parse a command file of Claude Code or Copilot; ``file`` is its location, with slashes.
 
-    Only the user calls such a command: its description was not written for a model to choose by.
+    Only the user calls such a command, because its description was not written for a model.
 
     Raises:
         BadFrontMatter: The file cannot be used; the message says why.
@@ -148,7 +149,7 @@ def _document(text: str) -> MarkdownDocument:
 
 @lru_cache(maxsize=256)
 def _read_once(text: str) -> MarkdownDocument | str:
-    """Parse it or return why not; cached, as YAML takes milliseconds and each turn reads skills."""
+    """Parse a file, or return why not; cached, because YAML takes milliseconds in each turn."""
     try:
         return read_document(text)
     except BadFrontMatter as error:
@@ -161,8 +162,8 @@ def _first_words(body: str) -> str:
     return next((line for line in lines if line and not line.startswith("#")), "")
 
 
-LINE_TOKENS = 40  # of a skill in the catalogue, name included (H53)
-MOST_LISTED = 50  # in one catalogue; further skills can still be loaded
+LINE_TOKENS = 40  # tokens of a skill in the catalogue, with its name (H53)
+MOST_LISTED = 50  # skills in one catalogue; further skills can still be loaded
 HEADING = "# Skills"
 
 _OPENING = "If one of these fits the task, load it with load_skill before you begin:"
@@ -177,7 +178,7 @@ class Ranked(NamedTuple):
     """The skills in force.
 
     Attributes:
-        own: The user's skills, and shipped ones that the user did not replace.
+        own: The user's skills, and shipped skills that the user did not replace.
         workspace: Workspace skills that no user skill replaces.
         by_name: The skill for each name.
         notices: Remarks for the user about duplicate names.
@@ -192,7 +193,7 @@ class Ranked(NamedTuple):
 
 
 def ranked(found: Iterable[Skill]) -> Ranked:
-    """Choose among skills of one name: user, workspace, shipped; then the first one found."""
+    """Choose among skills of one name: user, workspace, shipped; then the one found first."""
     by_name: dict[str, Skill] = {}
     notices: list[str] = []
     kept: dict[Origin, dict[str, Skill]] = {"user": {}, "workspace": {}, "indwell": {}}
@@ -222,7 +223,7 @@ def listed(skills: Sequence[Skill]) -> Mapping[str, str]:
 
 
 def catalogue(skills: Sequence[Skill]) -> str:
-    """Format the skills for the prompt; empty if missing."""
+    """Format the skills for the prompt; empty without skills."""
     lines = listed(skills).values()
     return "\n".join((HEADING, _OPENING, *lines)) if lines else ""
 
@@ -236,7 +237,7 @@ def lines_in(prompt: str) -> Mapping[str, str]:
 
 
 def without_catalogue(prompt: str) -> str:
-    """Remove the catalogue from a system prompt, to compare the rest."""
+    """Remove the catalogue from a system prompt, so that the rest can be compared."""
     front, found, rest = prompt.partition(f"\n\n{HEADING}\n{_OPENING}\n")
     _, gap, behind = rest.partition("\n\n")
     return f"{front}{gap}{behind}" if found else prompt
@@ -260,7 +261,8 @@ def difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 def _line(skill: Skill) -> str:
     """Format ``- name: description``, shortened to ``LINE_TOKENS`` and made harmless.
 
-    It may become part of a system prompt, so it must not contain tags or deceptive characters.
+    The line may become part of a system prompt, so it must not contain tags or deceptive
+    characters.
     """
     text = seen(neutralise(f"- {skill.name}: {' '.join(skill.description.split())}")).text
     if estimate_tokens(text) <= LINE_TOKENS:

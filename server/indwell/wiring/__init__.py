@@ -1,1 +1,1 @@
-"""The composition root: puts a session together from its concrete parts and its features."""
+"""The composition root: creates a session from its concrete parts and its features."""

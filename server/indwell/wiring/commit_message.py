@@ -1,4 +1,4 @@
-"""Writes the message of a git commit: one small request without tools, about git's changes."""
+"""Writes the message of a git commit by one small request without tools."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from indwell.wiring.model import Model, budgets_of
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
-MOST_CHARACTERS = 4_000  # of a message
-MOST_OUTPUT = 4_000  # tokens, for a model that thinks first
-CHARS = 3  # characters per token, at least
+MOST_CHARACTERS = 4_000  # characters of a message
+MOST_OUTPUT = 4_000  # tokens, enough for a reasoning model
+CHARS = 3  # least characters per token
 
 
 class CommitMessage(NamedTuple):
-    """A message, and whether it is about the index, or else about the tree."""
+    """A message, and whether it is about the index or about the working tree."""
 
     text: str
     is_staged: bool
@@ -49,18 +49,18 @@ async def write_commit_message(
     environment: Mapping[str, str],
     folder: Path | None = None,
 ) -> CommitMessage:
-    """Ask the small model, or else the main one, for the message; the model is hung up.
+    """Ask the small model, or else the main model, for the message; then close the model.
 
     Args:
         workspace: The user's files.
         settings: The settings in force.
         model: Models for this one request.
-        trust: The user's trust, as last examined.
-        environment: Variables of the process; they name the state folder.
+        trust: The trust in folders, as last examined.
+        environment: Variables of the process, which name the state folder.
         folder: A folder of the repository; by default the first one of the workspace.
 
     Raises:
-        UserError: There is nothing to commit, or no message came.
+        UserError: There is nothing to commit, or the model sent no message.
     """
     try:
         changes = await _changes(workspace, settings, trust, folder)
@@ -80,7 +80,7 @@ async def _changes(
     trusted = tuple(one.resolve() for one in trust.now(roots).trusted)
     wanted = (folder or roots[0]).resolve()
     root = next((one for one in trusted if wanted.is_relative_to(one)), None)
-    if root is None:  # the repository may lie above the folders of the workspace
+    if root is None:  # the repository may be above the folders of the workspace
         wanted = next((one for one in trusted if one.is_relative_to(wanted)), wanted)
     if not any(wanted.is_relative_to(one) for one in trusted):
         raise UserError("nothing runs in a folder that you have not trusted, not even git")
@@ -104,7 +104,7 @@ async def _asked(model: Model, settings: Settings, ledger: SpendingLedger, text:
     """Make the request within the budgets.
 
     Raises:
-        UserError: A budget does not allow the request, or no whole message came.
+        UserError: A budget does not allow the request, or the model sent no complete message.
     """
     small = model.small
     name, provider, window = model.name, model.provider, model.window

@@ -83,8 +83,8 @@ T = TypeVar("T")
 async def taken(take: Callable[[], T], let_go: Callable[[T], Awaitable[None]]) -> T:
     """Acquire a resource in a thread, and release the resource if the caller is cancelled.
 
-    A thread cannot be stopped, so without this a lock acquired for a cancelled caller would be held
-    until the process ends.
+    A thread cannot be stopped, so a lock for a cancelled caller would otherwise be held until the
+    process ends.
 
     Raises:
         CancelledError: The caller was cancelled; the resource is released.
@@ -105,7 +105,7 @@ class SessionPlace(NamedTuple):
     Attributes:
         id: The id of the session.
         log: The log of the session.
-        spill: The folder of its long texts; ``n_spilled`` texts are in it already.
+        spill: The folder for long texts, which already has ``n_spilled`` texts.
         others: Folders with long texts of other sessions that the conversation refers to.
     """
 
@@ -118,13 +118,13 @@ class SessionPlace(NamedTuple):
 
 
 def look_ahead() -> None:
-    """Run work early that blocks at its first use, such as trying the sandbox."""
+    """Run work early that blocks at its first use, such as the test of the sandbox."""
     strength()
     find_agents()
 
 
 def new_place(store: SessionStore, model: str) -> SessionPlace:
-    """Create a log; in memory if the disk fails, because the work must go on (PER-08)."""
+    """Create a log; if the disk fails, create it in memory, so that work continues (PER-08)."""
     look_ahead()
     now = datetime.now(UTC)
     try:
@@ -177,11 +177,7 @@ async def open_session(
     trust: FolderTrust | None = None,
     review: ReviewLedger | None = None,
 ) -> Session:
-    """Create a session in a workspace, with a model; a notice reports if it cannot be saved.
-
-    Raises:
-        UserError: A setting cannot be used.
-    """
+    """Create a session in a workspace, with a model; a notice says if it cannot be saved."""
     store = SessionStore(state_folder(environment), workspace.roots[0])
     looking = asyncio.get_running_loop().run_in_executor(None, strength)
     place = await taken(lambda: new_place(store, model.name), lambda made: made.log.close())
@@ -227,9 +223,8 @@ def make_session(
 ) -> Session:
     """Create the parts of a session with an empty conversation.
 
-    Without ``trust`` this function examines the folders, and asks no question about them. Without
-    ``skills`` this function reads them. Without ``lean`` the model decides whether its prompt is
-    short.
+    Without ``trust``, this function examines the folders, but asks no question. Without ``skills``,
+    this function reads the skills. Without ``lean``, the model decides whether the prompt is short.
     """
     lean = bool(model.lean) if lean is None else lean
     now_settings = settings()

@@ -63,7 +63,7 @@ def first_conversation(
         model: The model that is called.
         tools: All tools that the model can call.
         own_words: The user's standing instructions.
-        skill_catalogue: The skills that the model knows of.
+        skill_catalogue: The skills that the system prompt lists.
     """
     prompt = system_prompt(
         this_machine(), own_words, catalogue(skill_catalogue.known.own), lean=tools.is_lean
@@ -127,7 +127,7 @@ _PROFILES = {
 
 
 def session_model(model: Model) -> SessionModel:
-    """The model as the part of a session."""
+    """The model in the form that a session needs."""
     return SessionModel(
         model.provider,
         model.cost,
@@ -140,7 +140,7 @@ def session_model(model: Model) -> SessionModel:
 
 
 async def _fall_back(model: Model, session: Session, why: str) -> FellBack:
-    """Let the fallback continue the turn of a session, and return to ``model`` at its end."""
+    """Let the fallback model continue a session's turn; return to ``model`` at the turn's end."""
     assert model.fallback is not None, "there is no fallback"
     conversation = session.conversation
     from indwell.providers.http.faults import without_advice
@@ -151,7 +151,7 @@ async def _fall_back(model: Model, session: Session, why: str) -> FellBack:
         return FellBack(words=f"the fallback cannot be used: {error}")
     if not other.pictures and without_pictures(conversation) is not conversation:
         await other.hang_up()
-        return FellBack(  # otherwise the session would lose its pictures for good
+        return FellBack(  # with the fallback, the session would lose its pictures for good
             words=f"the fallback {other.name!r} is not used: the conversation has pictures, and "
             "that model is not known to take any; if it does, set `pictures = true` for its "
             "endpoint"
@@ -190,16 +190,16 @@ def _price_words(model: Model) -> str:
     return f"{known[0]} in and {known[1]} out for a million tokens"
 
 
-_SAMPLE = 1_000  # tokens; longer prompts cost more at some endpoints
+_SAMPLE = 1_000  # tokens; longer prompts have a higher price at some endpoints
 
 
 def model_notice(model: Model, budgets: Budgets, *more: str) -> str:
-    """A notice about the model and its price, followed by ``more``."""
+    """A notice about the model and its price, with ``more`` at the end."""
     return "; ".join(filter(None, (model.notice, unkept(budgets, model.name, model.cost), *more)))
 
 
 def standing_instructions(settings: Settings) -> tuple[str, str]:
-    """Return the user's own instructions, from settings and AGENTS.md, and their problems."""
+    """Return the user's own instructions from settings and AGENTS.md, with problems."""
     path = user_file().parent / FILE_NAME
     try:
         text = (read_user_file(path) or "").strip().removeprefix("\N{BYTE ORDER MARK}")

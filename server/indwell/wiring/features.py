@@ -59,7 +59,7 @@ The order is part of every request, so a change of it costs each session its pro
 
 
 class Boards(NamedTuple):
-    """State that the rounds of a turn share with tools."""
+    """The state that the rounds of a turn share with tools."""
 
     wish: CompactionWish
     background: BackgroundBoard
@@ -72,7 +72,7 @@ class FeatureInputs(NamedTuple):
         instructions: The instructions of the project and its folders.
         skill_catalogue: The skills.
         subagents: The parts that a sub-agent needs.
-        find_subagents: Reads the sub-agents that the workspace defines, a line each.
+        find_subagents: Returns a line for each sub-agent that the workspace defines.
         companion: The memory, and questions to the user.
         mode: Returns the mode in force.
         hooks: Commands that run at fixed points of a turn.
@@ -129,13 +129,14 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
 
 
 async def _fetched(address: WebAddress, *, is_named: bool) -> Fetched:
-    from indwell.providers.http.web_pages import WebPages  # only who fetches needs it
+    # imported here, because only fetching a page needs it
+    from indwell.providers.http.web_pages import WebPages
 
     return await WebPages().fetch(address, is_named=is_named)
 
 
 def _object(*required: str, **optional: str) -> Mapping[str, Any]:
-    """The schema of text arguments: the required ones, and the types of the others."""
+    """The schema of text arguments: required names, and the types of the others."""
     properties = {**dict.fromkeys(required, "string"), **optional}
     return {
         "type": "object",
@@ -178,10 +179,9 @@ LEAN: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 def tools_of(
     shell: Shell, boards: Boards, features: Features[Session], *, lean: bool = False
 ) -> ToolTable:
-    """The tools in the model's order: files and commands, the features', then late ones.
+    """The tools in their order for the model: files and commands, features, late tools.
 
-    A small model gets only the tools for files and commands, with short descriptions, and late
-    tools.
+    A small model gets late tools, and the tools for files and commands with short descriptions.
     """
     if lean:
         short = (tool.shortened(*LEAN[tool.spec.name]) for tool in standard_tools(shell).tools)
@@ -204,9 +204,9 @@ def standard_tools(
 
     Args:
         shell: Runs the commands of the agent that has these tools.
-        more: Tools that follow these, in order.
-        background: Keeps commands that run on after their call.
-        late: Returns the tools that come and go, as they are at the moment.
+        more: Further tools, in order.
+        background: Keeps commands that continue after their call.
+        late: Returns the present tools that may come and go.
     """
     return ToolTable(
         [

@@ -1,4 +1,4 @@
-"""The MCP servers of a session: which may run, how they are confined, and who answers them."""
+"""The MCP servers of a session: their permission to run, their sandbox, their questions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from indwell.settings.paths import state_folder, user_file
 from indwell.tools.base import ToolContext
 from indwell.workspace.base import Workspace
 
-_numbers = itertools.count(1)  # of questions at the beginning of turns
+_numbers = itertools.count(1)  # numbers of questions at the beginning of turns
 
 
 @cache
@@ -39,7 +39,7 @@ def running_servers() -> Servers:
 
 
 def _auth(definition: ServerDefinition) -> object:
-    """Return what adds the token of a login; called only while a server starts."""
+    """Return the object that adds a login's token; called only while a server starts."""
     from indwell.mcp.login import turn_auth
 
     return turn_auth(definition, key_store())
@@ -51,14 +51,7 @@ def surrounding_of(
     trust: FolderTrust,
     environment: Mapping[str, str],
 ) -> Surrounding:
-    """Return what servers may see of the machine, by the present trust in the folders.
-
-    Args:
-        roots: The folders of the workspace.
-        settings: Returns the settings in force.
-        trust: Knows which folders are trusted.
-        environment: The variables of the process, for ``${NAME}`` in definitions.
-    """
+    """Return the parts of the machine that servers may see, by the present trust in folders."""
     state = state_folder(environment)
 
     def open_bounds() -> tuple[Confine, Callable[[], None]]:
@@ -122,7 +115,7 @@ def mcp_inputs(
 def user_asker(
     board: QuestionBoard, asker: Asker, session: str, timeout_s: Callable[[], float]
 ) -> AskUser:
-    """Return the function that asks the user for a server, like a question of the model."""
+    """Return the function by which a server asks the user, like a question of the model."""
 
     async def ask(words: str, options: Sequence[str], context: ToolContext) -> str | None:
         question = UserQuestion(context.call_id, words, tuple(options), session)
@@ -143,7 +136,7 @@ def line_asker(
 ) -> AskLine:
     """Return the function that asks the user for a line at the beginning of a turn.
 
-    Words that the user sends to the turn meanwhile, as in a chat, are the answer, too.
+    Words that the user sends to the turn meanwhile, as in a chat, are an answer, too.
     """
 
     async def ask(words: str, moment: Moment[Session]) -> str | None:

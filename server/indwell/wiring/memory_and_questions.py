@@ -16,7 +16,7 @@ from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder
 from indwell.tools.base import Tool
 
-FOLDER = "memory"  # in the state folder
+FOLDER = "memory"  # a folder in the state folder
 
 
 class Companion(NamedTuple):
@@ -39,7 +39,7 @@ def companion_of(
     root: Path,
     environment: Mapping[str, str],
 ) -> Companion:
-    """Create both features for a session in ``root``; the approver may also answer."""
+    """Create both features for a session in ``root``; the approver may also answer questions."""
     board = QuestionBoard()
     asker = approver if isinstance(approver, Asker) else Nobody()
     asking = make_ask_user(board, asker, session, lambda: settings().answer_timeout_s)

@@ -35,7 +35,8 @@ from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
 
 if TYPE_CHECKING:
-    from indwell.providers.facts import ModelFacts  # at run time this takes a third of a second
+    # imported late, because this takes a third of a second
+    from indwell.providers.facts import ModelFacts
 
 
 def budgets_of(settings: Settings) -> Budgets:
@@ -49,7 +50,7 @@ def budgets_of(settings: Settings) -> Budgets:
 
 
 def unkept(budgets: Budgets, model: str, cost: Callable[[Usage], float | None]) -> str:
-    """A notice that budgets of money cannot be kept, if the price is unknown; else empty."""
+    """A notice that limits of money cannot be kept, if the price is unknown; else empty."""
     if budgets.counts(cost):
         return ""
     return (
@@ -58,16 +59,16 @@ def unkept(budgets: Budgets, model: str, cost: Callable[[Usage], float | None]) 
     )
 
 
-SCRIPTED_WINDOW = 64_000  # tokens; the scripted model has no limit of its own
+SCRIPTED_WINDOW = 64_000  # tokens, because the scripted model has no limit of its own
 
 
 class Model(NamedTuple):
     """A model that is ready to be called, and its known facts.
 
     ``notice`` tells the user about unknown facts. ``hang_up`` closes the connections. ``pictures``
-    says whether the model takes pictures. ``rates`` are its prices, or their usual ratios.
+    says whether the model takes pictures. ``rates`` are the prices, or usual ratios of prices.
     ``small`` may write summaries, ``secrets`` are sent to the endpoints, and ``other`` returns
-    another model by its name. ``fallback`` makes the model that continues if this one is down.
+    another model by its name. ``fallback`` creates the model that continues if this model is down.
     ``effort`` and ``verbosity`` are as in the settings. ``lean`` is the reason for a short system
     prompt; empty for the full prompt. ``cache_life`` is the value in the settings, if the endpoint
     accepts a lifetime for its cache.
@@ -108,9 +109,9 @@ def make_model(
     """Create the model that the settings name.
 
     Args:
-        settings: The user's settings, as they were read.
+        settings: The user's settings.
         pace_s: Seconds between two pieces of the scripted model's text.
-        editor: The models of the editor, which has been asked for them.
+        editor: The models that the editor has reported.
 
     Raises:
         UserError: No model is chosen, or its key is missing; the message says what to do.
@@ -120,7 +121,7 @@ def make_model(
 
         provider: Provider = ScriptedProvider(demo_reply, pace_s=pace_s)
         return Model(provider, DEMO_MODEL, SCRIPTED_WINDOW, 4_096, lambda _usage: 0.0)
-    if not settings.model:  # before the keyring asks for its password
+    if not settings.model:  # check this before the keyring asks for its password
         raise NoModel(lacking(settings, str(user_file())))
     main = with_stored_key(settings, key_store())
     problem = lacking(main, str(user_file()))
@@ -141,7 +142,7 @@ def _with_told(settings: Settings, told: EditorModel | None) -> Settings:
     )
 
 
-EDITORS_WINDOW = 64_000  # tokens; the smallest window of the editor's models
+EDITORS_WINDOW = 64_000  # tokens; the smallest context window of the editor's models
 
 
 def _endpoint_model(settings: Settings, main: Settings, editor: EditorModels) -> Model:
@@ -182,7 +183,7 @@ def _endpoint_model(settings: Settings, main: Settings, editor: EditorModels) ->
     )
 
 
-LEAN_BELOW = 16_000  # tokens of a window
+LEAN_BELOW = 16_000  # tokens of a context window
 
 
 def why_lean(settings: Settings, window: int | None, size: float | None = None) -> str:
@@ -206,27 +207,27 @@ def why_lean(settings: Settings, window: int | None, size: float | None = None) 
 
 
 def _others(endpoints: _Endpoints, main: Settings) -> Iterator[Settings]:
-    """Yield the settings of the models besides the main one that a session may use."""
+    """Yield the settings of other models than the main one that a session may use."""
     for name in {main.small_model, main.agent_model} - {"", main.model}:
-        with suppress(SettingsError):  # reported where the model is used
+        with suppress(SettingsError):  # an error is reported where the model is used
             yield _settings_of_other(endpoints, main, name)
 
 
 def _fallback(settings: Settings, name: str, editor: EditorModels) -> Model:
-    """Make the model that continues in place of another model; it has no further fallback.
+    """Create the model that continues in place of another model, without a further fallback.
 
     Raises:
-        SettingsError: Its endpoint is not known, or its key cannot be read.
+        SettingsError: The model's endpoint is unknown, or its key cannot be read.
     """
     model = make_model(msgspec.structs.replace(settings, model=name), editor=editor)
     return model._replace(fallback=None)
 
 
 class _Endpoints:
-    """The clients of one session's endpoints: models at the same endpoint share connections.
+    """The clients of one session's endpoints; models at the same endpoint share connections.
 
     Args:
-        settings: The user's settings, as they were read.
+        settings: The user's settings.
         main: The settings of the main model's endpoint, with its key.
         editor: The models of the editor.
     """
@@ -242,12 +243,12 @@ class _Endpoints:
         """The settings of a model's endpoint, with its key.
 
         Raises:
-            SettingsError: The endpoint is not known, or its key cannot be read.
+            SettingsError: The endpoint is unknown, or its key cannot be read.
         """
         if model not in self._known:
             found = in_force(self._settings, model)
             is_same = origin_of(found.base_url) == origin_of(self._main.base_url)
-            if is_same and found.api_key is None:  # so the keyring is asked only once
+            if is_same and found.api_key is None:  # so that the keyring is asked only once
                 found = msgspec.structs.replace(found, api_key=self._main.api_key)
             else:
                 found = with_stored_key(found, key_store())
@@ -273,7 +274,7 @@ class _Endpoints:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Keys and values of headers, which no text may show."""
+        """Keys and values of headers, which must never appear in a text."""
         found = (
             (*((one.api_key,) if one.api_key else ()), *one.headers.values())
             for one in self._known.values()
@@ -321,14 +322,14 @@ def _client(settings: Settings) -> tuple[Provider, Callable[[], Awaitable[None]]
 
 
 def _keep_wire(settings: Settings, model: str, wire: WireName | None) -> None:
-    with suppress(SettingsError):  # without a state folder nothing is kept
+    with suppress(SettingsError):  # without a state folder, nothing is stored
         keep_wire(state_folder(os.environ), settings.base_url, model, wire)
 
 
 def _editor_client(
     settings: Settings, editor: EditorModels
 ) -> tuple[Provider, Callable[[], Awaitable[None]]]:
-    """Return a client of the editor's own models; it holds no connection.
+    """Return a client of the editor's own models, which has no connection of its own.
 
     Raises:
         SettingsError: The editor offers no models.
@@ -345,15 +346,15 @@ def _editor_client(
     return Retrying(client), holds_nothing
 
 
-FIRST_S = 300.0  # seconds; models that think say nothing before they have thought
+FIRST_S = 300.0  # seconds; reasoning models send nothing before they have finished reasoning
 
 
 def _first_s(settings: Settings) -> float | None:
-    """Return the seconds until a reply must begin; a local model may take any time."""
+    """Return the seconds until a reply must begin; None for a local model."""
     return None if is_local_model(settings.base_url) else FIRST_S
 
 
-LOCAL_TEMPERATURE = 0.2  # servers on this machine choose words more freely: 0.8 in llama.cpp
+LOCAL_TEMPERATURE = 0.2  # the default of servers on this machine is higher: 0.8 in llama.cpp
 
 
 def dialect_of(settings: Settings, model: str) -> Dialect:
@@ -386,7 +387,7 @@ def dialect_of(settings: Settings, model: str) -> Dialect:
 def _learned_wire(settings: Settings, model: str) -> WireName | None:
     try:
         return learned_wire(state_folder(os.environ), settings.base_url, model)
-    except SettingsError:  # reported when a session starts
+    except SettingsError:  # an error is reported when a session starts
         return None
 
 
@@ -400,11 +401,12 @@ def _fields(settings: Settings) -> dict[str, object]:
     return {**given, **settings.extra_body}
 
 
-THINKING = 24_000  # tokens; with the default of `max_output` what makers of models advise
+# tokens; with the default of `max_output`, the sum that makers of models recommend
+THINKING = 24_000
 
 
 def _max_output(settings: Settings, window: int, limit: int | None) -> int:
-    """Return the tokens that a reply may have, with its thinking: at most a quarter of the window.
+    """Return the limit of tokens of a reply with its reasoning: at most a quarter of the window.
 
     Args:
         settings: The settings of the model's endpoint.
@@ -421,11 +423,7 @@ def _max_output(settings: Settings, window: int, limit: int | None) -> int:
 
 
 def _other_model(endpoints: _Endpoints, main: Settings, name: str) -> OtherModel | None:
-    """Another model: at the same endpoint and through the same connections, or at a named one.
-
-    Raises:
-        SettingsError: The model's endpoint is unknown, or the endpoint's key cannot be read.
-    """
+    """Create another model, at the same endpoint with the same connections, or at a named one."""
     from indwell.providers.pricing import cost
 
     if not name or name == main.model:
@@ -447,11 +445,7 @@ def _other_model(endpoints: _Endpoints, main: Settings, name: str) -> OtherModel
 
 
 def _settings_of_other(endpoints: _Endpoints, main: Settings, name: str) -> Settings:
-    """Return the settings for another model, without values for the main model only.
-
-    Raises:
-        SettingsError: The model's endpoint is unknown, or the endpoint's key cannot be read.
-    """
+    """Return the settings for another model, without values that apply only to the main model."""
     settings = endpoints.settings_of(name)
     if endpoint_of(settings) != endpoint_of(main) or is_editors(name):
         return settings

@@ -25,16 +25,16 @@ from indwell.wiring.model import Model, make_model, uses_editor
 _M_TRIM_THRESHOLD = -1  # malloc.h of glibc
 _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
-_LARGE_B = 128 * 1024  # glibc's own initial value, which rises with every freed large block
+_LARGE_B = 128 * 1024  # bytes: glibc's initial value, which rises with every freed large block
 
 
 def give_memory_back() -> None:
     """Use one arena for all threads, allocate large blocks separately, and return free memory.
 
     By default each thread gets its own arena, and a freed block of up to 32 MB raises the size from
-    which blocks are allocated separately. Over ten minutes of use that kept 5 MB more than was in
-    use (``tests/faults/soak.py``). Python's own lock is held during an allocation, so one arena
-    costs nothing. Best effort: only glibc has these settings, and other C libraries need them less.
+    which blocks are allocated separately. During ten minutes, that kept 5 MB more than was in use
+    (``tests/faults/soak.py``). Python's own lock is held during an allocation, so one arena costs
+    nothing. Only glibc has these settings; other C libraries need them less.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -63,7 +63,7 @@ _FLOORS = tuple(
 
 
 def warm_up(settings: Settings) -> None:
-    """Import and read everything that a prompt needs; takes over a second, so in a thread.
+    """Import and read everything that a prompt needs; call this in a thread, for a second.
 
     This work uses no network. If a prompt comes first, the prompt does the rest.
     """
@@ -76,36 +76,36 @@ def warm_up(settings: Settings) -> None:
     from indwell.wiring import compose
     from indwell.wiring.features import standard_tools
 
-    del compose, retry  # only their import is needed
+    del compose, retry  # only the imports are needed
     prefer_shell(settings.command_shell)
-    standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # their schemas are created once
-    matches_any("any.txt", settings.deny)  # and so are the patterns of secrets
+    standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # creates the schemas, once
+    matches_any("any.txt", settings.deny)  # compiles the patterns of secret files, once
     why_dangerous("rm any.txt")  # loads the parser
     judge("ls any.txt", Situation())
     strength()  # tests the sandbox, once per process
     client.warm_up()
     facts.warm_up()
-    # All that was loaded stays; searching it for garbage would hold up the editor for 0.2 s.
+    # All loaded objects stay, so searching them for garbage would only delay the editor by 0.2 s.
     gc.freeze()
 
 
 def load_rest() -> None:
-    """Import all that turns, rewinds and sessions need later; 0.1 s and some MB, in a thread.
+    """Import all that turns, rewinds and sessions need later; call this in a thread.
 
-    An update may replace or delete the files under a running server.
+    An update may replace or delete the files of a running server.
     """
     for name in _LIBRARIES:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     for name in _FLOORS:
         _load_below(name)
-    gc.freeze()  # again, what stays is not searched for garbage
+    gc.freeze()  # these objects stay, too
     _log.debug("all modules are loaded")
 
 
 def _load_below(name: str) -> None:
     loaded = importlib.import_module(name)
-    below = getattr(loaded, "__path__", ())  # a floor may be a single module
+    below = getattr(loaded, "__path__", ())  # a package may be a single module
     for found in pkgutil.iter_modules(below, f"{name}."):
         if found.ispkg:
             _load_below(found.name)
@@ -117,7 +117,7 @@ class WarmModels:
     """Creates models in threads; one may be ready before it is needed.
 
     Args:
-        pace_s: Of the scripted model; seconds between two pieces of text.
+        pace_s: Seconds between two pieces of the scripted model's text.
     """
 
     def __init__(self, *, pace_s: float = 0.0) -> None:
@@ -129,8 +129,8 @@ class WarmModels:
     def begin(self, settings: Settings) -> None:
         """Prepare for a prompt that may come; once, and without a report of failures.
 
-        It does not read a key from the keyring: that may open a dialog before anybody has asked for
-        something.
+        This never reads a key from the keyring, because a dialog could open before the user has
+        asked for anything.
         """
         if self._warming is None and settings.provider != "scripted":
             _spare_memory()
@@ -147,7 +147,8 @@ class WarmModels:
             self._load_rest()
         if uses_editor(settings):
             await editor.look()
-        ready, self._ready = self._ready, None  # the key may have changed by the next session
+        # the key may have changed before the next session begins
+        ready, self._ready = self._ready, None
         if ready is not None and ready[0] == _of_model(settings):
             return await ready[1]
         return await self._made(settings, editor)
@@ -160,7 +161,7 @@ class WarmModels:
         self._load_rest()
 
     def _load_rest(self) -> None:
-        """Runs beside the first prompt, which does not need this work."""
+        """Import the rest while the first prompt runs, which does not need it."""
         if self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(_load_rest_logged))
 
@@ -172,7 +173,7 @@ class WarmModels:
 def _load_rest_logged() -> None:
     try:
         load_rest()
-    except ImportError:  # the update came first: the code that needs the module reports the error
+    except ImportError:  # after an update; the code that needs the module reports the error
         _log.exception("not all modules could be loaded")
 
 
@@ -182,5 +183,5 @@ def _of_model(settings: Settings) -> Settings:
 
 
 def _spare_memory() -> None:
-    """Call this before there are threads: their arenas would keep freed memory."""
+    """Call this before there are threads, because their arenas would keep freed memory."""
     give_memory_back()

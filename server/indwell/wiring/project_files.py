@@ -31,7 +31,7 @@ from indwell.workspace.problems.checks import FILES, ProjectCheck, found_checks
 def hooks_of(
     workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust
 ) -> HookBook:
-    """Create the hook book, which is read again each turn.
+    """Create the hook book, which reads the files again in each turn.
 
     A project's file applies only with its trusted content.
     """
@@ -40,13 +40,14 @@ def hooks_of(
     def look() -> MatchingHooks:
         own = tuple(FoundHook(hook, is_own=True) for hook in settings().hooks)
         data = workspace_file(root)
-        if data is None or why_foreign(root / WORKSPACE_FILE):  # reported with the settings
+        # an error is reported with the settings
+        if data is None or why_foreign(root / WORKSPACE_FILE):
             return MatchingHooks(own, root)
         if not trust.obeys(root, WORKSPACE_FILE, data):
             return MatchingHooks(own, root)
         try:
             table = workspace_table(data.decode("utf-8", "replace"))
-        except SettingsError:  # reported where the settings are read
+        except SettingsError:  # an error is reported where the settings are read
             return MatchingHooks(own, root)
         hooks, _ = project_hooks(table, WORKSPACE_FILE)
         return MatchingHooks((*own, *(FoundHook(hook, is_own=False) for hook in hooks)), root)
@@ -60,7 +61,7 @@ MOST_B = 1_000_000  # bytes of a file that names checks
 def checks_of(
     workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust
 ) -> SessionChecks:
-    """Create the checks of a session; until the editor is known there are only commands."""
+    """Create the checks of a session; only commands until the editor is known."""
     return SessionChecks(finder=ProjectChecks(workspace, settings, trust), settings=settings)
 
 
@@ -70,7 +71,7 @@ class ProjectChecks:
     Args:
         workspace: The workspace, with its folders.
         settings: Returns the current settings; ``check_command`` is the user's own.
-        trust: In an untrusted folder nothing runs.
+        trust: The trust in folders; in an untrusted folder, no check runs.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class ProjectChecks:
         return tuple(one for one in found if any(map(one.is_about, paths)))
 
     def mark(self, folder: Path) -> str:
-        """See ``mark_of``."""
+        """Return the folder's mark; see ``mark_of``."""
         return mark_of(folder)
 
 
@@ -102,7 +103,7 @@ def _found(root: Path) -> list[CheckCommand]:
     """Return the checks that the project names and whose programs exist."""
     contents = {}
     for name in FILES:
-        with contextlib.suppress(ToolError):  # missing, or not a file
+        with contextlib.suppress(ToolError):  # the file is missing, or not a regular file
             contents[name] = read_bytes(root / name, [root], MOST_B).decode("utf-8", "replace")
     commands = []
     for check in found_checks(contents):
@@ -125,7 +126,7 @@ def _program(root: Path, check: ProjectCheck) -> str:
 
 
 def user_folders() -> tuple[Path, ...]:
-    """Return the folders of the user's skills; the first takes precedence."""
+    """Return the folders of the user's skills; the first folder takes precedence."""
     return (user_file().parent / "skills", Path.home() / ".agents" / "skills")
 
 
@@ -135,7 +136,7 @@ def skill_catalogue_of(
     trust: FolderTrust,
     environment: Mapping[str, str],
 ) -> SkillCatalogue:
-    """Create the skills of a session in ``workspace``, scanned at once; blocks for milliseconds."""
+    """Create the skills of a session in ``workspace``, and scan them; blocks for milliseconds."""
     folders = _folders(workspace.roots, settings, trust, environment, watch=FolderWatch())
     skill_catalogue = SkillCatalogue(folders)
     skill_catalogue.look_now()
@@ -148,7 +149,7 @@ async def skill_catalogue_beside(
     trust: FolderTrust | None,
     environment: Mapping[str, str],
 ) -> SkillCatalogue | None:
-    """The same off the event loop, because a hundred skills take some ten milliseconds."""
+    """Create the skills in a thread, because a hundred skills take some ten milliseconds."""
     if trust is None:
         return None
     return await asyncio.to_thread(skill_catalogue_of, workspace, settings, trust, environment)
@@ -160,17 +161,17 @@ def skills_here(
     trust: FolderTrust,
     environment: Mapping[str, str],
 ) -> FoundSkills:
-    """Return the skills here, without a session; blocks."""
+    """Return the skills of folders, without a session; blocks."""
     return _folders(roots, lambda: settings, trust, environment).look()
 
 
 def names_here(
     roots: Sequence[Path], environment: Mapping[str, str], *, is_given: bool
 ) -> tuple[str, ...]:
-    """Return the names of the skills that the user could call here. Reads files, so it blocks.
+    """Return the names of the skills that the user could call; blocks to read files.
 
-    In an untrusted folder nothing is read, and the names of the skills' folders count.
-    ``is_given``: the command line trusts all folders.
+    In an untrusted folder no file is read, and the names of the skills' folders count. With
+    ``is_given``, the command line trusts all folders.
     """
     trust = FolderTrust(environment, is_given=is_given)
     trust.look(roots, Settings())

@@ -143,7 +143,7 @@ async def resume_session(
 
 
 async def _taken_again(session: Session, store: SessionStore, origin: str) -> str:
-    """Hand an inherited task on again; return why not, if its session is gone."""
+    """Pass an inherited task on again; return why not, if its session is gone."""
     try:
         await take_again(session, store, origin)
     except UserError as error:
@@ -152,7 +152,7 @@ async def _taken_again(session: Session, store: SessionStore, origin: str) -> st
 
 
 def _but_skills(system: tuple[str, ...]) -> tuple[str, ...]:
-    """The system prompt without its list of skills; the next request reports their changes."""
+    """The system prompt without its list of skills, whose changes the next request reports."""
     return tuple(map(without_catalogue, system))
 
 
@@ -169,7 +169,7 @@ def _continued(
     if answers:
         messages += (Message("user", tuple(answers), messages[-1].turn),)
     config = empty.config
-    if past.cache_key:  # a fork uses the provider's cache of its origin
+    if past.cache_key:  # a fork uses the provider's cache of its original session
         config = msgspec.structs.replace(config, cache_key=past.cache_key)
     now = msgspec.structs.replace(empty, config=config, messages=messages, history=past.history)
     if is_known and past.prefix is not None:
@@ -196,7 +196,7 @@ def _is_lean(past: Past) -> bool | None:
 def _has_our_tools(past: Past, table: ToolTable) -> bool:
     """Whether the session's requests had the present fixed tools, so that the session can continue.
 
-    Late tools may differ: the next request reports new and missing tools to the model.
+    Late tools may differ, because the next request reports new and missing tools to the model.
     """
     if past.prefix is None:
         return False

@@ -47,7 +47,7 @@ class ModelMaker(Protocol):
         ...
 
     def begin(self, settings: Settings) -> None:
-        """Prepare for a first prompt in the background. Returns at once."""
+        """Prepare for a first prompt in the background, and return at once."""
         ...
 
 
@@ -56,13 +56,13 @@ class Composition:
 
     Args:
         environment: The process's variables.
-        scripted: Use the scripted model, whatever the settings say.
+        scripted: Whether to use the scripted model in place of the user's model.
         pace_s: Seconds between two pieces of the scripted model's text.
-        models: Creates models; by default ahead of their use, as a server does.
+        models: Creates models; by default in advance, as a server does.
         is_trust_given: Whether the command line trusts every folder for this process.
 
     Attributes:
-        editor_models: The front door's own models; none before ``service``.
+        editor_models: The front door's own models; empty before ``service``.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Composition:
         )
 
     def disk(self, roots: Sequence[Path]) -> DiskWorkspace:
-        """The files of these folders on disk; without folders, of the working directory."""
+        """A workspace of these folders on disk; without folders, of the working directory."""
         return DiskWorkspace(roots or (Path.cwd(),), private=undo_folder(self.environment))
 
     async def begin(
@@ -166,7 +166,7 @@ class Composition:
         """Write a message for git's changes; see ``wiring.commit_message``.
 
         Raises:
-            UserError: There is nothing to commit, or no message came.
+            UserError: There is nothing to commit, or the model sent no message.
         """
         from indwell.wiring.commit_message import write_commit_message
 
@@ -193,6 +193,6 @@ class Composition:
         """The folder of read-only files for editors without virtual documents; may not exist yet.
 
         Raises:
-            UserError: There is no state folder.
+            UserError: The state folder is missing.
         """
         return state_folder(self.environment) / "shown"

@@ -1,4 +1,4 @@
-"""Writes texts that were cut for the model to the session's folder."""
+"""Writes texts that were shortened for the model to the session's folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from indwell.files.spelling import quoted
 
 
 def highest_number(folder: Path) -> int:
-    """The highest number of a text in a folder; 0 without texts. Blocks.
+    """The highest number of a text in a folder; 0 without texts; blocks.
 
     Raises:
         OSError: The folder cannot be listed.
@@ -59,7 +59,7 @@ class SpillFolder:
         return write_private(path, self._hide(text).encode("utf-8", "replace"))
 
     async def keep_as(self, name: str, text: str) -> Path:
-        """Write a text under exactly this name, on disk at return. The same text may exist.
+        """Write a text under exactly this name, durably; the same text may exist already.
 
         Raises:
             SessionError: The disk does not take the text, or another text has that name.
@@ -77,7 +77,7 @@ class SpillFolder:
 
 
 def _write_durable(path: Path, data: bytes) -> None:
-    """Write a new file that survives a power cut; an existing file with the same bytes is kept.
+    """Write a new file that survives a power cut; keep an existing file with the same bytes.
 
     Raises:
         OSError: The system refuses, or the file has another text.
@@ -87,7 +87,7 @@ def _write_durable(path: Path, data: bytes) -> None:
     try:
         write_durable(path, data)
     except FileExistsError:
-        if not _holds(path, data):  # otherwise a stopped turn has written the file meanwhile
+        if not _holds(path, data):  # otherwise a stopped turn has already written the file
             raise
 
 

@@ -1,4 +1,4 @@
-"""Provides sub-agents to sessions: named ones from files, their logs, and their tools."""
+"""Provides sub-agents to sessions: definitions from files, logs, and tools."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from indwell.settings.paths import user_file
 from indwell.skills.front_matter import BadFrontMatter
 from indwell.tools.commands.bash import Shell, make_bash
 
-USER_FOLDER = "agents"  # beside the user's settings file
+USER_FOLDER = "agents"  # a folder beside the user's settings file
 WORKSPACE_FOLDERS = (".indwell/agents", ".claude/agents")
-MOST_FILES = 50  # of one folder
+MOST_FILES = 50  # files of one folder
 MOST_FILE_B = 65_536
 SUFFIX = ".md"
 
@@ -47,7 +47,7 @@ _logger = logging.getLogger(__name__)
 
 
 class FoundSubagents(NamedTuple):
-    """Named sub-agents, and problems of invalid files in plain words."""
+    """Named sub-agents, and sentences on invalid files."""
 
     known: Mapping[str, Definition]
     problems: tuple[str, ...] = ()
@@ -59,9 +59,9 @@ def subagents_of(
     trust: FolderTrust,
     folder: Path | None,
 ) -> Subagents:
-    """Create the sub-agents of one session; ``folder`` is the session's, None if it is not saved.
+    """Create a session's sub-agents; ``folder`` is the session's, or None if it is not saved.
 
-    Reads a few small files.
+    This reads a few small files.
     """
     logs = AgentLogs(folder, roots[0])
 
@@ -99,11 +99,11 @@ def lines_of(subagents: Subagents) -> Callable[[], Awaitable[tuple[str, ...]]]:
 def find_agents(
     roots: Sequence[Path] = (), trust: FolderTrust | None = None, deny: tuple[str, ...] = ()
 ) -> FoundSubagents:
-    """Read all definitions; those of a workspace only in their trusted text. Blocks.
+    """Read all definitions; use those of a workspace only in their trusted text. Blocks.
 
     Args:
-        roots: The workspace's folders; none for the user's own and shipped definitions.
-        trust: The trust of the folders; without it, none of their definitions is read.
+        roots: The workspace's folders; empty for the user's own and shipped definitions only.
+        trust: The trust in the folders; without it, no definition in the folders is read.
         deny: Globs of files that no model may see.
     """
     known = [_defined(EXPLORE, "explore", "indwell", "")]
@@ -130,7 +130,8 @@ def find_agents(
     return FoundSubagents(known_by_name(known), tuple(problems))
 
 
-@lru_cache(maxsize=256)  # 1 ms a file, and each session that begins needs them on the event loop
+# cached, because a file takes 1 ms and each new session needs the files on the event loop
+@lru_cache(maxsize=256)
 def _defined(text: str, stem: str, origin: Origin, path: str) -> Definition:
     return read_definition(text, stem=stem, origin=origin, path=path)
 
@@ -159,7 +160,7 @@ def _of_user() -> Iterator[_SubagentFile]:
 
 
 def _of_workspace(root: Path, trust: FolderTrust, deny: tuple[str, ...]) -> Iterator[_SubagentFile]:
-    """Return a trusted folder's definitions in their trusted text; links must stay inside."""
+    """Return the definitions of a trusted folder in their trusted text; links must stay inside."""
     for place in WORKSPACE_FOLDERS:
         for name in _names(root / place):
             shown = f"{place}/{name}"
@@ -187,7 +188,7 @@ class AgentLogs:
     """The logs of a session's sub-agents, beside the session's own: ``agents/0001.jsonl``.
 
     Args:
-        folder: The session's folder; None if it is not saved.
+        folder: The session's folder; None if the session is not saved.
         workspace: The workspace, for the first record of each log.
     """
 
@@ -197,7 +198,7 @@ class AgentLogs:
         self._number: int | None = None
 
     async def __call__(self, session: Session, model: str) -> tuple[int, Log]:
-        """Begin the next log; in memory if nothing can be written, so that the work continues."""
+        """Begin the next log; if nothing can be written, in memory, so that work continues."""
         if self._number is None:
             known = await asyncio.to_thread(self._highest)
             if self._number is None:  # another sub-agent that began at the same time has this log

@@ -1,6 +1,6 @@
 """The interface to the user's files and open buffers, file watches, and locks for writers.
 
-A watch only reports files to check; a text has changed if its digest has.
+A watch only reports files to check; only the digest shows whether a text has changed.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     """The text of one file at one moment.
 
     Attributes:
-        path: Absolute, resolved.
-        text: Decoded, with its line endings, without a byte order mark.
+        path: The absolute, resolved path.
+        text: The decoded text, with its line endings, without a byte order mark.
         stamp: Identifies exactly this text.
         origin: ``buffer`` if an editor has the file open, else ``disk``.
         unsaved: Whether the buffer differs from the disk.
@@ -54,14 +54,14 @@ class AppliedChange(msgspec.Struct, frozen=True):
     """A file after an edit.
 
     Attributes:
-        path: Absolute, resolved.
-        before: The text before; None if the file was created.
+        path: The absolute, resolved path.
+        before: The text before the edit; None if the file was created.
         after: The text after the edit, as far as it could be verified.
         stamp: The stamp of ``after``.
-        verified: Whether the text was read again after the edit and equals the proposal.
+        verified: Whether the text was read again after the edit, and is the intended text.
         note: A remark for the model about the edit, or empty.
         is_part: Whether ``before`` and ``after`` contain only the changed places of a large file
-            with some context lines; no file can be restored from them.
+            with context lines, from which no file can be restored.
     """
 
     path: Path
@@ -74,18 +74,18 @@ class AppliedChange(msgspec.Struct, frozen=True):
 
 
 class Settlement(msgspec.Struct, frozen=True):
-    """The agreement of disk and buffers before a command: saved files, and stale files on disk."""
+    """Files that were saved before a command, and files whose disk version is stale."""
 
     saved: tuple[Path, ...] = ()
     stale: tuple[Path, ...] = ()
 
 
 class Noted(msgspec.Struct, frozen=True):
-    """Changes of the editor's buffers during some time.
+    """Changes of the editor's buffers during a period.
 
     Attributes:
         saved: Files that the user saved.
-        changed: Open files with a new text: typed in, or reloaded.
+        changed: Open files with a new text, which was typed or reloaded.
         buffers: The present texts of all open files.
     """
 
@@ -99,7 +99,7 @@ class Workspace(Protocol):
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """Resolved folders that the agent may work in; commands start in the first."""
+        """Resolved folders that the agent may work in; commands start in the first folder."""
         ...
 
     @property
@@ -119,16 +119,16 @@ class Workspace(Protocol):
         """Read a file; an open buffer takes precedence over the disk.
 
         Raises:
-            TooLarge: Read such a file with ``within``, and change it with ``splice``.
+            TooLarge: The file is too large; use ``within`` and ``splice``.
             ToolError: The file is missing, a folder, or unreadable.
         """
         ...
 
     async def within(self, path: Path, look: Callable[[Large], T]) -> T:
-        """Call ``look`` on a file on disk that is too large for ``read``; runs in a thread.
+        """Call ``look`` in a thread on a file on disk that is too large for ``read``.
 
         Raises:
-            ToolError: Missing, unreadable, or not a text with lines.
+            ToolError: The file is missing, unreadable, or not a text with lines.
         """
         ...
 
@@ -142,14 +142,14 @@ class Workspace(Protocol):
         Raises:
             TextMoved: The file changed after ``change`` read it; nothing was written.
             EditRefused: The file is open in the editor, where its buffer takes precedence.
-            ToolError: As for ``within``, from ``change``, or the file cannot be written.
+            ToolError: See ``within``; also raised by ``change``, or if the file cannot be written.
         """
         ...
 
     async def write(
         self, path: Path, base: Snapshot | None, text: str, *, label: str
     ) -> AppliedChange:
-        """Write ``text`` to ``path``; ``base`` is the text that was edited, None creates the file.
+        """Write ``text`` to ``path``; ``base`` is the text that was edited, or None for a new file.
 
         Raises:
             TextMoved: The file differs from ``base``; nothing was written.
@@ -163,7 +163,7 @@ class Workspace(Protocol):
         ...
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
-        """Keep a copy of a text in the user's state; returns its path, None without a state folder.
+        """Keep a copy of a text in the state folder; return its path, or None without the folder.
 
         Raises:
             ToolError: The copy cannot be written.
@@ -171,7 +171,7 @@ class Workspace(Protocol):
         ...
 
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
-        """Delete a file that still equals ``base``; returns the path of a copy (see ``keep``).
+        """Delete a file that still equals ``base``; return the path of a copy (see ``keep``).
 
         Raises:
             TextMoved: The file or its buffer differs from ``base``; nothing was deleted.
@@ -189,11 +189,11 @@ class Workspace(Protocol):
         ...
 
     async def settle(self) -> Settlement:
-        """Bring buffers and disk together before a command runs, without losing a keystroke."""
+        """Save buffers before a command runs, without losing a keystroke."""
         ...
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """Return files with an edit that the editor applied after the time-out; each file once."""
+        """Return files with an edit that was applied after its time-out, each only once."""
         ...
 
     async def changed_under_buffers(self) -> tuple[Path, ...]:
@@ -210,30 +210,30 @@ def digest(text: str) -> str:
 
 
 class Watch(Protocol):
-    """Reports changes to some files, by anyone."""
+    """Reports changes to some files by any program."""
 
     def follow(self, path: Path) -> None:
-        """Watch this file (absolute, resolved) from now on; returns at once."""
+        """Watch this file (absolute, resolved) from now on; return at once."""
         ...
 
     def changed(self) -> frozenset[Path]:
-        """Return watched files that may have changed since the last call; returns at once."""
+        """Return watched files that may have changed since the last call, at once."""
         ...
 
     def close(self) -> None:
-        """End the watch; may be called twice."""
+        """End the watch; may be called several times."""
         ...
 
 
 class BufferWatch:
     """Reports changes of open buffers and of files on disk; implements ``Watch``.
 
-    An editor that can watch files watches the folders of followed files, so that a build elsewhere
-    causes no messages. For other editors this process watches the disk.
+    An editor that can watch files watches only the folders of followed files, so that builds
+    elsewhere cause no messages. For other editors, this process watches the disk.
 
     Args:
         disk: Watches the disk.
-        ask: Asks the editor to watch a folder; returns False if it does not.
+        ask: Asks the editor to watch a folder; returns False if the editor refuses.
     """
 
     def __init__(self, disk: Watch, ask: Callable[[Path], Awaitable[bool]]) -> None:
@@ -244,7 +244,7 @@ class BufferWatch:
         self._folders: dict[Path, asyncio.Task[bool]] = {}
 
     def follow(self, path: Path) -> None:
-        """Report changes of this file from now on; call this on the event loop."""
+        """Report changes of this file from now on; call this method on the event loop."""
         if path in self._followed:
             return
         self._followed.add(path)
@@ -255,7 +255,7 @@ class BufferWatch:
             self._disk.follow(path)
 
     def note(self, path: Path) -> None:
-        """Take notice that the editor has changed a buffer or a file."""
+        """Note that the editor has changed a buffer or a file."""
         if path in self._followed:
             self._changed.add(path)
 
@@ -281,9 +281,9 @@ class BufferWatch:
 
 
 class PathLocks:
-    """A lock for each path in use; a lock without holder and waiting task is removed.
+    """A lock for each path in use; a lock without a holder or waiting task is removed.
 
-    Paths are compared as written, so pass resolved ones. Locks are fair and not reentrant.
+    Paths are compared as written, so pass resolved paths. Locks are fair and not reentrant.
     """
 
     def __init__(self) -> None:
@@ -292,7 +292,7 @@ class PathLocks:
 
     @asynccontextmanager
     async def hold(self, path: Path) -> AsyncIterator[None]:
-        """Hold the lock of ``path`` within the block; a wait can be cancelled."""
+        """Hold the lock of ``path`` within the block; the wait for it can be cancelled."""
         lock = self._locks.setdefault(path, asyncio.Lock())
         self._n_users[path] = self._n_users.get(path, 0) + 1
         try:

@@ -1,4 +1,4 @@
-"""The workspace of files on disk without an editor: for ``indwell run``, and below the buffers."""
+"""The workspace of files on disk, without an editor (``indwell run``) or below buffers."""
 
 from __future__ import annotations
 
@@ -49,20 +49,19 @@ from indwell.workspace.line_index import LineIndex, index_of
 from indwell.workspace.paths import display, folder_said, not_found, parse, respelled
 from indwell.workspace.text import SNIFF_B, Decoded, LineEnd, binary_kind, picture_type, wide_mark
 
-_KEPT_GUESSES = 1_000  # how many guessed encodings are remembered
+_KEPT_GUESSES = 1_000  # guessed encodings that are remembered
 T = TypeVar("T")
 R = TypeVar("R")
-KEPT_INDEXES = 8  # about 7 kB for 200 MB
-_COPY_B = 64 << 20  # copied between two checks whether to stop
+KEPT_INDEXES = 8  # line indexes; one has about 7 kB for 200 MB
+_COPY_B = 64 << 20  # bytes that are copied between two checks whether to stop
 
 
 class DiskWorkspace:
     """Files beneath some folders, accessed through ``files``.
 
     Args:
-        roots: Folders that the agent may work in; commands start in the first.
-        private: A folder of the user's state with which edits survive a kill; see
-            ``files.atomic.write_atomic``.
+        roots: Folders that the agent may work in; commands start in the first folder.
+        private: A folder in the user's state for undo files; see ``files.atomic.write_atomic``.
     """
 
     def __init__(self, roots: Sequence[Path], *, private: Path | None = None) -> None:
@@ -123,7 +122,7 @@ class DiskWorkspace:
         return await asyncio.to_thread(line_end_for, path, text, self.roots)
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
-        """Keep the bytes if they still equal the text, else UTF-8 text; see ``Workspace``."""
+        """Keep the file's bytes, or the text as UTF-8 if they differ; see ``Workspace``."""
         return await asyncio.to_thread(self._keep, snapshot)
 
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
@@ -133,23 +132,23 @@ class DiskWorkspace:
             return await _to_the_end(lambda: self._remove(path, base))
 
     def noting(self) -> Callable[[], Noted]:
-        """Record nothing: there is no editor."""
+        """Record nothing, because there is no editor."""
         return Noted
 
     def unsaved(self) -> Mapping[Path, str]:
-        """Return nothing: there are no buffers."""
+        """Return nothing, because there are no buffers."""
         return {}
 
     async def settle(self) -> Settlement:
-        """Do nothing: there are no buffers."""
+        """Do nothing, because there are no buffers."""
         return Settlement()
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """Return nothing: there is no editor."""
+        """Return nothing, because there is no editor."""
         return ()
 
     async def changed_under_buffers(self) -> tuple[Path, ...]:
-        """Return nothing: there are no buffers."""
+        """Return nothing, because there are no buffers."""
         return ()
 
     def _read(self, path: Path) -> Snapshot:
@@ -238,7 +237,7 @@ class DiskWorkspace:
         )
 
     def _cells(self, path: Path, text: str, raw: str) -> tuple[str, str]:
-        """Return a new text and what the file gets: for a notebook, its cells and its JSON."""
+        """Return a new text, and the text for the file: for a notebook, its cells and its JSON."""
         if path.suffix != SUFFIX:
             return text, text
         told = self._told(path, lambda: with_cells(raw, text) if raw else new_notebook(text))
@@ -259,7 +258,7 @@ class DiskWorkspace:
             is_same = (
                 _shown(snapshot.path, self._decoded(snapshot.path, data)).text == snapshot.text
             )
-        except ToolError:  # gone, or no longer a text
+        except ToolError:  # the file is gone, or no longer a text
             is_same = False
         if not is_same:
             data = snapshot.text.encode("utf-8", "surrogateescape")
@@ -288,18 +287,18 @@ class DiskWorkspace:
     def _holds(self, path: Path, data: bytes) -> bool:
         try:
             return read_bytes(path, self.roots, len(data)) == data
-        except ToolError:  # larger now, or gone
+        except ToolError:  # the file is larger now, or gone
             return False
 
     def _text_now(self, path: Path) -> str | None:
         try:
             return _shown(path, self._decoded(path, self._bytes(path))).text
-        except ToolError:  # gone, or no longer a text
+        except ToolError:  # the file is gone, or no longer a text
             return None
 
 
 def _shown(path: Path, decoded: Decoded) -> Decoded:
-    """Return a file as it is read and edited: a notebook as its cells; the same object if as is."""
+    """Return a file as the model reads it: a notebook as its cells, other files unchanged."""
     text = notebook_text(decoded.text) if path.suffix == SUFFIX and decoded.lossless else None
     if text is None:
         return decoded
@@ -317,7 +316,7 @@ async def _to_the_end(work: Callable[[], T], stopping: threading.Event | None = 
             stopping.set()
         await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # retrieve the error: the cancellation takes precedence
+            task.exception()  # retrieve the error, because the cancellation takes precedence
         raise
 
 
@@ -348,8 +347,8 @@ class LargeFiles:
         """Return the result of ``look`` on the open file.
 
         Raises:
-            ToolError: Missing, unreadable, or not a text with lines.
-            Stopped: The caller has stopped it.
+            ToolError: The file is missing, unreadable, or not a text with lines.
+            Stopped: The caller has stopped the call.
         """
         with opened_beneath(path, self._roots, private=self._private) as opened:
             return look(self._large(opened, project, stopping))
@@ -365,8 +364,8 @@ class LargeFiles:
 
         Raises:
             TextMoved: The file changed after ``change`` read it; nothing was written.
-            ToolError: As for ``within``, from ``change``, or the file cannot be written.
-            Stopped: The caller has stopped it.
+            ToolError: See ``within``; also raised by ``change``, or if the file cannot be written.
+            Stopped: The caller has stopped the call.
         """
         with contextlib.ExitStack() as held:
             opened = held.enter_context(opened_beneath(path, self._roots, private=self._private))
@@ -381,12 +380,12 @@ class LargeFiles:
                         _check(stopping)
                         size = min(_COPY_B, piece.stop - start)
                         copy_range(opened.descriptor, target, start, size)
-                held.close()  # some disks of Windows cannot replace an open file
+                held.close()  # on some Windows disks, an open file cannot be replaced
 
             place = replace_with(
                 path, self._roots, write, unchanged=opened.stat, private=self._private
             )
-        # The new bytes are written; indexing them must not be interrupted.
+        # Do not interrupt the indexing, because the new bytes are written already.
         index = self.within(place, lambda large: large.index, project, threading.Event())
         if index.size_b != made.size_b:
             raise ToolError(f"{quoted(path)} was changed again right after the edit; read_file it")
@@ -396,7 +395,7 @@ class LargeFiles:
         """Refuse a file that is not a text with lines.
 
         Raises:
-            ToolError: Names what the file is.
+            ToolError: The file is not a text with lines; the message names its type.
         """
         head = read_at(opened.descriptor, 0, SNIFF_B)
         size = f"of {opened.stat.st_size:,} bytes"
@@ -430,7 +429,8 @@ class LargeFiles:
                     del self._indexes[next(iter(self._indexes))]
             now = os.fstat(opened.descriptor)
             if (now.st_size, now.st_mtime_ns) == (kind.st_size, kind.st_mtime_ns):
-                self._indexes[opened.path] = known  # else a write is in progress: use it only once
+                # otherwise a write is in progress, so use the index only once
+                self._indexes[opened.path] = known
         return Large(opened.path, read, known[1])
 
 

@@ -1,4 +1,4 @@
-"""Finds the files of a folder that tools run or load unasked, for the trust question."""
+"""Finds the files of a folder that tools run or load automatically, for the trust question."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from indwell.workspace.git.repository import (
     repository_of,
 )
 
-MOST_FILES = 1_000  # of one such folder; collections of skills have some hundred
+MOST_FILES = 1_000  # files of one such folder; collections of skills have some hundred
 MOST_DEEP = 8
-FOLDER_B = 4 << 20  # bytes of all files in a folder; their digests take 20 ms
+FOLDER_B = 4 << 20  # bytes of all files in a folder, whose digests take 20 ms
 _NOWHERE = frozenset({".git", "node_modules", ".venv", "venv", "target", "dist", "__pycache__"})
 _CHAT = lazy_pattern(
     r".*\.chat\.md~?"  # a chat, and its backup by Emacs or Vim; Emacs's lock file
     r"|#.*\.chat\.md#"  # Emacs's auto-save files, …
     r"|\..*\.chat\.md\.(sw[a-p]|kate-swp)"  # … and those of Vim and Kate
 )
-MOST_NESTED = 300  # how many of them one answer covers; their digests take some 30 ms
+MOST_NESTED = 300  # files of nested folders in one answer, whose digests take some 30 ms
 MOST_SEEN = 20_000  # entries that a search for instructions visits
 
 
 def executables(root: Path) -> tuple[Executable, ...]:
-    """Return such files in ``root``, a real path, sorted by name."""
+    """Return the files in ``root`` (a real path) that tools run or load, sorted by name."""
     found = [
         one for kind, name in FILES if (one := known_file(root, root / name, kind)) is not None
     ]
@@ -78,9 +78,9 @@ def instruction_files(root: Path) -> tuple[str, ...]:
 
 
 def folder_instructions(root: Path) -> tuple[Executable, ...]:
-    """Return the folders' instruction files in ``root`` that would go to the model.
+    """Return the instruction files of subfolders that would go to the model.
 
-    These files do not affect the trust in ``root``: a file that changed since is ignored.
+    These files do not affect the trust in ``root``; a file that was changed later is ignored.
     """
     found = instruction_files(root)
     nested = [one for one in found if "/" in one and one.rpartition("/")[2] in NESTED]
@@ -91,7 +91,7 @@ def folder_instructions(root: Path) -> tuple[Executable, ...]:
 
 
 def _imports(root: Path, names: Sequence[str]) -> Iterator[str]:
-    """Yield the files that instruction files import, also over others."""
+    """Yield the files that instruction files import, directly or through other files."""
     waiting, known = [(name, 0) for name in names], set(names)
     while waiting:
         name, depth = waiting.pop(0)
@@ -108,7 +108,7 @@ def _imports(root: Path, names: Sequence[str]) -> Iterator[str]:
 
 
 def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
-    """Return a folder's files, also behind links in ``root``; too many files never match again."""
+    """Return a folder's files, also through links in ``root``; too many files never match again."""
     found: list[Executable] = []
     n_seen, size, waiting = 0, 0, [(folder, 0)]
     while waiting:
@@ -137,9 +137,9 @@ def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
 
 
 def _is_chat(root: Path, path: Path) -> bool:
-    """Tell whether a file is a user's chat (``chat_names``), or the file that ignores chats."""
+    """Whether a file is a user's chat (``chat_names``), or the file that ignores chats."""
     is_name = path.name == ".gitignore" or _CHAT.fullmatch(path.name) is not None
-    # A link without a target, as Emacs makes it.
+    # Emacs creates a link without a target.
     is_lock = path.name.startswith(".#") and not (leads_abroad(path, (root,)) or path.exists())
     return (
         is_name
@@ -149,7 +149,7 @@ def _is_chat(root: Path, path: Path) -> bool:
 
 
 def _is_shut(root: Path, folder: Path) -> bool:
-    """Tell whether nobody can list a folder whose files can be opened by name."""
+    """Whether a folder cannot be listed, although its files can be opened by name."""
     real = folder.resolve()
     if not real.is_dir() or not real.is_relative_to(root):
         return False
@@ -161,7 +161,7 @@ def _is_shut(root: Path, folder: Path) -> bool:
 
 
 def _is_folder(root: Path, path: Path) -> bool:
-    """Tell whether it is a folder, or a link to one; a link to another network share is none."""
+    """Whether a path is a folder or a link to a folder that is not on another network share."""
     return not leads_abroad(path, (root,)) and path.is_dir()
 
 
@@ -183,15 +183,17 @@ def _entries(root: Path, folder: Path) -> tuple[FolderEntry, ...]:
         return ()
 
 
-MOST_HOOKS = 100  # of one folder
-CONFIGURATION_CHARACTERS = 64_000  # a longer one is compared as a whole, branches included
+MOST_HOOKS = 100  # hooks of one folder
+# characters; a longer text is compared as a whole, branches included
+CONFIGURATION_CHARACTERS = 64_000
 
 
 def git_executables(root: Path) -> Iterator[Executable]:
-    """Yield the files for the repository of ``root`` (a real path) and those beneath it."""
+    """Yield files that git runs for the repository of ``root`` (a real path) and nested ones."""
     for holder in around(root):
         git = holder / GIT
-        if git.is_symlink() or git.is_file():  # a worktree or a submodule: names the repository
+        # a worktree or a submodule, whose `.git` file names the repository
+        if git.is_symlink() or git.is_file():
             pointer = known_file(root, git, "programs", [holder])
             yield from [pointer] if pointer else []
         yield from _of(root, holder)
@@ -235,14 +237,15 @@ def _configuration(root: Path, repository: Repository, one: ConfigFile) -> Itera
         return
     text = "\n".join(counting).encode("utf-8", "surrogatepass")
     if not any(one.real.is_relative_to(folder) for folder in near):
-        yield Executable(name, "programs", by_its_times(one.path))  # the user's own: never shown
+        # the user's own configuration is never shown
+        yield Executable(name, "programs", by_its_times(one.path))
         return
     lines = tuple(map(_without_keys, counting)) if len(counting) <= SHOWN_LINES else ()
     yield Executable(name, "programs", seen(text, lines=lines), lines)
 
 
 def _is_own_tree(line: str, repository: Repository, one: ConfigFile) -> bool:
-    """Tell whether a line only names the working tree of a submodule's own repository."""
+    """Whether a line only names the working tree of a submodule's own repository."""
     key, _, value = line.partition(" = ")
     if key != "core.worktree" or "\0" in value:
         return False
@@ -252,7 +255,7 @@ def _is_own_tree(line: str, repository: Repository, one: ConfigFile) -> bool:
 
 
 def _hooks(root: Path, repository: Repository, folder: Path) -> Iterator[Executable]:
-    is_all = root.is_relative_to(folder)  # not a folder of hooks, but the workspace
+    is_all = root.is_relative_to(folder)  # the workspace itself, and not a folder of hooks
     within = (repository.holder, root, *repository.folders)
     n_found = 0
     for name in _names(folder):
@@ -280,9 +283,9 @@ def _without_keys(line: str) -> str:
     return f"{key}= (not shown)" if "header" in key.lower() else redacted(line)
 
 
-SHOWN_B = 64 * 1024  # a longer text is compared as a whole and not shown
-SHOWN_LINES = 1_000  # and so is one with more lines
-READ_B = 256 << 10  # a longer file is identified by its times
+SHOWN_B = 64 * 1024  # bytes; a longer text is compared as a whole and not shown
+SHOWN_LINES = 1_000  # lines; a text with more is compared as a whole and not shown
+READ_B = 256 << 10  # bytes; a longer file is identified by its times
 
 
 def known_file(
@@ -293,8 +296,8 @@ def known_file(
     Args:
         root: The folder that names are relative to.
         path: The path as a tool opens it.
-        kind: Its kind.
-        within: Folders that its links may lead to; ``root`` by default.
+        kind: The kind of the file.
+        within: Folders to which links may lead; ``root`` by default.
     """
     name = name_in(root, path)
     if leads_abroad(path, (root,)):
@@ -312,7 +315,7 @@ def known_file(
 
 
 def by_its_times(path: Path) -> TrustedFile:
-    """Describe an unread file by its change times and place."""
+    """Describe a file that is not read by its change times and its path."""
     if leads_abroad(path, (path.parent,)):
         return elsewhere(path)
     real = os.path.realpath(path)
@@ -328,13 +331,13 @@ def elsewhere(path: Path) -> TrustedFile:
     """Describe a link out of the folder, or an unreadable file, by its resolved path."""
     try:
         end = real_path_here(path, (path.parent,))
-    except OtherShare as error:  # nothing looks there
+    except OtherShare as error:  # another network share, which is never accessed
         end = error.share
     return TrustedFile(digest_of(b"leads to \0" + os.fsencode(end)))
 
 
 def name_in(root: Path, path: Path) -> str:
-    """Return a path relative to ``root``, or absolute if it lies outside."""
+    """Return a path relative to ``root``; a path outside ``root`` stays absolute."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 

@@ -1,12 +1,12 @@
-"""The list of places in a folder that tools run or load unasked. Pure.
+"""The list of paths in a folder that tools run or load automatically. Pure.
 
-Trust is asked only for the names in this list: a new tool that runs a repository's files by itself
-needs a new name in ``executable_places.json``.
+The trust question covers only the names in this list. A new tool that runs a repository's files by
+itself needs a new name in ``executable_places.json``.
 
-The list is shorter than ``policy.protected_names``, and deliberately not derived from it. That list
-protects whole folders such as ``.idea`` from the agent. This one identifies each file by its
-content: a change makes the user decide on trust again, and editors write to such folders every day.
-A test checks that every name here is protected too.
+The list is shorter than ``policy.protected_names``, and deliberately not derived from it.
+``protected_names`` protects whole folders such as ``.idea`` from the agent. ``executable_places``
+identifies each file by its content, so each change leads to a new trust question; editors write to
+``.idea`` every day. A test checks that every name here is protected, too.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Executable(msgspec.Struct, frozen=True):
     """A file that tools execute or load.
 
     Attributes:
-        name: Its path, relative to the folder; absolute in a repository around the folder.
-        kind: The kind of its effect.
-        seen: The digest of its content; an empty digest never matches again.
-        lines: Its text, for a diff; empty if long, binary, or likely to hold a secret.
+        name: The path, relative to the folder; absolute in a repository around the folder.
+        kind: The kind of effect.
+        seen: The digest of the content; an empty digest never matches again.
+        lines: The text, for a diff; empty if long, binary, or likely to contain a secret.
     """
 
     name: str

@@ -15,8 +15,9 @@ from indwell.workspace.encoding.decoding import stray_words
 from indwell.workspace.line_index import LineIndex, Read, line_ends, n_line_ends, start_of
 from indwell.workspace.text import PIECE, halves
 
-LARGE_B = 8 << 20  # more is not read as one text: joining 16 MB blocks all threads for 13 ms
-AROUND_B = 4_096  # of context on each side of a place, unless a line ends sooner
+# bytes of the largest text that is read at once; joining 16 MB blocks all threads for 13 ms
+LARGE_B = 8 << 20
+AROUND_B = 4_096  # bytes of context on each side of a place, unless a line ends sooner
 AROUND_LINES = 3
 _LONGEST_B = 4  # bytes of the longest character in UTF-8
 
@@ -36,7 +37,7 @@ class Large:
     """The bytes of a large file, on disk or with edits applied.
 
     Args:
-        path: Absolute, resolved.
+        path: The absolute, resolved path.
         read: Reads the file on disk.
         index: The line index of the file on disk.
         pieces: The parts of the edited text; None for the unedited file.
@@ -82,7 +83,8 @@ class Large:
     def back(self) -> tuple[ByteSplice, ...]:
         """Return splices that turn this text back into the file on disk."""
         splices: list[ByteSplice] = []
-        start = at = was = 0  # new text from start to at, and the used part of the file
+        # where the new text starts and continues, and the used part of the file
+        start = at = was = 0
         for piece in (*self.pieces, range(self.index.size_b, self.index.size_b)):
             if isinstance(piece, range):
                 if start < at or was < piece.start:
@@ -97,7 +99,7 @@ class Large:
 
         Args:
             wanted: At least one byte.
-            overlapping: Include places that overlap the one before.
+            overlapping: Whether to include a place that overlaps the place before.
         """
         step = max(PIECE, 2 * len(wanted))
         at = 0
@@ -115,7 +117,7 @@ class Large:
                     at = at if overlapping else first + found + len(wanted)
 
     def find_lines(self, wanted: bytes, *, overlapping: bool) -> Iterator[range]:
-        """Yield places like ``find``, where any line ending matches any other."""
+        """Yield places like ``find``, where any line ending matches any other line ending."""
         wanted = _plain(wanted)
         longest = len(wanted) + wanted.count(b"\n")
         step = max(PIECE, 2 * longest)
@@ -161,16 +163,17 @@ class Large:
         starts = [*([] if first else [0]), *line_ends(self.read(first, size + 1), size)]
         start = first + (starts[-AROUND_LINES - 1 :] or [0])[0]
         after = self.read(place.stop, AROUND_B + 1)
-        # The line in which the place ends, and some more.
+        # The end of the line in which the place ends, and of some more lines.
         ends = list(line_ends(after, AROUND_B))[: AROUND_LINES + 1]
         is_all = len(after) <= AROUND_B and len(ends) <= AROUND_LINES
         stop = place.stop + (min(len(after), AROUND_B) if is_all or not ends else ends[-1])
         return range(self.whole(start), self.whole(stop))
 
     def ending_near(self, offset: int) -> tuple[str, int]:
-        """Return the line ending after an offset, and the last offset for which it is the next one.
+        """Return the line ending after an offset, and the last offset to which this applies.
 
-        If no ending follows, return the one before; in a text without line endings, a line feed.
+        If no ending follows, return the line ending before; in a text without line endings, return
+        a line feed.
         """
         for start in range(offset, self.size_b, PIECE):
             for end in line_ends(self.read(start, PIECE + 1), PIECE):
@@ -197,7 +200,7 @@ class Large:
         return text.encode(self.index.encoding, self.index.errors)
 
     def cuts(self, offset: int) -> bool:
-        """Tell whether an offset is inside a character or a CRLF."""
+        """Whether an offset is inside a character or a CRLF."""
         start = self.whole(offset)
         return start < offset and not halves(self.decoded(self.read(start, _LONGEST_B))[:1])
 
@@ -238,12 +241,12 @@ def _plain(data: bytes) -> bytes:
 
 
 def _is_within_pair(data: bytes, offset: int) -> bool:
-    """Tell whether an offset is inside a CRLF."""
+    """Whether an offset is inside a CRLF."""
     return offset > 0 and data[offset - 1 : offset + 1] == b"\r\n"
 
 
 class LongLine(msgspec.Struct, frozen=True):
-    """The beginning of a line, without its ending, and the number of omitted bytes."""
+    """The beginning of a line without its ending, and the number of omitted bytes."""
 
     text: str
     more_b: int = 0
@@ -253,7 +256,7 @@ class Page(msgspec.Struct, frozen=True):
     """Some lines of a large file.
 
     Attributes:
-        path: Absolute, resolved.
+        path: The absolute, resolved path.
         lines: The requested lines, or as many as fit.
         n_lines: Lines of the whole file.
         size_b: Bytes of the whole file.
@@ -292,7 +295,7 @@ def page_of(large: Large, first: int, n_lines: int, *, line_b: int, total_b: int
 
 
 def _lines(large: Large, start: int) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each line that begins at ``start`` or later, ending included."""
+    """Yield start and end (after the line ending) of each line from ``start`` on."""
     line = start
     for at in range(start, large.size_b, PIECE):
         for end in line_ends(large.read(at, PIECE + 1), PIECE):

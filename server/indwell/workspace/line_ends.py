@@ -1,9 +1,9 @@
-"""Chooses the line ending of a new file, as its folder, its project and git would have it.
+"""Chooses the line ending of a new file by its folder, its project and git.
 
-The first of these that gives an answer counts: ``eol`` in .gitattributes, ``end_of_line`` in
-.editorconfig, what programs demand (a script's first line, batch files), most files with the same
-ending beside it or in the folders above, git's configuration of the repository. Else LF, on
-Windows too: programs read it there as well, and git converts it.
+The first source with an answer counts: ``eol`` in .gitattributes, ``end_of_line`` in .editorconfig,
+the needs of programs (a script's first line, batch files), the majority of files with the same
+suffix in the folder or above, and the git configuration. Without an answer the line ending is LF,
+even on Windows, where programs read LF as well and git converts it.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from indwell.workspace.text import LineEnd
 Attribute: TypeAlias = Literal["lf", "crlf", "as is", ""]
 
 MOST_READ = 8  # files of one folder
-MOST_FOLDERS = 6  # the file's own folder and those above it
-_HEAD_B = 4_096  # read from each file
+MOST_FOLDERS = 6  # folders: the file's own folder and those above it
+_HEAD_B = 4_096  # bytes that are read from each file
 _ENDS: dict[str | None, LineEnd] = {"lf": "\n", "crlf": "\r\n"}
 _OF_AUTOCRLF: dict[str | None, LineEnd] = {"input": "\n", "true": "\r\n", "yes": "\r\n"}
 _BATCH = frozenset({".bat", ".cmd"})  # with LF, cmd.exe misses labels
 
 
 def line_end_for(path: Path, text: str, roots: Sequence[Path]) -> LineEnd:
-    """Return the line ending of ``text`` in a new file at ``path``. Blocks: reads a few files.
+    """Return the line ending of ``text`` in a new file at ``path``; blocks to read a few files.
 
     Args:
-        path: Absolute, resolved, beneath ``roots``.
+        path: An absolute, resolved path beneath ``roots``.
         text: Only its first two characters matter.
         roots: The folders of the workspace.
     """
@@ -44,7 +44,7 @@ def line_end_for(path: Path, text: str, roots: Sequence[Path]) -> LineEnd:
     end = _ENDS.get(attribute)
     end = end or _ENDS.get(setting_of("end_of_line", above(path, roots, ".editorconfig")))
     if end is None and text.startswith("#!"):
-        end = "\n"  # Unix takes the "\r" for a part of the interpreter's name
+        end = "\n"  # with CRLF, Unix takes the "\r" for a part of the interpreter's name
     elif end is None and path.suffix.lower() in _BATCH:
         end = "\r\n"
     end = end or next(filter(None, map(most_used, _beside(path, roots))), None)
@@ -54,7 +54,7 @@ def line_end_for(path: Path, text: str, roots: Sequence[Path]) -> LineEnd:
 
 
 def with_line_end(text: str, end: LineEnd) -> str:
-    r"""Return ``text`` with this line ending; a text that has a ``\r`` stays as it is."""
+    r"""Return ``text`` with this line ending; a text that has a ``\r`` stays unchanged."""
     return text if end == "\n" or "\r" in text else text.replace("\n", end)
 
 
@@ -62,8 +62,8 @@ def eol_of(found: Iterable[tuple[str, str]]) -> Attribute:
     """Return the line ending that .gitattributes files set for a file; "as is" for ``-text``.
 
     Args:
-        found: For each .gitattributes, innermost first: the file's path relative to its folder, and
-            its text.
+        found: For each .gitattributes, innermost first: the path of the file relative to the folder
+            of the .gitattributes, and the text.
     """
     for path, text in found:
         eol: Attribute = ""
@@ -82,7 +82,7 @@ def eol_of(found: Iterable[tuple[str, str]]) -> Attribute:
 def most_used(heads: Iterable[bytes]) -> LineEnd | None:
     """Return the line ending of most files by their first bytes; None without a majority.
 
-    A file that mixes them, or has a NUL byte, does not count.
+    A file with several line endings, or with a NUL byte, does not count.
     """
     n_lf = n_crlf = 0
     for head in heads:
@@ -105,7 +105,7 @@ def end_of_git(configurations: Iterable[str]) -> LineEnd | None:
 
 
 def _eol_after(eol: Attribute, attribute: str) -> Attribute:
-    """Return the line ending after one more attribute of the file."""
+    """Return the line ending after another attribute of the file."""
     match attribute:
         case "eol=lf" | "crlf=input":
             return "lf"
@@ -122,19 +122,19 @@ def _eol_after(eol: Attribute, attribute: str) -> Attribute:
 
 
 def _as_editorconfig(pattern: str) -> str:
-    """Translate a pattern of git, where ``**/`` may match nothing and braces are plain text."""
+    """Translate a git pattern, in which ``**/`` may match nothing and braces are plain text."""
     plain = pattern.strip('"').replace("{", "\\{").replace("}", "\\}")
     return plain.replace("[^", "[!").replace("**/", "{,**/}")
 
 
 def _beside(path: Path, roots: Sequence[Path]) -> Iterator[list[bytes]]:
-    """Yield the first bytes of files with the same ending: beside ``path``, then further above."""
+    """Yield the first bytes of files with the same suffix: beside ``path``, then further above."""
     suffix = path.suffix.lower()
     folders = [one for one in path.parents if any(one.is_relative_to(root) for root in roots)]
     for folder in folders[:MOST_FOLDERS] if suffix else ():
         try:
             listed = list_folder(folder, roots)
-        except ToolError:  # not there yet, or unreadable
+        except ToolError:  # the folder does not exist yet, or is unreadable
             continue
         names = (one.name for one in listed if not one.is_folder)
         alike = (one for one in names if Path(one).suffix.lower() == suffix and one != path.name)
@@ -145,12 +145,12 @@ def _head(path: Path, roots: Sequence[Path]) -> bytes:
     try:
         with opened_beneath(path, roots) as opened:
             return os.read(opened.descriptor, _HEAD_B)
-    except ToolError:  # a link that leads out, a pipe, or unreadable
+    except ToolError:  # a link that leads out, a pipe, or an unreadable file
         return b""
 
 
 def _configurations(path: Path, roots: Sequence[Path]) -> Iterator[str]:
-    """Yield the texts of the configuration files of the repository that ``path`` is in."""
+    """Yield the texts of the configuration files of the repository that contains ``path``."""
     root = max((one for one in roots if path.is_relative_to(one)), key=lambda one: len(one.parts))
     holders = (one for one in (path.parent, *path.parents) if one.is_relative_to(root))
     for holder in (*holders, *around(root)):

@@ -1,8 +1,8 @@
 r"""Indexes the lines of a large file, with its digest and encoding, in one pass.
 
-For each piece of the file it stores the number of line endings before it: 800 numbers for 200 MB. A
-line ends at each ``\n``, and at each ``\r`` without a following ``\n``. This module knows no disk:
-a function supplies the bytes.
+The index has the number of line endings before each piece of the file: 800 numbers for 200 MB. A
+line ends at each ``\n``, and at each ``\r`` without a following ``\n``. A function supplies the
+bytes, so this module does not access the disk.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class LineIndex(msgspec.Struct, frozen=True):
     Attributes:
         size_b: The file's size.
         digest: Digest of all bytes; never equal to a text's digest.
-        ends: Line endings before each piece, and finally those of the whole file.
-        n_lines: Lines, including a last one without an ending.
-        encoding: The encoding of its lines.
+        ends: The number of line endings before each piece, and finally of the whole file.
+        n_lines: The number of lines, including a last line without an ending.
+        encoding: The encoding of the lines.
         is_guess: Whether the encoding is a guess, because nothing declares it.
-        n_stray: Undecodable bytes, if it is UTF-8.
+        n_stray: The number of undecodable bytes, if the encoding is UTF-8.
     """
 
     size_b: int
@@ -50,12 +50,12 @@ class LineIndex(msgspec.Struct, frozen=True):
 
     @property
     def errors(self) -> Errors:
-        """How to decode: undecodable bytes become lone surrogates."""
+        """The error handler of the decoder: undecodable bytes become lone surrogates."""
         return "surrogateescape"
 
 
 def index_of(read: Read, size_b: int, project: Callable[[], str | None]) -> LineIndex:
-    """Read the whole file once; ``read`` may raise to stop."""
+    """Read the whole file once; ``read`` may raise an error to stop."""
     hashed = hashlib.blake2b(digest_size=16)
     ends = array("Q", [0])
     looked = _Encoding()
@@ -94,14 +94,14 @@ def start_of(number: int, index: LineIndex, read: Read) -> int:
 
 
 def n_line_ends(data: bytes, stop: int) -> int:
-    """Count line endings that begin before ``stop``; ``data`` has one byte more."""
+    """Count line endings that begin before ``stop``; ``data`` has one byte more than ``stop``."""
     n_returns = data.count(b"\r", 0, stop)
     n_pairs = data.count(b"\r\n", 0, stop + 1) if n_returns else 0
     return data.count(b"\n", 0, stop) + n_returns - n_pairs
 
 
 def line_ends(data: bytes, stop: int) -> Iterator[int]:
-    """Yield offsets right after each line ending that begins before ``stop``; as above."""
+    """Yield the offset after each line ending before ``stop``; ``data`` has one byte more."""
     if b"\r" in data:
         for found in _END.finditer(data):
             if found.start() >= stop:
@@ -115,7 +115,7 @@ def line_ends(data: bytes, stop: int) -> Iterator[int]:
 
 
 class _Encoding:
-    """Checks passing bytes for UTF-8, and collects evidence for other encodings."""
+    """Checks bytes for UTF-8 as they pass, and collects evidence for other encodings."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
@@ -126,7 +126,8 @@ class _Encoding:
 
     def feed(self, piece: bytes, *, is_last: bool) -> None:
         if piece.isascii() and not is_last:
-            text = self._decoder.decode(piece)  # completes the open end of the previous piece
+            # the piece completes the last character of the previous piece
+            text = self._decoder.decode(piece)
             if text.isascii():
                 return
         else:
@@ -150,7 +151,7 @@ class _Encoding:
 
 
 def is_simple(encoding: str) -> bool:
-    """Tell whether the encoding is UTF-8, or a single-byte encoding that extends ASCII."""
+    """Whether the encoding is UTF-8, or a single-byte encoding that extends ASCII."""
     if encoding == "utf-8":
         return True
     try:

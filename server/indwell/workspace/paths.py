@@ -1,4 +1,4 @@
-"""Resolves paths from the model, and formats paths for it."""
+"""Resolves paths from the model, and formats paths for the model."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def parse(path: str, base: Path) -> Path:
     """Return the absolute path that ``path`` means, without access to the disk.
 
     Args:
-        path: Absolute, relative to ``base``, or a ``file://`` URI, in any spelling that the system
-            knows. Percent signs outside a URI are literal.
+        path: An absolute path, a path relative to ``base``, or a ``file://`` URI, in any spelling
+            of the system. Percent signs outside a URI are literal.
         base: The folder for relative paths.
 
     Raises:
@@ -34,9 +34,9 @@ def parse(path: str, base: Path) -> Path:
 
 
 def respelled(path: Path, root: Path) -> tuple[Path, Path]:
-    """Return the names below ``root`` composed (NFC), as for new files, and decomposed (NFD).
+    """Return the path with names below ``root`` composed (NFC) and decomposed (NFD).
 
-    Both look the same, and disks and models use either.
+    Both forms look the same, and disks and models may use either form; new files have NFC.
     """
     below = str(path.relative_to(root))
     composed, decomposed = (unicodedata.normalize(form, below) for form in ("NFC", "NFD"))
@@ -44,9 +44,10 @@ def respelled(path: Path, root: Path) -> tuple[Path, Path]:
 
 
 def display(path: Path, roots: Sequence[Path]) -> str:
-    """Format a path for the model: relative to the first root, else absolute; with ``/`` alone.
+    """Format a path for the model: with ``/``, and relative to the first root or absolute.
 
-    Control, format and bidirectional characters are escaped, so that a name cannot disguise itself.
+    Control, format and bidirectional characters are escaped, so that no name can look like another
+    name.
     """
     root = roots[0]
     inside = path.parts[: len(root.parts)] == root.parts or path.is_relative_to(root)
@@ -74,8 +75,8 @@ def missing(
 
     Args:
         path: The missing path, as people see it.
-        name: Its last name.
-        neighbours: Names in its folder; those that resemble ``name`` are listed.
+        name: The last name of the path.
+        neighbours: Names in the same folder; those that resemble ``name`` are listed.
         elsewhere: Paths of the same name.
     """
     near = difflib.get_close_matches(name, list(neighbours)[:2_000], n=3, cutoff=0.6)
@@ -88,10 +89,10 @@ NEAREST = 3  # paths of the same name that are listed
 
 
 def not_found(path: Path, roots: Sequence[Path]) -> ToolError:
-    """The error for a missing file or folder beneath ``roots``; looks for similar names. Blocks."""
+    """The error for a missing file or folder beneath ``roots``, with similar names. Blocks."""
     try:
         neighbours = [entry.name for entry in list_folder(path.parent, roots)]
-    except ToolError:  # the folder is missing too
+    except ToolError:  # the folder is missing, too
         neighbours = []
     root = next((one for one in roots if path.is_relative_to(one)), None)
     found = () if root is None else same_named(path.name, root, NEAREST)
@@ -100,7 +101,7 @@ def not_found(path: Path, roots: Sequence[Path]) -> ToolError:
 
 
 def folder_said(path: str, names: Sequence[str], limit: int = 50) -> ToolError:
-    """The error for a ``path`` that is a folder, with its entries."""
+    """The error for a ``path`` that is a folder, with the folder's entries."""
     if not names:
         return ToolError(f"{quoted(path)} is an empty folder")
     more = f" and {len(names) - limit} more" if len(names) > limit else ""

@@ -14,10 +14,10 @@ from indwell.lazy_pattern import lazy_pattern
 Errors: TypeAlias = Literal["strict", "surrogateescape", "surrogatepass"]
 LineEnd: TypeAlias = Literal["\n", "\r\n"]
 
-SNIFF_B = 8_192  # the bytes in which a NUL byte is searched, as in git
+SNIFF_B = 8_192  # bytes that are searched for a NUL byte, as in git
 PIECE = 1 << 18  # bytes or characters between two pauses for other threads: about 1 ms of work
 _HALF = lazy_pattern(r"[\ud800-\udfff]")
-_OTHER_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"  # line endings for Python, but for no editor
+_OTHER_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"  # line endings for Python, but not for editors
 _HALVES = lazy_pattern(r"[\ud800-\udfff]+")
 _LINE = lazy_pattern(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _IMAGES = (
@@ -33,7 +33,7 @@ class Decoded(msgspec.Struct, frozen=True):
     """A file's text, and the facts needed to write the file again.
 
     Attributes:
-        text: Without the byte order mark, line endings unchanged.
+        text: The text without the byte order mark, with unchanged line endings.
         encoding: The name of a Python codec.
         mark: The byte order mark; empty if none.
         errors: How undecodable bytes appear in ``text`` and are written again.
@@ -53,7 +53,7 @@ class Decoded(msgspec.Struct, frozen=True):
 
 
 def decode_as(data: bytes, encoding: str, errors: Errors = "strict", mark: bytes = b"") -> Decoded:
-    """Decode ``data``, which begins with ``mark``, in pieces so that other threads can run.
+    """Decode ``data``, which begins with ``mark``, in pieces, so that other threads can run.
 
     Raises:
         UnicodeError: The data is not in that encoding, or would not encode to the same bytes.
@@ -76,7 +76,7 @@ def decode_as(data: bytes, encoding: str, errors: Errors = "strict", mark: bytes
 
 
 def encode(text: str, like: Decoded) -> bytes:
-    """Encode ``text`` in the way of the file ``like``.
+    """Encode ``text`` by the encoding of the file ``like``.
 
     Raises:
         UnicodeEncodeError: The encoding cannot represent a character of ``text``.
@@ -94,9 +94,9 @@ def in_pieces(text: str) -> Iterator[str]:
 
 
 def binary_kind(data: bytes) -> str | None:
-    """Name the type of a binary file: an image by its first bytes, any other by a NUL; else None.
+    """Name the type of a binary file by its first bytes or a NUL byte; None for a text.
 
-    UTF-16 and UTF-32 contain NUL bytes too: try those encodings first.
+    UTF-16 and UTF-32 contain NUL bytes, too, so try those encodings first.
     """
     for magic, kind in _IMAGES:
         if data.startswith(magic) and (kind != "BMP" or b"\0" in data[:SNIFF_B]):
@@ -122,7 +122,7 @@ def wide_mark(data: bytes) -> str | None:
 def shown(text: str) -> str:
     r"""Format text for display: undecodable bytes as ``\xNN``, other lone surrogates ``\uNNNN``.
 
-    Both are lone surrogates, which JSON and UTF-8 cannot represent.
+    Undecodable bytes are lone surrogates in a text, and JSON and UTF-8 cannot represent these.
     """
     if text.isascii():
         return text
@@ -137,7 +137,7 @@ def halves(text: str) -> str:
 
 
 def split_lines(text: str) -> list[str]:
-    r"""Split into lines with endings; only ``\r\n``, ``\n`` and ``\r`` end a line, as in LSP.
+    r"""Split a text into lines with endings; only ``\r\n``, ``\n`` and ``\r`` end a line.
 
     ``str.splitlines`` also splits at form feeds and U+2028, unlike every editor.
     """
@@ -153,7 +153,7 @@ def count_lines(text: str) -> int:
 
 
 def line_spans(text: str, first: int) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each line, ending included, from line ``first`` (from 0)."""
+    """Yield start and end (after the line ending) of each line from line ``first`` on."""
     number = at = 0
     for start, stop in _stretches(text):
         n_ends = n_line_ends(text, start, stop)
@@ -174,13 +174,13 @@ def line_spans(text: str, first: int) -> Iterator[tuple[int, int]]:
 def line_at(text: str, offset: int) -> int:
     """Return the line number (from 1) of the character at ``offset``."""
     n_ends = n_line_ends(text, 0, offset)
-    # Inside a CRLF the line has not ended yet.
+    # Inside a CRLF, the line has not ended yet.
     inside = 0 < offset < len(text) and text[offset - 1 : offset + 1] == "\r\n"
     return 1 + n_ends - int(inside)
 
 
 def n_line_ends(text: str, start: int, stop: int) -> int:
-    r"""Count the line endings in a part of ``text``; a ``\r`` at its very end counts as one."""
+    r"""Count the line endings in a part of ``text``; a ``\r`` at the part's end counts as one."""
     n_returns = text.count("\r", start, stop)
     n_pairs = text.count("\r\n", start, stop) if n_returns else 0
     return text.count("\n", start, stop) + n_returns - n_pairs
@@ -197,7 +197,7 @@ def _stretches(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _line_stop(text: str, at: int) -> int:
-    """Return the end of the line at ``at``; searches in growing steps."""
+    """Return the end of the line at ``at``, by a search in growing steps."""
     size = 1_024
     while at < len(text):
         feed = text.find("\n", at, at + size)
@@ -218,7 +218,7 @@ def _spelled(half: re.Match[str]) -> str:
 
 
 def document_lines(text: str) -> list[str]:
-    """Split into lines with endings; a final line break adds an empty line."""
+    """Split a text into lines with endings; a final line break adds an empty line."""
     lines = split_lines(text)
     if not lines or lines[-1].endswith(("\n", "\r")):
         lines.append("")
@@ -230,9 +230,9 @@ _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}
 
 
 def index_in_line(line: str, units: int, encoding: str) -> int:
-    """The index in code points of a character offset in code units; clamped to the line's text.
+    """Convert an offset in code units to code points, clamped to the line's text.
 
-    An offset inside a character (half of a surrogate pair, say) means the character's start.
+    An offset inside a character, such as half of a surrogate pair, means the character's start.
     """
     body = line.rstrip("\r\n")
     if units <= 0:
@@ -249,7 +249,7 @@ def index_in_line(line: str, units: int, encoding: str) -> int:
 
 
 def units_in_line(line: str, index: int, encoding: str) -> int:
-    """The character offset in code units of an index in code points."""
+    """Convert an index in code points to an offset in code units."""
     if encoding == "utf-32" or line.isascii():
         return min(index, len(line))
     codec, unit_b = _CODECS[encoding]
@@ -257,7 +257,7 @@ def units_in_line(line: str, index: int, encoding: str) -> int:
 
 
 def _is_inside(encoded: bytes, stop: int, unit_b: int) -> bool:
-    """Would a cut at ``stop`` part a character of UTF-8 or UTF-16?"""
+    """Whether a cut at ``stop`` would split a character of UTF-8 or UTF-16."""
     if unit_b == 1:
         return encoded[stop] & 0xC0 == 0x80  # noqa: PLR2004 - a continuation byte
     halves = encoded[stop - 1] & 0xFC, encoded[stop + 1] & 0xFC

@@ -1,7 +1,7 @@
-"""Reads the changes of a repository for the model: those of the index, or those of the tree.
+"""Reads the changes of a repository's index or of its working tree for the model.
 
-Nothing of the repository runs: its filters are turned off by name, and diff drivers, monitors and
-submodules are not asked. Files that a rule hides, and those out of the workspace, are left out.
+No program of the repository runs: filters are turned off by name, and diff drivers, monitors and
+submodules are not used. Files that a rule hides, and files outside the workspace, are left out.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from indwell.workspace.git.repository import around
 
 MOST_FILES = 200  # files whose changes are shown
 MOST_UNTRACKED = 50  # names of new files that git does not know
-PATCH_B = 8 << 20  # bytes of one diff that git may write
-PATCH_CHARACTERS = 40_000  # of all changes; about 12,000 tokens
-FILE_CHARACTERS = 8_000  # of the changes of one file, if there are several
+PATCH_B = 8 << 20  # bytes of one diff by git
+PATCH_CHARACTERS = 40_000  # characters of all changes; about 12,000 tokens
+FILE_CHARACTERS = 8_000  # characters of one file's changes, if there are several files
 MOST_SUBJECTS = 10
 SUBJECT_CHARACTERS = 100
 
@@ -41,11 +41,11 @@ _WORDS = {
 
 
 class NoChanges(UserError):
-    """There is no repository here, or nothing has changed; the message says which."""
+    """The folder has no repository, or nothing has changed; the message says which."""
 
 
 class ChangedFile(NamedTuple):
-    """A changed file: git's letter, its displayed path and the one before a renaming."""
+    """A changed file: git's letter, its displayed path and its path before a renaming."""
 
     kind: str
     path: str
@@ -62,11 +62,11 @@ class RepositoryChanges(NamedTuple):
     """The changes of a repository.
 
     Attributes:
-        is_staged: They are those of the index; else those of the tree.
+        is_staged: Whether these are the changes of the index; else those of the working tree.
         files: The changed files that may be shown.
-        patch: The diff, perhaps cut.
-        untracked: New files that git does not know; their text is not in the diff.
-        n_left_out: Changed files that a rule hides, or that lie elsewhere.
+        patch: The diff, perhaps shortened.
+        untracked: New files that git does not know, whose text is not in the diff.
+        n_left_out: The number of changed files that a rule hides, or outside the workspace.
         subjects: The first lines of the last commits.
     """
 
@@ -95,15 +95,15 @@ Named = Callable[[Path], str | None]
 async def read_changes(
     folder: Path, *, named: Named, never_in: Sequence[Path]
 ) -> RepositoryChanges:
-    """Read the staged changes of the repository of ``folder``; without any, those of the tree.
+    """Read the staged changes of a repository; without any, those of the working tree.
 
     Args:
         folder: A trusted folder, resolved.
-        named: Names the files that may be shown.
-        never_in: The workspace's folders; no program in them is used as git.
+        named: Returns the displayed names of the files that may be shown.
+        never_in: The workspace's folders, which may not provide git.
 
     Raises:
-        NoChanges: There is no repository, or nothing has changed.
+        NoChanges: The folder has no repository, or nothing has changed.
         UserError: Git's data cannot be read.
     """
     holders = await asyncio.to_thread(around, folder)
@@ -153,7 +153,7 @@ class _Reader:
         )
 
     def _allowed(self, told: bytes) -> tuple[tuple[ChangedFile, ...], tuple[str, ...], int]:
-        """Return the files that may be shown, their paths in git, and the number of others."""
+        """Return the files that may be shown, their paths in git, and the number of other files."""
         shown: list[ChangedFile] = []
         paths: list[str] = []
         n_left_out = 0
@@ -187,7 +187,7 @@ class _Reader:
         try:
             told = await self._git("log", f"-{MOST_SUBJECTS}", "--format=%s", "--no-show-signature")
         except UnreadableStore:
-            return ()  # no commit yet
+            return ()  # the repository has no commit yet
         lines = told.decode("utf-8", "replace").splitlines()
         return tuple(one[:SUBJECT_CHARACTERS] for one in lines if one.strip())
 
@@ -203,7 +203,7 @@ class _Reader:
 
 
 def bounded_patch(patch: str) -> str:
-    """Cut the diff of each long file, and leave out files after the limit."""
+    """Shorten the diff of each long file, and leave out files after the limit."""
     files = _by_file(patch)
     if len(patch) <= PATCH_CHARACTERS:
         return patch

@@ -1,10 +1,10 @@
 """Finds protected files that enter git's index or commits without appearing in a folder.
 
-``git update-index --cacheinfo`` and ``git commit`` write no protected file; a later checkout of the
-user's does. ``git replace`` puts another object behind an existing name. So the entries are
-compared with those before a command. The work grows with what changed, because the index and the
-refs are read only if their stamps differ. ``git_program`` runs git; these git commands obey no
-setting that runs a program.
+``git update-index --cacheinfo`` and ``git commit`` write no protected file, but a later checkout by
+the user does. ``git replace`` gives another object an existing name. The entries are therefore
+compared with the entries before a command. The work is proportional to the changes, because the
+index and the refs are read only if their stamps differ. ``git_program`` runs git commands that obey
+no setting that runs a program.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from indwell.policy.paths import is_protected
 from indwell.workspace.git.repository import around, nested, repository_of
 
 FILE_B = 16 << 20  # bytes of a protected file that is compared with its entry
-MOST_ENDED = 200  # entries that no longer wait; another session may ask about older ones once more
+MOST_ENDED = 200  # settled entries to remember; another session may ask about older ones again
 
 
 class GitEntries:
-    """The entries that our programs brought into git; one object per session.
+    """The entries that Indwell's programs brought into git; one object per session.
 
     Args:
         roots: Returns the trusted folders of the workspace, resolved.
-        note: The record that survives this process.
-        runs_on: Tells whether a background command runs that may change a repository.
+        note: The record on disk that survives this process.
+        runs_on: Returns whether a background command runs that may change a repository.
 
     Attributes:
         waiting: Entries that the user has not agreed to.
@@ -62,16 +62,16 @@ class GitEntries:
 
     @property
     def in_git(self) -> tuple[str, ...]:
-        """Protected files that wait, in words."""
+        """Protected files whose entries await the user's answer, in words."""
         return tuple(one.words for one in self.waiting if one.kind in _NAMED)
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """Other entries that wait, in words."""
+        """Other entries that await the user's answer, in words."""
         return tuple(one.words for one in self.waiting if one.kind not in _NAMED)
 
     async def news(self) -> tuple[GitEntry, ...]:
-        """Return what our programs brought in since the last call."""
+        """Return the entries that Indwell's programs brought in since the last call."""
         async with self._one_at_a_time:
             await self._take_over()
             if await asyncio.to_thread(self._note.is_open):
@@ -80,9 +80,10 @@ class GitEntries:
             return self._told()
 
     async def begin(self) -> None:
-        """Note that one of our programs begins that may change a repository.
+        """Note that a program of Indwell's begins that may change a repository.
 
-        If none ran since the last look, all changes are the user's and are not compared.
+        If no program ran since the last comparison, all changes are the user's and are not
+        compared.
         """
         async with self._one_at_a_time:
             await self._take_over()
@@ -95,10 +96,11 @@ class GitEntries:
             await asyncio.to_thread(self._note.open)
 
     async def look(self, *, fetches: bool = False, is_quick: bool = False) -> tuple[GitEntry, ...]:
-        """Find what is new since the last look; each entry waits for ``agree`` or disappears.
+        """Find new entries since the last comparison; each entry waits for ``agree`` or disappears.
 
         Args:
-            fetches: Whether the command may reach hosts; fetched content is not the command's own.
+            fetches: Whether the command may reach hosts; content from hosts is not the command's
+                own.
             is_quick: Whether the command could not write to git's store.
         """
         async with self._one_at_a_time:
@@ -113,7 +115,7 @@ class GitEntries:
         await self.settle()
 
     async def settle(self) -> None:
-        """Look now, so that the entries are reported before the next command."""
+        """Compare now, so that the entries are reported before the next command."""
         async with self._one_at_a_time:
             await self._look()
 
@@ -128,14 +130,15 @@ class GitEntries:
 
     async def _look(self, *, fetches: bool = False, is_quick: bool = False) -> None:
         await self._take_over()
-        runs_on = self._runs_on()  # read first, because a program may end during the look
+        # read this first, because a program may end during the comparison
+        runs_on = self._runs_on()
         await self._compare(fetches=fetches, is_quick=is_quick and not runs_on)
         await self._keep()
         if not runs_on:
             await asyncio.to_thread(self._note.close)
 
     async def _compare(self, *, fetches: bool = False, is_quick: bool = False) -> None:
-        """Add what is new since the last look to the waiting and untold entries."""
+        """Add new entries since the last comparison to the waiting and the unreported entries."""
         before = self._before
         after = await self._states(before, is_quick=is_quick)
         found: list[GitEntry] = []
@@ -148,11 +151,12 @@ class GitEntries:
                 continue
             known = was if isinstance(was, RepositoryState) else RepositoryState()
             try:
-                if was is not None:  # a new repository has no known objects
+                if was is not None:  # all objects of a new repository are new
                     found += await self._faults(holder, known, state, fetches=fetches)
                 found += await self._new(holder, known, state, fetches=fetches)
             except UnreadableStore as error:
-                after[holder] = words = _unreadable(holder, error)  # compared again next time
+                # the repository is compared again next time
+                after[holder] = words = _unreadable(holder, error)
                 found.append(_unread(holder, words))
         self._before = after
         await self._forget_gone()
@@ -175,7 +179,7 @@ class GitEntries:
         self._untold = tuple(one for one in self._untold if one in left)
 
     async def _take_over(self) -> None:
-        """Continue from the state that another or an earlier process of ours has seen."""
+        """Continue from the state that another or an earlier Indwell process has recorded."""
         news = await asyncio.to_thread(self._note.news)
         if news is not None:
             self._before = {Path(holder): state for holder, state in news.states.items()}
@@ -211,7 +215,8 @@ class GitEntries:
             except (UnreadableStore, OSError) as error:
                 words = _unreadable(holder, error)
                 before = known.get(holder)
-                states[holder] = before if before == words else words  # reported already
+                # the repository was reported already
+                states[holder] = before if before == words else words
         return states
 
     async def _state(
@@ -261,9 +266,9 @@ class GitEntries:
     async def _faults(
         self, holder: Path, was: RepositoryState, now: RepositoryState, *, fetches: bool
     ) -> list[GitEntry]:
-        """Return new files of the store whose content does not match their names."""
+        """Return new files of the object store whose content does not match their names."""
         new = {path for path, one in now.store.files.items() if was.store.files.get(path) != one}
-        if fetches:  # git notes there how much of the history a host has sent
+        if fetches:  # git records there how much of the history a host has sent
             new = {path for path in new if not path.endswith("/shallow")}
         if not new:
             return []
@@ -323,7 +328,7 @@ class GitEntries:
         )
 
     async def _is_known(self, holder: Path, path: str, entry: str, was: RepositoryState) -> bool:
-        """Did git have this content under this name before, or does the user's file hold it?"""
+        """Whether git had this content under this name before, or the user's file has it."""
         mode, _, blob = entry.partition(" ")
         if was.index.get(path) == entry:
             return True
@@ -340,7 +345,7 @@ class GitEntries:
         self._wait_for([one for one in self.waiting if await self._still(one)])
 
     async def _still(self, one: GitEntry) -> bool:
-        """Is the entry still there?"""
+        """Whether the entry still exists."""
         if one.kind == "note":
             return await asyncio.to_thread(os.path.lexists, one.inner)
         state = self._before.get(Path(one.repository))
@@ -415,13 +420,13 @@ def _holders(roots: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _is_gits(holder: Path) -> bool:
-    """Would git accept the folder as a repository (``is_git_directory`` of git's setup.c)?
+    """Whether git accepts the folder as a repository (``is_git_directory`` in setup.c).
 
-    If a command makes a repository of the folder later, all protected entries are new.
+    If a command later turns the folder into a repository, all protected entries are new.
     """
     repository = repository_of(holder)
     if repository is None or not repository.folders:
-        return True  # somebody changes it right now
+        return True  # another program is changing the folder right now
     return all(
         any(os.path.lexists(folder / name) for folder in repository.folders)
         for name in ("HEAD", "objects", "refs")
@@ -442,7 +447,7 @@ def _hashes(path: Path, holder: Path) -> frozenset[str]:
 
 
 def _changes(told: bytes) -> Iterator[tuple[str, str, str]]:
-    """Return commit, path and entry of each change in raw ``diff-tree`` output; no deletions."""
+    """Return commit, path and entry of each change but deletions in raw ``diff-tree`` output."""
     commit = ""
     fields = iter(told.split(b"\0"))
     for field in fields:

@@ -1,6 +1,7 @@
 """Runs git so that it obeys no setting that runs a program, and reaches no network.
 
-Git is run by its absolute path, with no hook, no monitor and no settings but the repository's own.
+Git is run by its absolute path, without hooks and monitors, and with only the repository's
+settings.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _ALONE: Mapping[str, str] = {
 }
 _SETTINGS = (
     *("-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"),
-    # A command could have written these two files, and git believes them.
+    # Git would trust these two files, which a command could have written.
     *("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"),
     *("-c", "advice.graftFileDeprecated=false"),
 )
@@ -47,14 +48,14 @@ async def run_git(
     """Run git in a repository and return its output.
 
     Args:
-        holder: The folder of the repository, which has ``.git``.
-        words: The command of git that obeys no setting that runs a program.
-        never_in: The workspace's folders; no program in them is used as git.
+        holder: The folder of the repository, which contains ``.git``.
+        words: A git command that obeys no setting that runs a program.
+        never_in: The workspace's folders, which may not provide git.
         options: Options before the command.
-        stdin: Its standard input.
-        seconds: Seconds until it is ended.
-        limit_b: Bytes of output that may come.
-        env: More variables.
+        stdin: The standard input.
+        seconds: Seconds until git is ended.
+        limit_b: The largest number of bytes of output.
+        env: Additional variables.
 
     Raises:
         UnreadableStore: git cannot be run, failed, did not finish, or wrote too much.

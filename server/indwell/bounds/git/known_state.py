@@ -1,9 +1,9 @@
 """The known state of a workspace's repositories, kept in the state folder across processes.
 
-The folder has two files, readable by the user only: ``seen.json`` with the last look and the
-entries that the user has not agreed to, and an empty file ``open-…`` while a program of ours may
-change a repository. Without that file, all changes since the last look are the user's. With it, the
-author is unknown, so changes are compared and the user is asked.
+The folder has two files that only the user can read. ``seen.json`` has the last comparison and the
+entries that the user has not agreed to. An empty file ``open-…`` exists while a program of
+Indwell's may change a repository. Without that file, all changes since the last comparison are the
+user's. With that file, the author is unknown, so changes are compared and the user is asked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from indwell.sandbox.leftovers import here as leftovers
 
 log = logging.getLogger(__name__)
 
-MOST_B = 32 << 20  # size of the note; 100,000 loose objects take 15 MB of it
+MOST_B = 32 << 20  # bytes of the note; 100,000 loose objects take 15 MB
 _SEEN, _DAMAGED, _OPEN = "seen.json", "damaged.json", "open-"
 _notes: weakref.WeakValueDictionary[str, GitNote] = weakref.WeakValueDictionary()
 
@@ -36,16 +36,16 @@ Kind: TypeAlias = Literal["file", "replacement", "unread", "store", "note"]
 
 
 class GitEntry(msgspec.Struct, frozen=True):
-    """One entry in git that the user is asked about.
+    """One entry in git about which the user is asked.
 
     Attributes:
         kind: A protected ``file``; a ``replacement`` that git reads in place of an object;
             ``unread`` data; a file of the ``store`` whose content does not match its name; or a
             damaged ``note``.
         path: The path of a protected file, relative to the workspace's folder or absolute.
-        blob: Git's name of its content; for the store, the file.
-        where: ``the index``, or a commit; for other kinds the whole sentence.
-        repository: The folder of the repository, absolute.
+        blob: Git's name of the content; for the store, the file.
+        where: ``the index``, or a commit; for other kinds, the whole sentence.
+        repository: The absolute folder of the repository.
         inner: The path within the repository, the name of the replaced object, or the file itself.
     """
 
@@ -68,9 +68,9 @@ class RepositoryState(msgspec.Struct, frozen=True):
     Attributes:
         stamps: Stamps of the index and of the files with refs.
         tips: All objects that refs, heads and the stash's log name.
-        index: Protected entries: their blobs by path.
+        index: The blobs of protected entries by path.
         replaced: For each replaced object's name, the object that git reads in its place.
-        store: The files of its objects.
+        store: The files of the repository's objects.
     """
 
     stamps: tuple[tuple[str, FileStamp], ...] = ()
@@ -84,9 +84,9 @@ class KeptFile(msgspec.Struct, frozen=True):
     """The content of the note's file.
 
     Attributes:
-        states: The repositories at the last look, or the reason why one could not be read.
+        states: The repositories at the last comparison, or why a repository could not be read.
         waiting: Entries that the user has not agreed to.
-        ended: Entries that no longer wait, so that no other session keeps them waiting.
+        ended: Entries that no longer wait, which other sessions must drop, too.
     """
 
     states: Mapping[str, RepositoryState | str] = {}
@@ -95,10 +95,10 @@ class KeptFile(msgspec.Struct, frozen=True):
 
 
 class GitNote:
-    """The note of one workspace. All methods block, so they are called in a thread.
+    """The note of one workspace. All methods block, so call them in a thread.
 
     Args:
-        folder: Its own folder beneath the state folder; None stores nothing.
+        folder: The note's folder beneath the state folder; with None, nothing is stored.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -117,7 +117,7 @@ class GitNote:
         return str(path) if path is not None and path.is_file() else ""
 
     def news(self) -> KeptFile | None:
-        """Return what another process has written since our last write; None if nothing.
+        """Return the content that another process has written since the last call; None if none.
 
         A damaged note is renamed; see ``damaged``.
         """
@@ -149,7 +149,8 @@ class GitNote:
         try:
             make_private_folder(self._folder)
             data = _encoded(kept)
-            if len(data) > MOST_B:  # then all objects count as new after a restart
+            # the note is not written, so all objects count as new after a restart
+            if len(data) > MOST_B:
                 data = _encoded(_without_stores(kept))
             replace_own(self._folder / _SEEN, data)
             self._stamp = _stamp(self._folder / _SEEN)
@@ -163,7 +164,7 @@ class GitNote:
             self._is_stuck = False
 
     def open(self) -> None:
-        """Note that one of our programs begins that may change a repository."""
+        """Note that a program of Indwell's begins that may change a repository."""
         if self._is_open:
             return
         self._is_open = True
@@ -175,14 +176,14 @@ class GitNote:
                 log.warning("the mark of a running program could not be saved", exc_info=error)
 
     def close(self) -> None:
-        """Note that all work of our programs was examined, and none runs any more."""
+        """Note that all changes by programs were examined, and that no program runs any more."""
         self._is_open = False
         for name in self._marks():
             if name == self._mark or not _is_of_others(name):
                 self._remove(name)
 
     def is_open(self) -> bool:
-        """May a program of ours have changed something since the last look?"""
+        """Whether a program may have changed something since the last comparison."""
         return self._is_open or bool(self._marks())
 
     def _marks(self) -> tuple[str, ...]:
@@ -192,7 +193,7 @@ class GitNote:
             return tuple(name for name in list_names(self._folder) if name.startswith(_OPEN))
         except OSError as error:
             log.warning("%r cannot be listed", str(self._folder), exc_info=error)
-            return (self._mark,)  # unknown, so the user is asked about the changes
+            return (self._mark,)  # the mark is unreadable, so the user is asked about the changes
 
     def _remove(self, name: str) -> None:
         assert self._folder is not None
@@ -203,7 +204,7 @@ class GitNote:
 
 
 def _is_of_others(mark: str) -> bool:
-    """Is the session that made the mark still open, in this process or another one?"""
+    """Whether the session that created the mark is still open, in any process."""
     number = mark.removeprefix(_OPEN).partition("-")[0]
     if number == str(os.getpid()) or not number.isdecimal():
         return mark in _notes
@@ -213,7 +214,7 @@ def _is_of_others(mark: str) -> bool:
 def _encoded(kept: KeptFile) -> bytes:
     try:
         return msgspec.json.encode(kept)
-    except UnicodeEncodeError:  # a file name with other bytes, which ASCII JSON can hold
+    except UnicodeEncodeError:  # a file name with other bytes, which ASCII JSON can represent
         return json.dumps(msgspec.to_builtins(kept)).encode("ascii")
 
 

@@ -1,9 +1,10 @@
 """Reads git's refs and objects, and checks that objects match their names.
 
-Git trusts the names of objects. A command that may write to the store can put other content behind
-the name of an object in a commit; the next checkout writes that content. A pack's index, an index
-of several packs and a graph of commits can be forged in the same way. So each new file is hashed
-here or verified by git. Files that lead git to other objects or another history are reported.
+Git trusts the names of objects. A command that may write to the store can give other content the
+name of an object in a commit; the next checkout writes that content. A pack's index, an index of
+several packs and a graph of commits can be forged in the same way. Each new file is therefore
+hashed here or verified by git. Files that lead git to other objects or another history are
+reported.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from indwell.files.system import calls
 from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.git.repository import repository_of
 
-MOST_FILES = 100_000  # files of one repository's stores; git packs loose objects at 6,700
+MOST_FILES = 100_000  # files of one repository's stores; git packs loose objects from 6,700 on
 MOST_REFS = 20_000
-REFS_B = 4 << 20  # bytes of one file of refs
+REFS_B = 4 << 20  # bytes of one file with refs
 MOST_STORES = 20  # stores that name each other
-CHECK_S = 20.0  # seconds for all files from one command; git packs 500 MB in that time
+CHECK_S = 20.0  # seconds for all files of one command; git packs 500 MB in this time
 REDIRECT_B = 64 << 10  # bytes of a file that names other stores
 _PIECE_B = 1 << 20
 NO_OBJECT = frozenset({"0" * 40, "0" * 64})
@@ -60,7 +61,7 @@ class Store(msgspec.Struct, frozen=True):
 
     Attributes:
         folders: Folders of objects.
-        files: All files that git reads there, and the files that change how it reads history.
+        files: All files that git reads in the folders, and files that change how git reads history.
     """
 
     folders: Mapping[str, Stamp] = {}
@@ -80,7 +81,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class UnreadableStore(Exception):
-    """Git's data cannot be read, or is too large to examine; in words."""
+    """Git's data cannot be read, or is too large to examine; the message says which."""
 
 
 def refs_of(
@@ -104,7 +105,7 @@ def refs_of(
         tips.update(_SHA.findall(text))
         if at.name == "packed-refs":
             replaced |= {name: other for other, name in _PACKED_REPLACEMENT.findall(text)}
-        elif at.parent in replacements:  # a loose ref, which comes later, wins
+        elif at.parent in replacements:  # a loose ref, which is listed later, takes precedence
             replaced[at.name] = text.strip()
     return tuple(stamps), frozenset(tips - NO_OBJECT), replaced
 
@@ -118,7 +119,7 @@ def _ref_files(folders: Sequence[Path]) -> Iterator[Path]:
         yield folder / "packed-refs"
         yield folder / "logs" / "refs" / "stash"
         for one in sorted(folder.glob("*")):
-            if one.name.isupper() and one.is_file():  # HEAD, FETCH_HEAD, any pseudo ref
+            if one.name.isupper() and one.is_file():  # HEAD, FETCH_HEAD, or any other pseudo ref
                 yield one
         for name in ("refs", "worktrees"):
             for above, _, names in os.walk(folder / name):
@@ -151,10 +152,10 @@ def store_of(
 
     Args:
         folders: Git's own folders.
-        roots: Where commands may write; stores elsewhere are skipped.
-        known: The last look.
-        is_quick: Whether nothing was written in place, so that unchanged folders are taken from
-            ``known``.
+        roots: Folders in which commands may write; stores outside are skipped.
+        known: The store at the last comparison.
+        is_quick: Whether unchanged folders are copied from ``known``, because no file was written
+            in place.
 
     Raises:
         Unreadable: There are more than ``MOST_FILES`` files.
@@ -199,7 +200,7 @@ async def faults(new: Iterable[str], run_git: RunGit) -> list[Fault]:
 
 
 def _check_of(path: str) -> tuple[str, ...]:
-    """Return the git command that verifies such a file; none for a file that git does not trust."""
+    """Return the git command that verifies such a file; empty if git does not trust the file."""
     if _PACK.search(path):
         pack = Path(path).with_suffix(".pack")
         is_whole = pack.exists() and pack.with_suffix(".idx").exists()
@@ -229,7 +230,7 @@ def _loose_faults(paths: Sequence[str], until: float) -> list[Fault]:
 
 
 def _why_not(path: str, name: str, until: float) -> str:
-    """Say why a loose object does not match its name; empty if it does."""
+    """Return why a loose object does not match its name; empty if it matches."""
     inflate, digest = zlib.decompressobj(), _digest(name)
     if leads_abroad(path, (Path(path).parent,)):
         return "it leads to a network share"
@@ -258,7 +259,7 @@ def _digest(name: str) -> Any:  # noqa: ANN401 - hashlib gives its type no publi
 
 
 def _stores(folders: Sequence[Path], roots: Sequence[Path]) -> list[str]:
-    """Return the object folders, and the alternates in the workspace that they name."""
+    """Return the object folders, and the alternates that they name in the workspace."""
     found = [str(folder / "objects") for folder in folders]
     if any(leads_abroad(one, roots) for one in found):
         raise UnreadableStore("its objects lead to a network share")

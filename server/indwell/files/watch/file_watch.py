@@ -178,7 +178,7 @@ class FolderWatch:
         return path if self._system == "linux" else path.parent / folded(path.name)
 
     def _start(self) -> None:
-        """Start a thread for the waiting folders, unless one is about to start. Needs the lock."""
+        """Start a thread for the waiting folders, unless one is starting. Requires the lock."""
         if self._starter is None or not self._starter.is_alive():
             try:
                 self._starter = self._begin(self._watch_waiting)

@@ -2,9 +2,8 @@
 
 This module is only the last defence after permissions and sandbox, because a command can be spelled
 so that no parser recognises the command. The module catches the mistake of a model or a person, in
-any readable
-    spelling: quotes, wrappers such as ``sudo``, lists, pipes, functions, substitutions, ``bash
-    -c``.
+any readable spelling: quotes, wrappers such as ``sudo``, lists, pipes, functions, substitutions,
+``bash -c``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The effects of ``git`` commands: reading, changing the workspace, losing work, the network.
 
 Commands that check out another state of files need a question. The sandbox keeps protected files
-    unchanged without a message from git, so the next commit would undo others' work.
+unchanged without a message from git, so the next commit would undo others' work.
 """
 
 from __future__ import annotations

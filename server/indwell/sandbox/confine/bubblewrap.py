@@ -17,7 +17,7 @@ each. With more, nothing runs.
 """
 
 _EMPTY_B = 4096
-_TEMPORARY_B = 512 << 20  # memory of a temporary file system, which our limits do not count
+_TEMPORARY_B = 512 << 20  # bytes of a temporary file system, whose memory the limits do not count
 _SCRATCH = "/tmp"  # noqa: S108 - the path in the sandbox, private there
 
 ENVIRONMENT: Mapping[str, str] = {
@@ -36,10 +36,10 @@ class SandboxHost(msgspec.Struct, frozen=True):
     Attributes:
         bwrap: The bubblewrap program.
         covers: Parts of /proc that root can write without any capability.
-        temporary: Folders that get an empty file system: /run, /var/tmp and the like.
+        temporary: Folders that get an empty file system, such as /run and /var/tmp.
         kept: Folders inside ``temporary`` folders or /tmp that contain programs.
-        binds_handles: Whether bubblewrap can mount open descriptors, so that no link can be swapped
-            in.
+        binds_handles: Whether bubblewrap can mount open descriptors, so that no path can be
+            replaced by a link.
     """
 
     bwrap: str
@@ -59,16 +59,16 @@ def arguments(
     handles: Mapping[str, int] | None = None,
     status_fd: int | None = None,
 ) -> tuple[str, ...]:
-    """Build the arguments before a confined command's own.
+    """Build the arguments that precede a confined command.
 
     Args:
         host: This machine.
         bounds: The command's bounds.
-        folders: Those hidden paths that are folders.
-        cwd: Its working directory.
+        folders: The hidden paths that are folders.
+        cwd: The command's working directory.
         filter_fd: The descriptor to read the system-call filter from.
-        handles: Open descriptors of ``bound_places``; places without one are left out. None if the
-            program cannot take them, and paths are used.
+        handles: Open descriptors of ``bound_places``; places without a descriptor are left out.
+            With None, bubblewrap cannot take descriptors and gets paths.
         status_fd: The descriptor for bubblewrap's status report.
     """
     status = () if status_fd is None else ("--json-status-fd", str(status_fd))
@@ -91,7 +91,7 @@ def arguments(
 
 
 def fitting(bounds: Confinement) -> Confinement:
-    """Protect as many minor paths as there is room for.
+    """Keep as many minor protected paths as there is room for.
 
     Raises:
         ToolError: There is no room for the other paths.
@@ -121,12 +121,12 @@ def _depth(path: str) -> tuple[int, str]:
 
 
 def _layers(bounds: Confinement, before: Sequence[str], folders: frozenset[str]) -> Iterator[str]:
-    """Yield hidden folders and what is visible in them; deeper paths come later and win."""
+    """Yield hidden folders and the visible folders in them; deeper paths come later and win."""
     mounts = [(path, 0, tuple(_hide([path], folders, bounds.mask))) for path in before]
     read = [one for one in dict.fromkeys(bounds.readable) if one not in bounds.writable]
     mounts += [(path, 1, ("--ro-bind", path, path)) for path in read]
     for path in dict.fromkeys(bounds.shown):
-        # A path in the workspace would hide a folder there, unless it is hidden and shown again.
+        # A path in the workspace would hide a folder there, unless the path is shown again.
         outer = [one for one in bounds.writable if is_in(path, one)]
         if not outer or any(is_in(path, one) and one not in outer for one in before):
             mounts.append((path, 1, ("--ro-bind-try", path, path)))
@@ -136,13 +136,13 @@ def _layers(bounds: Confinement, before: Sequence[str], folders: frozenset[str])
 
 
 def _split(hidden: Sequence[str], writable: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split paths into those to mount before the workspace inside them, and the others."""
+    """Split paths into those to mount before the workspace folders inside them, and the rest."""
     before = [one for one in hidden if any(is_in(root, one) for root in writable)]
     return before, [one for one in hidden if one not in before]
 
 
 def is_in(path: str, folder: str) -> bool:
-    """Tell whether a path is a folder or lies in it."""
+    """Whether a path is a folder or is in it."""
     return folder in {"/", path} or path.startswith(f"{folder}/")
 
 
@@ -157,7 +157,7 @@ def _visible(bounds: Confinement) -> tuple[str, ...]:
 
 
 def _scratch(bounds: Confinement, kept: Sequence[str]) -> tuple[str, ...]:
-    """Choose the mount at /tmp: the session's folder, unless mount points would go there.
+    """Choose the mount at /tmp: the session's folder, unless mount points are inside.
 
     Commands could put links there, which the next command's mounts would follow.
     """
@@ -173,23 +173,24 @@ def _empty(paths: Sequence[str]) -> Iterator[str]:
 
 
 def _hide(paths: Sequence[str], folders: frozenset[str], mask: str) -> Iterator[str]:
-    """Replace hidden folders by empty folders, and hidden files by an unreadable file or device."""
+    """Replace hidden folders by empty folders, and hidden files by an unreadable file."""
     for path in paths:
         if path in folders:
-            # Nothing more, because a read-only mount on top would be a second mount.
+            # Add no read-only mount on top, because that would be a second mount.
             yield from ("--perms", "0500", "--size", str(_EMPTY_B), "--tmpfs", path)
         else:
             yield from ("--ro-bind", mask or "/dev/null", path)
 
 
 def bound_places(bounds: Confinement) -> Mapping[str, str]:
-    """Map places in the workspace that get a mount of themselves to the mount option.
+    """Map the workspace paths that need their own mount to the option for this mount.
 
-    These are the protected and missing paths, and the folders above them and above hidden ones.
+    These are the protected and missing paths, and the folders above protected, missing and hidden
+    paths.
     """
     shut = dict.fromkeys((*bounds.protected, *bounds.missing), "--ro-bind")
     above = [one for path in (*shut, *bounds.hidden) for one in _above(path, bounds)]
-    # In a folder that is read-only already, its own mount would make the place writable again.
+    # In a read-only folder, a separate mount would make the path writable again.
     opened = [path for path in above if not any(is_in(path, one) for one in bounds.protected)]
     return {**dict.fromkeys(opened, "--bind"), **shut}
 
@@ -200,7 +201,7 @@ def _guard(
     folders: frozenset[str],
     handles: Mapping[str, int] | None,
 ) -> Iterator[str]:
-    """Mount protected, missing and hidden paths and the folders above them; upper ones first."""
+    """Mount protected, missing and hidden paths and the folders above them, the upper first."""
     mounts: dict[str, tuple[str, ...]] = {}
     for path, option in bound_places(bounds).items():
         if handles is None:

@@ -1,4 +1,4 @@
-"""Decides by trials which token or container confines a command on Windows. Pure."""
+"""Decides by trials which restricted token or AppContainer confines a command on Windows. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ folder's access list says so, which Indwell never changes.
 """
 CAGES: tuple[Cage, ...] = ("restricted", "low")
 """The cages that are tried at the start, best first; they do not depend on a folder."""
-ALL_PACKAGES = "S-1-15-2-1"  # "ALL APPLICATION PACKAGES": every AppContainer
+ALL_PACKAGES = "S-1-15-2-1"  # "ALL APPLICATION PACKAGES", the group of every AppContainer
 _MEANS: Mapping[Cage, str] = {
     "container": "an AppContainer",
     "restricted": "a restricted token with low integrity",
@@ -35,7 +35,7 @@ These cages never restrict reading and the network.
 
 
 def strength_of(tried: Sequence[tuple[Cage, Proof]]) -> tuple[Strength, Cage | None]:
-    """Return the strength of this Windows and its best cage, from trials, best first.
+    """Return the strength of this machine and the best cage, from trials, best first.
 
     Pure.
     """
@@ -65,7 +65,7 @@ _INHERIT_ONLY = 0x8
 
 
 def is_open_to_containers(aces: Iterable[Ace] | None) -> bool:
-    """Tell whether every AppContainer may read and run files with this access list. Pure.
+    """Whether every AppContainer may read and run files with this access list. Pure.
 
     An AppContainer ignores deny entries, and a missing list gives it no access.
     """
@@ -85,15 +85,15 @@ def is_open_to_containers(aces: Iterable[Ace] | None) -> bool:
 def scratch_descriptor(user: str, sid: str) -> str:
     """Return the security of the folder for temporary files, in Windows' own notation (SDDL). Pure.
 
-    The user and the system have all rights, ``sid`` (the restricting one, or that of our
-    AppContainer) those of a writer; the label is low integrity. New files there inherit all of
+    The user and the system have all rights. ``sid`` (the restricting SID or that of the
+    AppContainer) has the rights of a writer. The label is low integrity. New files inherit all of
     this.
     """
     return f"D:P(A;OICI;FA;;;{user})(A;OICI;FA;;;SY)(A;OICI;0x1301bf;;;{sid})S:(ML;OICI;NW;;;LW)"
 
 
 def environment_block(environment: Mapping[str, str]) -> str:
-    """Return an environment as Windows takes it: sorted, each name once in any case. Pure.
+    """Return an environment as Windows expects it: sorted, with each name only once. Pure.
 
     Raises:
         ValueError: A name or value contains a NUL character, or a name is empty or contains ``=``.

@@ -1,8 +1,8 @@
-"""Runs a command within its bounds by the means of this machine, never without bounds (SBX-22).
+"""Runs a command within its bounds by the means of this machine (SBX-22).
 
 A mount needs an existing folder. An empty stub folder is created before the first command that
-needs it, and removed after the last one of any of our processes: if the folder is removed, the
-kernel drops the mount in every sandbox.
+needs a mount, and removed after the last such command of all Indwell processes. If the folder is
+removed earlier, the kernel drops the mount in every sandbox.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class ConfinedStart(msgspec.Struct, frozen=True):
     """The start of a confined command.
 
     Attributes:
-        prefix: Arguments before its own.
+        prefix: Arguments that precede the command.
         environment: Additional variables.
         pass_fds: Descriptors that the prefix needs.
         is_wrapped: Whether the prefix starts a separate process around the command.
-        start: The function that starts it.
+        start: The function that starts the command.
         told: Notes to show after the command's end, a sentence each.
-        was_set_up: Tells, after the end, whether the setup succeeded and the command ran.
-        has_ui: It may use other programs' windows and the clipboard (Windows).
+        was_set_up: Returns, after the end, whether the setup succeeded and the command ran.
+        has_ui: Whether the command may use other programs' windows and the clipboard (Windows).
     """
 
     prefix: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ async def resolve_bounds(bounds: Confinement) -> Confinement:
 
 
 async def settle_bounds(bounds: Confinement) -> tuple[str, ...]:
-    """Move away the files that an ended command planted; returns notes.
+    """Move away the files that an ended command planted; return notes.
 
     If no file descriptor is left, other commands get a moment to end. If no check is possible,
     further commands are blocked until a check succeeds.
@@ -127,7 +127,8 @@ def prepare_confined(
 
 @contextlib.asynccontextmanager
 async def _by_bubblewrap(bounds: Confinement, cwd: Path) -> AsyncIterator[ConfinedStart]:
-    there, folders = _existing(bounds.hidden)  # 0.1 ms, less than a thread takes
+    # on the event loop, because this takes 0.1 ms, less than a thread needs
+    there, folders = _existing(bounds.hidden)
     async with contextlib.AsyncExitStack() as stack:
         stubs = stack.enter_context(stubs_for(bounds.missing))
         filter_fd = stack.enter_context(filter_pipe(bounds))
@@ -200,7 +201,7 @@ async def _by_token(bounds: Confinement, cwd: Path) -> AsyncIterator[ConfinedSta
 
 @contextlib.asynccontextmanager
 async def in_cage(bounds: Confinement, cage: Cage | None) -> AsyncIterator[ConfinedStart]:
-    """Prepare a command of Windows that can write only its own temporary files.
+    """Prepare a Windows command that can write only its own temporary files.
 
     Raises:
         ToolError: Nothing confines the command, or its bounds allow more than that.
@@ -236,7 +237,7 @@ def _status() -> Iterator[tuple[int, int]]:
     """A pipe for bubblewrap's status reports about the command."""
     reading, writing = os.pipe()
     try:
-        if sys.platform != "win32":  # without bubblewrap
+        if sys.platform != "win32":  # always true, because bubblewrap runs only on Linux
             os.set_blocking(reading, False)
         yield reading, writing
     finally:
@@ -245,7 +246,7 @@ def _status() -> Iterator[tuple[int, int]]:
 
 
 def _has_ended(reading: int) -> bool:
-    """Tell whether the command ended; bubblewrap reports that only if it started."""
+    """Whether the command ended; bubblewrap reports this only if the command started."""
     try:
         return b'"exit-code"' in os.read(reading, _STATUS_B)
     except BlockingIOError:
@@ -253,7 +254,7 @@ def _has_ended(reading: int) -> bool:
 
 
 def _with_ends(bounds: Confinement) -> Confinement:
-    """Hide the targets of hidden links too; Landlock and Seatbelt can protect all paths."""
+    """Also hide the targets of hidden links; Landlock and Seatbelt can protect all paths."""
     there, _ = _existing(bounds.hidden)
     return msgspec.structs.replace(
         bounds,
@@ -264,7 +265,7 @@ def _with_ends(bounds: Confinement) -> Confinement:
 
 
 def _handles(stack: contextlib.AsyncExitStack, places: Iterable[str]) -> dict[str, int]:
-    """Open each place without following links; leave out places that are gone or became links."""
+    """Open each path without following links; skip paths that are gone or became links."""
     handles: dict[str, int] = {}
     for place in places:
         try:
@@ -276,7 +277,7 @@ def _handles(stack: contextlib.AsyncExitStack, places: Iterable[str]) -> dict[st
 
 
 def _existing(paths: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the existing paths, without links on the way, and which of them are folders."""
+    """Return the existing paths without links on the way, and which of these are folders."""
     there: dict[str, bool] = {}
     for path in paths:
         with contextlib.suppress(OSError):
@@ -286,21 +287,21 @@ def _existing(paths: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
 
 
 def _real(path: str) -> str:
-    """Resolve links; keeps the path while a program changes it."""
+    """Resolve links; return the path itself if a program changes it at the same time."""
     try:
         return os.path.realpath(path)
     except OSError:
         return path
 
 
-_in_use: Counter[str] = Counter()  # of this process; only the event loop uses it
+_in_use: Counter[str] = Counter()  # uses by this process; only the event loop changes this counter
 _MOST_STUB_TRIES = 5
 _holds: dict[str, int] = {}
 
 
 @contextlib.contextmanager
 def stubs_for(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Create missing folders as stubs, shared with other commands; yields the stubs."""
+    """Create missing folders as stubs, which commands share; yield the stubs."""
     taken = tuple(path for path in paths if _in_use[path] or _made(path))
     _in_use.update(taken)
     try:
@@ -320,4 +321,4 @@ def _made(path: str) -> bool:
         if (held := hold_stub(Path(path))) is not None:
             _holds[path] = held
             return True
-    return True  # others keep removing it; it is mounted if it happens to exist
+    return True  # other programs keep removing it; the mount is used if the folder happens to exist

@@ -1,15 +1,15 @@
 """Landlock: bounds that Linux enforces for a thread and all that it starts.
 
-For machines without bubblewrap. Landlock restricts files (see ``Rule``), TCP, signals and abstract
-sockets; the system-call filter handles other sockets. The bounds are permanent and apply to the
-calling thread alone: call ``enter`` on a thread of its own.
+Landlock is used on machines without bubblewrap. It restricts files (see ``Rule``), TCP, signals and
+abstract sockets; the system-call filter handles other sockets. The bounds are permanent and apply
+only to the calling thread, so call ``enter`` in a separate thread.
 
 Landlock can only allow: a rule covers a folder with all its content, and no other rule excludes a
 part. A hidden place is excluded by allowing everything beside it and beside each folder above it.
-That does not work for writing, so protected files are checked after the run; `LIMITS` says so.
+This does not work for writing, so protected files are checked after the run; `LIMITS` says so.
 
-In a program with threads, none of our code may run between fork and exec, and a helper process
-would cost ten times as much. So a separate thread enters the bounds, starts the program, and ends.
+In a program with threads, no Python code may run between fork and exec, and a helper process would
+take ten times as long. A separate thread therefore enters the bounds, starts the program, and ends.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from indwell.sandbox.starting import Launch
 NEEDED_ABI = 6
 """Linux 6.12: before it, a command could kill our processes and reach abstract sockets."""
 
-_CREATE, _ADD, _RESTRICT = 444, 445, 446  # the same on every architecture
+_CREATE, _ADD, _RESTRICT = 444, 445, 446  # system-call numbers, the same on every architecture
 _VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION
 _PATH_BENEATH = 1
 _NO_TCP = 3  # bind and connect
@@ -57,7 +57,7 @@ _PASSED_OVER = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES}
 
 @functools.cache
 def abi() -> int:
-    """Return the kernel's Landlock version; 0 if it has none or refuses. Asked once."""
+    """Return the kernel's Landlock version; 0 if the kernel has none or refuses. Tested once."""
     if sys.platform != "linux":
         return 0
     try:
@@ -80,13 +80,13 @@ def why_not() -> str:
 
 
 def enter(rules: Sequence[Rule], filters: bytes) -> None:
-    """Confine the calling thread, and all that it starts from now on, permanently.
+    """Confine the calling thread, and all that it starts later, permanently.
 
     The thread also loses all capabilities: root's programs still run as root, but can do no more
     than file permissions allow.
 
     Args:
-        rules: What stays allowed; missing places are skipped.
+        rules: The access that stays allowed; missing paths are skipped.
         filters: The assembled seccomp filter, which must block sockets that Landlock ignores.
 
     Raises:
@@ -129,7 +129,7 @@ def _drop_capabilities() -> None:
     _control(_PR_CAP_AMBIENT, _CLEAR_ALL)
     capability = 0
     try:
-        while True:  # until the kernel knows no more capabilities; an ordinary user may drop none
+        while True:  # until the kernel knows no further capability; an ordinary user may drop none
             _control(_PR_CAPBSET_DROP, capability)
             capability += 1
     except OSError:
@@ -172,7 +172,7 @@ def _libc() -> ctypes.CDLL:
     return library
 
 
-EXECUTE = 1 << 0  # linux/landlock.h, as all numbers here
+EXECUTE = 1 << 0  # linux/landlock.h, as for all numbers here
 WRITE_FILE = 1 << 1
 READ_FILE = 1 << 2
 READ_DIR = 1 << 3
@@ -206,11 +206,11 @@ LIMITS = (
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _SHUT = ("/dev", "/run", "/tmp", "/var/tmp", "/var/run", "/lost+found")  # noqa: S108 - hidden
-_OPEN = ("/run/current-system", "/run/opengl-driver")  # programs, on NixOS
+_OPEN = ("/run/current-system", "/run/opengl-driver")  # folders with programs on NixOS
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """The allowed access to a place and its content."""
+    """The allowed access to a path and its contents."""
 
     path: str
     access: int
@@ -230,8 +230,8 @@ def rules_of(
     outside = hidden | frozenset(_SHUT)
     roots = dict.fromkeys((*confinement.writable, *confinement.readable))
     readable = [*_beside("/", outside, children)]
-    for root in (*roots, *_OPEN):  # also in a hidden place, such as a project in /tmp
-        # A root may lie in a hidden folder, as a project in the home folder does.
+    for root in (*roots, *_OPEN):  # roots may be in hidden folders, as a project in /tmp is
+        # A root may be in a hidden folder, as a project in the home folder is.
         within = [one for one in hidden if one == root or not _is_in_one(root, (one,))]
         readable += _beside(root, within, children)
     return (
@@ -254,7 +254,7 @@ def _shown(
 def _beside(
     folder: str, shut: Collection[str], children: Callable[[str], Sequence[Child]]
 ) -> Iterator[str]:
-    """Yield the largest places in ``folder`` that neither hold nor lie in any of ``shut``."""
+    """Yield the largest paths in ``folder`` that neither contain nor are in any of ``shut``."""
     if _is_in_one(folder, shut):
         return
     inside = [one for one in shut if one.startswith(folder.rstrip("/") + "/")]
@@ -263,7 +263,7 @@ def _beside(
         return
     try:
         found = children(folder)
-    except OSError:  # then the command cannot read the folder either
+    except OSError:  # the command cannot read the folder, either
         return
     for child in found:
         path = f"{folder.rstrip('/')}/{child.name}"
@@ -278,14 +278,14 @@ def _is_in_one(path: str, shut: Collection[str]) -> bool:
 
 
 class HeldProcess:
-    """A running program with the parts of asyncio's process that ``run_program`` uses."""
+    """A running program, with the parts of asyncio's process that ``run_program`` uses."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.pid = process.pid
         self._process = process
 
     async def wait(self) -> int:
-        """Wait for its end; returns its exit code, negative for a signal."""
+        """Wait for the program's end; return its exit code, negative for a signal."""
         if sys.platform != "linux":
             raise NotImplementedError("Landlock is a part of Linux")
         loop = asyncio.get_running_loop()
@@ -305,9 +305,9 @@ async def start_held(launch: Launch, *, confinement: Confinement, scratch: Path)
 
     Args:
         launch: The program; ``TMPDIR`` is set here.
-        confinement: Its bounds. Hosts and sockets are ignored: without namespaces any socket would
-            reach the network, so there are none.
-        scratch: A folder for its temporary files, resolved.
+        confinement: The program's bounds. Hosts and sockets are ignored, and no socket is allowed:
+            without namespaces, any socket would reach the network.
+        scratch: A resolved folder for the program's temporary files.
 
     Raises:
         ToolError: The program or ``cwd`` cannot be used, or the kernel refuses to confine it.
@@ -327,7 +327,7 @@ async def start_held(launch: Launch, *, confinement: Confinement, scratch: Path)
             start_new_session=True,
         )
 
-    # Never a pool thread that others use: the bounds would apply to them too.
+    # Never use a shared pool thread, because the bounds would apply to later work there.
     with ThreadPoolExecutor(1, "held") as alone:
         try:
             return HeldProcess(await asyncio.get_running_loop().run_in_executor(alone, start))

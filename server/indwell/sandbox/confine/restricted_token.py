@@ -1,10 +1,10 @@
-"""Starts a command on Windows so that it can write nothing: a restricted token at low integrity.
+"""Starts a Windows command that cannot write: with a restricted token at low integrity.
 
-Two checks of the kernel apply to each write, and a write needs both. At low integrity, a process
-writes only to objects that are labelled low. With the restricting SID, it writes only to objects
-whose access list names this SID, its logon session, or everyone. One folder for temporary files
-passes both checks; it is ours and is removed afterwards. No access list of the user's files is
-changed. Reading and the network stay open (docs/decisions/0025-windows-without-access-lists.md).
+Each write must pass two checks of the kernel. At low integrity, a process writes only to objects
+that are labelled low. With the restricting SID, a process writes only to objects whose access list
+names this SID, the logon session, or everyone. Only Indwell's folder for temporary files passes
+both checks; it is removed afterwards. No access list of the user's files is changed. Reading and
+the network stay open (docs/decisions/0025-windows-without-access-lists.md).
 """
 
 from __future__ import annotations
@@ -85,13 +85,13 @@ if sys.platform == "win32":
         """Try an AppContainer; blocks for half a second.
 
         Args:
-            greeting: As for ``strength_here``.
+            greeting: See ``strength_here``.
         """
         free = effects_of(lambda place, script: _in_python(place, script, None), "python")
         return _tried("container", free, greeting)
 
     def are_open_to_containers(folders: Iterable[str]) -> bool:
-        """Tell whether every AppContainer may read these folders."""
+        """Whether every AppContainer may read these folders."""
         try:
             return all(is_open_to_containers(_list_of(one)) for one in folders)
         except pywintypes.error:
@@ -108,9 +108,9 @@ if sys.platform == "win32":
         """Start a program suspended, so that the caller can put it into a job first.
 
         Args:
-            launch: The program; its path is absolute, and ``TEMP`` and ``TMP`` are set here.
+            launch: The program, with an absolute path; ``TEMP`` and ``TMP`` are set here.
             cage: The checks that apply to it.
-            scratch: An empty folder of ours for its temporary files.
+            scratch: An empty folder for the program's temporary files.
 
         Raises:
             ToolError: The program cannot be started with these checks.
@@ -129,7 +129,7 @@ if sys.platform == "win32":
             ) from error
 
     def _tried(cage: Cage, free: Effects, greeting: tuple[str, ...]) -> Proof:
-        """Try a cage with our own Python, then whether the shell of commands starts in it."""
+        """Try a cage with this Python, and then with the shell for commands."""
         caged = effects_of(lambda place, script: _in_python(place, script, cage), "python")
         proof = judge(free, caged)
         if proof.held and greeting and not _starts(cage, greeting):
@@ -143,7 +143,7 @@ if sys.platform == "win32":
         return _said([sys.executable, "-I", "-S", "-c", script], place, cage)
 
     def _said(words: Sequence[str], place: TrialPlace, cage: Cage | None) -> bytes:
-        """Run a program in the folder of a trial; returns its output.
+        """Run a program in the folder of a trial; return its output.
 
         Raises:
             OSError: Windows refuses.
@@ -169,7 +169,7 @@ if sys.platform == "win32":
             with os.fdopen(reading, "rb") as stream:
                 pieces.extend(iter(stream.read1, b""))
 
-        # If a process still holds the pipe afterwards, only this thread waits for it.
+        # If a process still holds the pipe afterwards, only this thread waits for the pipe.
         reader = threading.Thread(target=read, name="indwell-trial", daemon=True)
         reader.start()
         started.wait_for(_TRY_S)
@@ -178,7 +178,7 @@ if sys.platform == "win32":
 
     @contextlib.contextmanager
     def _system_errors() -> Iterator[None]:
-        """Raise errors of pywin32 as ``OSError``, from which they do not inherit."""
+        """Raise errors of pywin32 as ``OSError``, because they are no subclass of it."""
         try:
             yield
         except pywintypes.error as error:
@@ -206,10 +206,10 @@ if sys.platform == "win32":
 
     @functools.cache
     def _package() -> Any:  # noqa: ANN401 - a SID
-        """Return the SID of our AppContainer; its profile stays, with a name and no rights.
+        """Return the SID of Indwell's AppContainer; its profile stays, but has no rights.
 
         Raises:
-            OSError: This Windows has none.
+            OSError: This Windows has no AppContainers.
         """
         try:
             create = ctypes.WinDLL("userenv").CreateAppContainerProfile
@@ -222,12 +222,12 @@ if sys.platform == "win32":
         ):
             raise OSError("no AppContainer can be created")
         length = ctypes.WinDLL("advapi32").GetLengthSid(found)
-        read: Any = api.SID  # its type annotations omit bytes
+        read: Any = api.SID  # pywin32's type annotations omit bytes
         return read(ctypes.string_at(found, length))
 
     @functools.cache
     def _restricting_sid() -> str:
-        """Return the SID for this process's commands: random, and not an account's."""
+        """Return the SID for this process's commands: random, and of no account."""
         parts = "-".join(str(secrets.randbits(32)) for _ in range(4))
         return f"S-1-9-{parts}"
 
@@ -247,24 +247,25 @@ if sys.platform == "win32":
         restricting = api.ConvertStringSidToSid(_restricting_sid())
         everyone = api.ConvertStringSidToSid(_EVERYONE)
         flags = _DISABLE_MAX_PRIVILEGE | _LUA
-        create: Any = api.CreateRestrictedToken  # its type annotations forbid None
+        create: Any = api.CreateRestrictedToken  # pywin32's type annotations forbid None
         if cage == "restricted":
-            # The user is never one of them: that would allow every write again. PowerShell needs
-            # its session and everyone; what everyone may write, the low integrity refuses.
+            # The list never has the user, who could write everywhere. PowerShell needs its session
+            # and everyone; low integrity refuses what everyone may write.
             sids = [(one, 0) for one in (restricting, *logon, everyone)]
             token = create(own, flags | _WRITE_RESTRICTED, None, None, sids)
         else:
             token = create(own, flags, None, None, None)
         label = (api.ConvertStringSidToSid(_LOW), _INTEGRITY)
         api.SetTokenInformation(token, api.TokenIntegrityLevel, label)
-        created = api.ACL()  # who may use objects that its processes create without an access list
+        # who may use objects that the command's processes create without an access list
+        created = api.ACL()
         for sid in (user, restricting, *logon):
             created.AddAccessAllowedAce(api.ACL_REVISION, _ALL, sid)
         api.SetTokenInformation(token, api.TokenDefaultDacl, created)
         return token
 
     def _open_scratch(folder: Path, cage: Cage) -> None:
-        """Let commands write to this folder of ours; the label may be refused, as by Wine.
+        """Let commands write to this folder; Windows may refuse the label, as Wine does.
 
         Raises:
             OSError: Windows refuses.
@@ -279,7 +280,7 @@ if sys.platform == "win32":
             _secure(folder, text, _LABEL)
 
     def _let_everyone_write(folder: Path, cage: Cage) -> None:
-        """Let only the cage block the trial's write; an AppContainer may list the folder."""
+        """Give everyone write access, so that only the cage can block the trial's write."""
         text = "D:(A;OICI;FA;;;OW)(A;OICI;FA;;;WD)"
         if cage == "container":
             text += f"(A;;0x1200a9;;;{api.ConvertSidToStringSid(_package())})"
@@ -295,23 +296,23 @@ if sys.platform == "win32":
 else:
 
     def container_here(greeting: tuple[str, ...]) -> Proof:
-        """Report that there is nothing to try on this system."""
+        """Report that this system has no cage to try."""
         del greeting
         return Proof(reason="only Windows has AppContainers")
 
     def are_open_to_containers(folders: Iterable[str]) -> bool:
-        """Return False: this system has no AppContainers."""
+        """Return False, because this system has no AppContainers."""
         del folders
         return False
 
     def strength_here(
         greeting: tuple[str, ...],
     ) -> tuple[Strength, Cage | None]:
-        """Report that there is nothing to try on this system."""
+        """Report that this system has no cage to try."""
         del greeting
         return strength_of(())
 
     async def start_caged(launch: Launch, *, cage: Cage, scratch: Path) -> NoReturn:
-        """Refuse, as only Windows has such tokens."""
+        """Refuse, because only Windows has such tokens."""
         del cage, scratch
         raise ToolError(f"{launch.argv[0]!r} was not run: only Windows has restricted tokens")

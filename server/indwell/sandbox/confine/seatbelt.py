@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from indwell.errors import ToolError
 from indwell.sandbox.confinement import Confinement
 
-PROGRAM = "/usr/bin/sandbox-exec"  # never found through PATH
+PROGRAM = "/usr/bin/sandbox-exec"  # a fixed path, which is never searched through PATH
 
 _SERVICES = (
-    "com.apple.system.opendirectoryd.libinfo",  # user names
+    "com.apple.system.opendirectoryd.libinfo",  # serves user names
     "com.apple.system.opendirectoryd.membership",
     "com.apple.system.notification_center",
-    "com.apple.bsd.dirhelper",  # locations of temporary folders
+    "com.apple.bsd.dirhelper",  # serves the locations of temporary folders
     "com.apple.logd",
 )
 """The allowed system services; other services could act for a command beyond its bounds."""
@@ -47,7 +47,7 @@ _DATA = "/System/Volumes/Data"  # the volume with the user's files; its folders 
 
 
 def argv(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> tuple[str, ...]:
-    """Build the arguments before the program's own; see ``profile``."""
+    """Build the arguments that precede the program; see ``profile``."""
     return (PROGRAM, "-p", profile(confinement, scratch, proxy_port=proxy_port))
 
 
@@ -55,9 +55,9 @@ def profile(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> s
     """Build the profile for a command.
 
     Args:
-        confinement: Its bounds.
-        scratch: Its own folder for temporary files; absolute.
-        proxy_port: The local port of the proxy to its hosts; 0 for none.
+        confinement: The command's bounds.
+        scratch: The command's folder for temporary files; absolute.
+        proxy_port: The local port of the proxy to the allowed hosts; 0 for none.
 
     Raises:
         ToolError: The name of a writable folder contains a control character.
@@ -96,14 +96,14 @@ def canonical(path: str) -> str:
 
 
 def _layers(outer: Sequence[str], seen: Sequence[str]) -> Iterator[str]:
-    """Yield rules for hidden folders and what is visible in them; the last rule wins."""
+    """Yield rules for hidden folders and the visible folders in them; the last rule wins."""
     within = [one for one in seen if any(_is_in(one, folder) for folder in outer)]
     rules = [
         *((one, f"(deny file-read* file-write* (regex {_pattern(one)}))") for one in outer),
         *((one, f"(allow file-read* (regex {_pattern(one)}))") for one in within),
     ]
     yield from (rule for _, rule in sorted(rules, key=lambda one: one[0].split("/")))
-    for way in _ways_to(within):  # needed to reach the folder at all
+    for way in _ways_to(within):  # needed to reach the folder
         yield f"(allow file-read-metadata (regex {_pattern(way, 'alone')}))"
 
 
@@ -139,9 +139,9 @@ def _quoted(text: str) -> str:
 def _pattern(path: str, what: str = "all in it") -> str:
     """Build a regular expression for a path, and for its content unless ``what`` is ``alone``.
 
-    Mac disks ignore case and have several spellings of an accented letter. Any other unusual
-    character matches itself and more: too much is denied, never too little, and no name can inject
-    profile text. The path of the same file on the data volume matches, too.
+    Mac disks ignore case and have several spellings of an accented letter. The pattern of any other
+    unusual character also matches more characters. Too much may be denied, never too little, and no
+    name can inject profile text. The path of the same file on the data volume matches, too.
     """
     text = re.sub(r"(\[\^/\]\*)+", "[^/]*", "".join(map(_any_case, path.rstrip("/"))))
     return f'#"^({_DATA})?{text}{"$" if what == "alone" else "(/|$)"}"'

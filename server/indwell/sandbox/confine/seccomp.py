@@ -1,9 +1,9 @@
 """Assembles the system-call filter of confined programs, as classic BPF.
 
-The kernel runs this program of eight-byte instructions at each system call (seccomp(2)). It refuses
-calls that lead out of a sandbox or expose rarely used parts of the kernel. The error is that of a
-system without these calls, so that programs fall back. All other calls are allowed: mounts and
-namespaces are the walls, and the filter closes the gaps they leave.
+The kernel runs this program of eight-byte instructions at each system call (seccomp(2)). The filter
+refuses calls that lead out of a sandbox or expose rarely used parts of the kernel. The error is
+that of a system without these calls, so that programs use other calls. All other calls are allowed:
+the filter only closes the gaps of mounts and namespaces.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _ALLOW = 0x7FFF0000  # SECCOMP_RET_ALLOW
 _KILL = 0x80000000  # SECCOMP_RET_KILL_PROCESS
 _ERROR = 0x00050000  # SECCOMP_RET_ERRNO
 
-_NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16  # struct seccomp_data; little endian on both
+# struct seccomp_data; both architectures are little endian
+_NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16
 
 REFUSED = (
     *("mount", "umount2", "pivot_root", "chroot", "move_mount", "mount_setattr", "open_tree"),
@@ -56,9 +57,10 @@ ABSENT = ("clone3", "openat2")
 """Calls with arguments in memory, which filters cannot read: libraries fall back to older ones."""
 
 _NEW_NAMESPACE = 0x7E020000  # CLONE_NEWNS | CGROUP | UTS | IPC | USER | PID | NET; linux/sched.h
-_PUSHES_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: type into another process's terminal
-_PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)  # as container runtimes allow them
-_MAKES_FILE = 0o100 | 0o20000000  # O_CREAT, and what O_TMPFILE adds to O_DIRECTORY
+_PUSHES_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX, which type into another process's terminal
+# the values that container runtimes allow
+_PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)
+_MAKES_FILE = 0o100 | 0o20000000  # O_CREAT, and the bit of O_TMPFILE beyond O_DIRECTORY
 _SETUID, _SETGID = 0o4000, 0o2000
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16  # address families
 _STREAM, _SEQPACKET, _TYPE_MASK = 1, 5, 0xF
@@ -75,8 +77,8 @@ def filter_program(
         unix_sockets: Allow sockets with names in the file system.
         inet: Allow internet sockets; without a network namespace they would reach every host.
         setgid: Allow the set-group-id bit on folders, which git uses in repositories shared by
-            several people. The same bit makes a program run as its group, and a filter cannot tell
-            a folder from a file.
+            several people. The same bit makes a program run as its group, and a filter cannot
+            distinguish folders from files.
 
     Raises:
         KeyError: There is no filter for this machine.
@@ -86,7 +88,7 @@ def filter_program(
         (_LOAD, 0, 0, _ARCH_AT),
         *_unless(_IF_EQUAL, AUDIT_ARCH[machine], [(_RETURN, 0, 0, _KILL)]),
         (_LOAD, 0, 0, _NUMBER_AT),
-        # This also covers x86_64's second table (x32), whose numbers start at 0x40000000.
+        # This also refuses x86_64's second table (x32), whose numbers start at 0x40000000.
         *_when(_IF_GREATER, LAST_KNOWN, _fail(errno.ENOSYS)),
     ]
     for name in ABSENT:
@@ -102,14 +104,14 @@ def filter_program(
 
 
 def has_filter(machine: str) -> bool:
-    """Tell whether there is a filter for this machine."""
+    """Whether there is a filter for this machine."""
     return machine in NUMBERS
 
 
 def _looked_at(
     *, unix_sockets: bool, inet: bool, setgid: bool
 ) -> Mapping[str, Sequence[Instruction]]:
-    """Map calls that depend on their arguments to the deciding code; each ends in a return."""
+    """Map calls that depend on their arguments to the deciding code, which ends in a return."""
     refused = _SETUID if setgid else _SETUID | _SETGID
     return {
         "clone": [
@@ -121,7 +123,7 @@ def _looked_at(
         "personality": _only(0, _PERSONALITIES),
         "socket": _socket(unix_sockets=unix_sockets, inet=inet),
         "socketpair": _socketpair(unix_sockets=unix_sockets),
-        # No command creates a set-user-id or set-group-id program.
+        # No command may create a set-user-id or set-group-id program.
         "chmod": _no_mode(1, refused),
         "fchmod": _no_mode(1, refused),
         "fchmodat": _no_mode(2, refused),
@@ -143,7 +145,7 @@ def _no_mode(mode_at: int, bits: int) -> list[Instruction]:
 
 
 def _opening(flags_at: int) -> list[Instruction]:
-    """Check the mode only if a file is created; otherwise the register holds any value."""
+    """Check the mode only if a file is created; otherwise the register may have any value."""
     return [
         _argument(flags_at),
         *_when(_IF_ANY_BIT, _MAKES_FILE, _no_mode(flags_at + 1, _SETUID | _SETGID)),
@@ -152,7 +154,7 @@ def _opening(flags_at: int) -> list[Instruction]:
 
 
 def _socket(*, unix_sockets: bool, inet: bool) -> list[Instruction]:
-    """Allow listed address families; of netlink only the part that lists network interfaces."""
+    """Allow listed address families; of netlink, only the part that lists network interfaces."""
     families = [*([_UNIX] if unix_sockets else []), *([_INET, _INET6] if inet else [])]
     allowed = [(_RETURN, 0, 0, _ALLOW)]
     code = [_argument(0)]
@@ -163,7 +165,7 @@ def _socket(*, unix_sockets: bool, inet: bool) -> list[Instruction]:
 
 
 def _socketpair(*, unix_sockets: bool) -> list[Instruction]:
-    """Allow only connected pairs: a datagram socket could be connected to any name later."""
+    """Allow only connected pairs, because a datagram socket could be connected to any name."""
     allowed = [(_RETURN, 0, 0, _ALLOW)]
     code = [_argument(0), *_unless(_IF_EQUAL, _UNIX, _fail(errno.EPERM))]
     if unix_sockets:
@@ -189,7 +191,7 @@ def _only_not(at: int, values: Sequence[int]) -> list[Instruction]:
 
 
 def _argument(at: int) -> Instruction:
-    """Load the lower half of an argument; of an ``int`` the kernel reads only that half."""
+    """Load the lower half of an argument, which is all that the kernel reads of an ``int``."""
     return (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * at)
 
 
@@ -220,7 +222,7 @@ NUMBERS = {one: _CALLS["all machines"] | _CALLS[one] for one in ("x86_64", "aarc
 
 @contextlib.contextmanager
 def filter_pipe(bounds: Confinement) -> Iterator[int]:
-    """A pipe that holds the filter for these bounds, to be read once; it fits completely (2 kB)."""
+    """A pipe with the filter for these bounds, to be read once; the filter (2 kB) fits."""
     reading, writing = os.pipe()
     try:
         with os.fdopen(writing, "wb") as end:
@@ -233,7 +235,7 @@ def filter_pipe(bounds: Confinement) -> Iterator[int]:
 def filter_of(bounds: Confinement, *, inet: bool = True) -> bytes:
     """Assemble the filter for these bounds.
 
-    If a workspace folder passes its group on to its files, commands may set that bit too.
+    If a workspace folder has the set-group-id bit, commands may set this bit, too.
     """
     return filter_program(
         platform.machine(),

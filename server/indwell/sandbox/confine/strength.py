@@ -35,9 +35,11 @@ create namespaces.
 
 _TRY_S = 5.0
 _TRIAL_SHELL = ("/bin/bash", "--norc", "--noprofile", "-c")
-_COVERED = ("acpi", "driver", "fs", "scsi", "sys", "sysrq-trigger")  # bubblewrap covers irq and bus
+# bubblewrap itself covers irq and bus
+_COVERED = ("acpi", "driver", "fs", "scsi", "sys", "sysrq-trigger")
 _TEMPORARY = ("/run", "/var/tmp", "/var/lock")  # noqa: S108 - emptied in the sandbox
-_KEPT = ("/run/current-system", "/run/wrappers", "/run/opengl-driver")  # where NixOS has programs
+# folders with programs on NixOS
+_KEPT = ("/run/current-system", "/run/wrappers", "/run/opengl-driver")
 _BEST = Strength("S3", words="sandboxed (bubblewrap), no network")
 _BEST_ON_MACOS = Strength("S3m", words="sandboxed (Seatbelt), no network")
 
@@ -65,7 +67,8 @@ def of_windows() -> tuple[Strength, Cage | None]:
 def cage_for(folders: Sequence[str]) -> Cage | None:
     """Return the cage for a command that reads these folders on Windows; None if there is none.
 
-    An AppContainer is tried once, when a folder is open to one for the first time; blocks then.
+    An AppContainer is tried once, when a folder is open to AppContainers for the first time; this
+    blocks.
     """
     best = of_windows()[1]
     if best is None or not are_open_to_containers(folders):
@@ -80,7 +83,7 @@ def _greeting() -> tuple[str, ...]:
 
 
 def without_bubblewrap(reason: str, no_landlock: str) -> Strength:
-    """Return the next level on Linux; each argument is a clause, ``no_landlock`` may be empty."""
+    """Return the next best level on Linux; each argument is a clause."""
     if no_landlock:
         return Strength("S1", f"{reason}; {no_landlock}", "not sandboxed")
     limits = "; ".join(landlock.LIMITS)
@@ -89,7 +92,7 @@ def without_bubblewrap(reason: str, no_landlock: str) -> Strength:
 
 
 def why_no_bubblewrap(bwrap: str) -> str:
-    """Try bubblewrap with all that commands use; return the problem and a fix, or empty."""
+    """Try bubblewrap with all features of commands; return the problem and a fix, or empty."""
     if not bwrap:
         return "bubblewrap is not installed; install the package `bubblewrap`"
     if not has_filter(platform.machine()):
@@ -152,14 +155,14 @@ def host() -> SandboxHost:
 
 
 def _own_places() -> tuple[str, ...]:
-    """Return our own Python's folders if the sandbox would empty them; the proxy needs Python."""
+    """Return Python's folders if the sandbox would empty them; the proxy needs Python."""
     own = {str(Path(one).resolve()) for one in (sys.prefix, sys.base_prefix)}
     emptied = (*_TEMPORARY, "/tmp")  # noqa: S108 - as above
     return tuple(sorted(one for one in own if any(is_in(one, above) for above in emptied)))
 
 
 def _knows_handles(bwrap: str) -> bool:
-    """Tell whether bubblewrap takes descriptors: 0.10 and later, or patched for CVE-2024-42472."""
+    """Whether bubblewrap accepts descriptors: version 0.10 or later, or with a fix."""
     try:
         said = subprocess.run(  # noqa: S603 - found by us
             [bwrap, "--help"], check=False, capture_output=True, timeout=_TRY_S
@@ -174,7 +177,7 @@ def _covers() -> tuple[str, ...]:
 
 
 def _is_folder(path: str) -> bool:
-    """Tell whether the path is a folder and not a link: nothing can be mounted on a link."""
+    """Whether the path is a folder and not a link, because a link cannot be mounted on."""
     return Path(path).is_dir() and not Path(path).is_symlink()
 
 

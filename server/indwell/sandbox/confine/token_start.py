@@ -107,7 +107,7 @@ if sys.platform == "win32":
     _kernel.GetExitCodeProcess.argtypes = [wintypes.HANDLE, ctypes.c_void_p]
 
     class CagedProcess:
-        """A running program with the parts of asyncio's process that ``run_program`` uses."""
+        """A running program, with the parts of asyncio's process that ``run_program`` uses."""
 
         def __init__(self, pid: int, process: int) -> None:
             self.pid = pid
@@ -115,25 +115,25 @@ if sys.platform == "win32":
             self._close = weakref.finalize(self, _kernel.CloseHandle, process)
 
         def resume(self) -> None:
-            """Resume the program, if no job does so."""
+            """Resume the program, unless a job resumes it."""
             _ntdll.NtResumeProcess(self._process)
 
         async def wait(self) -> int:
-            """Wait for its end; returns its exit code."""
+            """Wait for the program's end; return its exit code."""
             loop = asyncio.get_running_loop()
             done: asyncio.Future[int] = loop.create_future()
 
             def tell() -> None:
                 code = self.wait_for(None)
-                with contextlib.suppress(RuntimeError):  # the loop is closed
+                with contextlib.suppress(RuntimeError):  # the event loop is closed
                     loop.call_soon_threadsafe(_settle, done, code)
 
-            # Not a thread of the pool: commands may run for hours, and other work needs the pool.
+            # Not a pool thread, because commands may run for hours and other work needs the pool.
             threading.Thread(target=tell, name="caged", daemon=True).start()
             return await done
 
         def wait_for(self, limit_s: float | None) -> int:
-            """Wait for its end, and kill it after ``limit_s``; blocks."""
+            """Wait for the program's end, and kill it after ``limit_s``; blocks."""
             limit_ms = 0xFFFFFFFF if limit_s is None else int(limit_s * 1000)
             if _kernel.WaitForSingleObject(self._process, limit_ms):
                 _kernel.TerminateProcess(self._process, 1)
@@ -219,7 +219,8 @@ if sys.platform == "win32":
             info.hStdInput, info.hStdOutput, info.hStdError = handles
             info.lpAttributeList = ctypes.addressof(attributes)
             started = _ProcessInformation()
-            written = ctypes.create_unicode_buffer(line)  # Windows may write to it
+            # a mutable buffer, because Windows may write to the command line
+            written = ctypes.create_unicode_buffer(line)
             environment = ctypes.create_unicode_buffer(block, len(block))
             create: Any = _kernel.CreateProcessW
             if token is not None:

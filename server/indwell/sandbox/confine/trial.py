@@ -1,7 +1,7 @@
-"""Tries out a confinement: a script attempts forbidden actions, and this module checks the effects.
+"""Tries a confinement: a script attempts forbidden actions, whose effects are checked.
 
 The same script runs twice: first unconfined, then confined. Only an attempt that succeeds the first
-time and fails the second time proves that the confinement blocks it. Everything else counts as not
+time and fails the second time proves that the confinement blocks it. Any other result counts as not
 blocked, with the reason.
 """
 
@@ -25,9 +25,10 @@ Held: TypeAlias = Literal["writes", "network", "secrets", "processes"]
 ALL_HELD: tuple[Held, ...] = ("writes", "network", "secrets", "processes")
 
 STARTED, _REACHED = "trial-started", "trial-reached"
-_MOST_SAID = 200  # characters of a program's last words
-_WAIT_S = 1  # for a connection
-_RIGHTS = (0x1, 0x2, 0x8, 0x10, 0x20)  # end it, start threads in it, change and read its memory
+_MOST_SAID = 200  # characters of a program's last output
+_WAIT_S = 1  # seconds for a connection
+# rights: end it, start threads in it, change and read its memory
+_RIGHTS = (0x1, 0x2, 0x8, 0x10, 0x20)
 
 
 class TrialPlace(msgspec.Struct, frozen=True):
@@ -35,13 +36,12 @@ class TrialPlace(msgspec.Struct, frozen=True):
 
     Attributes:
         folder: A private folder, resolved; the working directory.
-        inside: A folder in it that the script may write to.
-        outside: A file in it that the script must not create.
-        secret: A file in it that the script must not read.
+        inside: A subfolder that the script may write to.
+        outside: A path in the folder that the script must not create.
+        secret: A file in the folder that the script must not read.
         canary: The content of the secret file.
-        port: A local port on which this side listens.
-        victim: This process, which the script must not reach; the script only tests whether it
-            could.
+        port: A local port on which this process listens.
+        victim: This process, which the script must not reach; the script only tests this.
     """
 
     folder: Path
@@ -58,9 +58,9 @@ class Effects(msgspec.Struct, frozen=True):
 
     Attributes:
         started: Whether the script ran.
-        is_usable: Whether the script wrote where it may write.
+        is_usable: Whether the script could write to its own folder.
         done: The actions that succeeded and that a confinement should block.
-        said: The end of its output, for the user.
+        said: The end of the script's output, for the user.
     """
 
     started: bool
@@ -74,7 +74,7 @@ class Proof(msgspec.Struct, frozen=True):
 
     Attributes:
         held: The actions that the confinement blocks.
-        reason: Why it does not block everything, a clause; empty if it does.
+        reason: Why the confinement does not block everything, a clause; empty if it does.
     """
 
     held: frozenset[Held] = frozenset()
@@ -108,7 +108,7 @@ def judge(free: Effects, confined: Effects) -> Proof:
 
 
 def effects_of(run: Run, dialect: Literal["sh", "python"]) -> Effects:
-    """Run the script once in a place of its own, and look at the effects; blocks."""
+    """Run the script once in a separate place, and check the effects; blocks."""
     try:
         with _place() as (place, listening):
             script = shell_script(place) if dialect == "sh" else python_script(place)
@@ -126,7 +126,7 @@ def effects_of(run: Run, dialect: Literal["sh", "python"]) -> Effects:
 
 
 def shell_script(place: TrialPlace) -> str:
-    """Return the script for bash; no path of the place needs quotes beyond these. Pure."""
+    """Return the script for bash; no path of the place needs more quoting. Pure."""
     return (
         f"echo {STARTED}; echo x >'{place.inside}/own'; echo x >'{place.outside}'; "
         f"cat '{place.secret}'; kill -0 {place.victim} && echo {_REACHED}; "
@@ -137,7 +137,7 @@ def shell_script(place: TrialPlace) -> str:
 def python_script(place: TrialPlace) -> str:
     """Return the script for Python on Windows. Pure.
 
-    It is not a script for ``cmd.exe``, whose helpers could fail in a confinement for other reasons.
+    A script for ``cmd.exe`` would be unsuitable, because its helpers could fail for other reasons.
     """
     return f"""\
 import ctypes, socket

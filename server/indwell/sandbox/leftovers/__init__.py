@@ -1,6 +1,6 @@
-"""Ends or pauses a program with everything it started; ``here`` is the half for this system.
+"""Ends or pauses a program with everything it started; ``here`` is the module for this system.
 
-Both halves have the same names: ``posix``, and ``jobs`` for Windows.
+The modules ``posix`` and ``jobs`` (for Windows) have the same names.
 """
 
 from __future__ import annotations

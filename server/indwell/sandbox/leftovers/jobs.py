@@ -1,11 +1,11 @@
-"""Ends or pauses a program with everything it started: Windows, where each run is a Job object.
+"""Ends or pauses a program with everything it started, by a Job object of Windows.
 
-A program starts suspended, joins the job of its run, and then runs, so that all processes that it
-starts are in the job. Only this process has a handle of the job. The system closes the handle when
-this process ends, however it ends, and kills whatever is in the job (PRC-03).
+A program starts suspended, joins the job of its run, and then runs, so all its descendants are in
+the job. Only this process has a handle of the job. The system closes the handle when this process
+ends, however it ends, and kills all processes in the job (PRC-03).
 
 Every program has its own invisible console. CTRL_BREAK reaches only programs of the sender's
-console. So a helper process joins that console and sends the signal.
+console, so a helper process joins that console and sends the signal.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ if sys.platform == "win32":
 
     from indwell.errors import ToolError
 
-    SEARCH_S = 5.0  # limit for a job to become empty after its end
-    HELPER_S = 0.5  # a grace period below this is over before the helper process has started
-    KILLED = 137  # exit code of processes that we kill, as shells report a killed program
-    _PAUSE_SEARCH_S = 0.2  # limit for processes that start others while they are suspended
+    SEARCH_S = 5.0  # seconds for a job to become empty after its end
+    HELPER_S = 0.5  # seconds; a shorter grace period ends before the helper process has started
+    KILLED = 137  # exit code of processes that Indwell kills, as shells report a killed program
+    _PAUSE_SEARCH_S = 0.2  # seconds for processes that start others while they are suspended
     _LOOK_S = 0.002
     _MOST_IDS = 4_096
     _NO_UI = 0xFF  # all JOB_OBJECT_UILIMIT_*: handles, clipboard, settings, atoms, desktop, exit
-    _CONSOLE = "conhost.exe"  # the system's process behind a console, no leftover of a program
+    # the system's process for a console, which is no leftover of a program
+    _CONSOLE = "conhost.exe"
     _BREAK = (
         "import ctypes, sys\n"
         "k = ctypes.WinDLL('kernel32')\n"
@@ -52,7 +53,7 @@ if sys.platform == "win32":
         "sys.exit(not (k.AttachConsole(pid) and k.GenerateConsoleCtrlEvent(1, pid)))\n"
     )
     _ntdll = ctypes.WinDLL("ntdll")
-    for _name in ("NtSuspendProcess", "NtResumeProcess"):  # pywin32 lacks both
+    for _name in ("NtSuspendProcess", "NtResumeProcess"):  # pywin32 lacks both functions
         getattr(_ntdll, _name).argtypes = [wintypes.HANDLE]
 
     class LeftoverRun(msgspec.Struct, frozen=True):
@@ -60,7 +61,7 @@ if sys.platform == "win32":
 
         Attributes:
             n: How many processes were killed.
-            is_gone: Whether nothing is left; False if the time ran out before that was certain.
+            is_gone: Whether certainly no process is left; False if the time ran out.
         """
 
         n: int
@@ -80,8 +81,8 @@ if sys.platform == "win32":
     @asynccontextmanager
     async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
         """A run, from before its program starts to its end; then everything in its job ends."""
-        del alone  # an empty job costs nothing
-        create: Any = win32job.CreateJobObject  # its stub has no result
+        del alone  # no need for it here, because an empty job costs nothing
+        create: Any = win32job.CreateJobObject  # pywin32's type stub has no result
         job = create(None, "")  # None: no child inherits the handle
         set_limits(job, {})
         try:
@@ -92,11 +93,12 @@ if sys.platform == "win32":
             job.Close()
 
     def set_limits(job: Any, limits: dict[str, int]) -> None:  # noqa: ANN401 - a handle
-        """Limit a job; it always ends with its last handle, and no program shows a dialog.
+        """Limit a job; the job always ends with its last handle, and no program shows a dialog.
 
         Args:
             job: The job.
-            limits: ``processes``, ``memory_b`` of all of them, ``cpu_s`` of each; all optional.
+            limits: ``processes``, ``memory_b`` of all processes, ``cpu_s`` of each process; all
+                optional.
         """
         which = win32job.JobObjectExtendedLimitInformation
         told = win32job.QueryInformationJobObject(job, which)
@@ -111,7 +113,7 @@ if sys.platform == "win32":
             told["JobMemoryLimit"] = memory_b
         if cpu_s := limits.get("cpu_s"):
             flags |= win32job.JOB_OBJECT_LIMIT_PROCESS_TIME
-            basic["PerProcessUserTimeLimit"] = cpu_s * 10_000_000  # in 100 ns
+            basic["PerProcessUserTimeLimit"] = cpu_s * 10_000_000  # in units of 100 ns
         basic["LimitFlags"] = flags
         win32job.SetInformationJobObject(job, which, told)
 
@@ -120,10 +122,10 @@ if sys.platform == "win32":
 
         Args:
             pid: The program.
-            run: Its run.
-            has_ui: Whether it may use the windows of other programs and the clipboard. If not, the
-                job forbids that, unless the job is inside other jobs, where Windows does not allow
-                it.
+            run: The program's run.
+            has_ui: Whether the program may use other programs' windows and the clipboard. Otherwise
+                the job forbids this, unless the job is inside another job, where Windows allows no
+                such limit.
 
         Raises:
             ToolError: The system refuses; the program was killed.
@@ -148,15 +150,15 @@ if sys.platform == "win32":
             _ntdll.NtResumeProcess(int(process))
 
     def waited_for(pid: int) -> None:
-        """Do nothing: on Windows no process reaps another one."""
+        """Do nothing, because on Windows no process reaps another process."""
         del pid
 
     def ended(pid: int) -> None:
-        """Do nothing: an open handle keeps a process id from being used again."""
+        """Do nothing, because an open handle keeps a process id from being used again."""
         del pid
 
     def prepare() -> None:
-        """Do nothing: other programs of this user can read our memory in any case."""
+        """Do nothing, because other programs of this user can always read the memory."""
 
     def process_ids(run: Run) -> tuple[int, ...]:
         """Return the processes of a run, without those of its consoles."""
@@ -178,7 +180,7 @@ if sys.platform == "win32":
         return 0
 
     def is_alive(pid: int) -> bool:
-        """Tell whether there is a process with this id, perhaps of another user."""
+        """Whether there is a process with this id, perhaps of another user."""
         try:
             with _opened(pid, win32con.SYNCHRONIZE) as process:
                 return win32event.WaitForSingleObject(process, 0) == win32con.WAIT_TIMEOUT
@@ -188,11 +190,11 @@ if sys.platform == "win32":
             return bool(error.winerror == winerror.ERROR_ACCESS_DENIED)
 
     async def ask_to_end(pid: int, run: Run, grace_s: float, *, is_wrapped: bool) -> bool:
-        """Send CTRL_BREAK to a program; False if it was not sent, so that no wait is needed.
+        """Send CTRL_BREAK to a program; return False if it was not sent and no wait is needed.
 
         Args:
             pid: The started program, which leads a group of its own.
-            run: Its run.
+            run: The program's run.
             grace_s: Seconds that the caller waits afterwards.
             is_wrapped: Has no effect on Windows.
         """
@@ -200,7 +202,7 @@ if sys.platform == "win32":
         return grace_s >= HELPER_S and await asyncio.to_thread(_send_break, pid)
 
     def signal_group(pid: int, name: str) -> bool:
-        """Return False: Windows has no signals, and groups only for CTRL_BREAK."""
+        """Return False, because Windows has no signals, and groups only for CTRL_BREAK."""
         del pid, name
         return False
 
@@ -214,7 +216,7 @@ if sys.platform == "win32":
 
         Args:
             pid: The started program.
-            run: Its run, which starts nothing more.
+            run: The program's run, which starts no more processes.
         """
         n_left = len(set(process_ids(run)) - {pid}) if n_active(run) else 0
         win32job.TerminateJobObject(run.job, KILLED)
@@ -228,7 +230,7 @@ if sys.platform == "win32":
     end_wrapped = end_descendants
 
     class Pause:
-        """Pauses and resumes one run, which begins later; thread-safe."""
+        """Pauses and resumes a run, which may begin later; thread-safe."""
 
         def __init__(self) -> None:
             self._lock = threading.Lock()
@@ -237,7 +239,7 @@ if sys.platform == "win32":
             self._stopped: set[int] = set()
 
         def begin(self, pid: int, run: Run) -> None:
-            """Note that the program was started; pause it if someone has asked for that."""
+            """Note that the program was started; pause it if a pause was requested."""
             del pid
             with self._lock:
                 self._run = run
@@ -245,13 +247,13 @@ if sys.platform == "win32":
                     self._stop()
 
         def end(self) -> None:
-            """The program has ended."""
+            """Note that the program has ended."""
             with self._lock:
                 self._run = None
                 self._stopped.clear()
 
         def hold(self, who: str, *, is_still: bool) -> bool:
-            """Pause the run, or resume it unless someone else wants it paused; blocks.
+            """Pause the run, or resume it unless another caller wants a pause; blocks.
 
             Returns:
                 Whether pausing succeeded; False if processes appear faster than they can be
@@ -296,7 +298,7 @@ if sys.platform == "win32":
         with (
             contextlib.suppress(pywintypes.error),
             _opened(pid, rights) as process,
-        ):  # or it has ended
+        ):  # or the process has ended
             call(int(process))
 
     def _image(pid: int) -> str:

@@ -1,18 +1,18 @@
-"""Ends or pauses a program with everything it started, even outside its process group: POSIX.
+"""Ends or pauses a program with everything it started, even outside its group, on POSIX.
 
 Each run has a random mark, which its descendants inherit twice: in the environment, and as a
 resource limit without effect. A group signal misses children with a session of their own, and their
-parents may be gone; on Linux the mark in /proc finds them (`safety.json` PRC-01: killing the group
-alone left 4 of 7). A process without a mark becomes our child once it is orphaned.
+parents may be gone. On Linux, the mark in /proc finds these children (`safety.json` PRC-01: killing
+only the group left 4 of 7). An orphaned process without a mark becomes Indwell's child.
 
-A child can clear its environment and leave its session. When its parent ends, the kernel makes it
-our child, since we are a "subreaper". An orphan belongs to the run during which it started. While
-another run that could have started it continues, it is not killed; the last such run to end kills
-it. Programs that the sandbox itself started are never touched, nor is any process in our session,
-which children of a run cannot join. So children of other parts of this process are safe unless they
-lead a session.
+A child can clear its environment and leave its session. When the child's parent ends, the kernel
+makes the child Indwell's child, because Indwell is a "subreaper". An orphan belongs to the run
+during which the orphan started. If several runs could have started an orphan, the last of these
+runs kills it. Programs that the sandbox itself started are never killed this way, nor is any
+process in Indwell's session, which children of a run cannot join. Children of other parts of
+Indwell are therefore safe unless they lead a session.
 
-A command that creates files faster than they can be checked is paused until they are.
+A command that creates files faster than they can be checked is paused until they are checked.
 """
 
 from __future__ import annotations
@@ -44,23 +44,24 @@ from indwell.sandbox.leftovers.processes import (
 assert sys.platform != "win32"
 
 _DYING_S = 0.003
-_QUIET = 3  # empty scans of /proc in a row, where a single one is no proof
-SEARCH_S = 5.0  # limit for what forks during the search; a bomb of 200 is gone in less than one
+_QUIET = 3  # consecutive empty scans of /proc, because a single one proves nothing
+# seconds for processes that fork during the search; a fork bomb of 200 needs less than one
+SEARCH_S = 5.0
 
 
 def signal_group(pid: int, name: str) -> bool:
-    """Send a signal, such as ``SIGTERM``, to a process group; False if it is empty."""
+    """Send a signal, such as ``SIGTERM``, to a process group; return False if it is empty."""
     try:
         os.killpg(pid, getattr(signal, name))
     except ProcessLookupError:
         return False
-    except PermissionError:  # macOS: a group of zombies
+    except PermissionError:  # on macOS, a group of zombies
         return False
     return True
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether there is a process with this id, perhaps of another user."""
+    """Whether there is a process with this id, perhaps of another user."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -71,16 +72,16 @@ def is_alive(pid: int) -> bool:
 
 
 async def ask_to_end(pid: int, run: Run, grace_s: float, *, is_wrapped: bool) -> bool:
-    """Send TERM to a program; tells whether to wait for its end.
+    """Send TERM to a program; return whether to wait for its end.
 
-    In a sandbox the target is the group of the sandbox's child, not the sandbox's own group. That
-    child leads a session and, as the first of its namespace, ignores every signal but KILL.
+    In a sandbox, the target is the group of the sandbox's child, not the sandbox's own group. That
+    child leads a session and, as the first process of its namespace, ignores every signal but KILL.
 
     Args:
         pid: The started program.
-        run: Its run.
+        run: The program's run.
         grace_s: Seconds that the caller waits afterwards.
-        is_wrapped: The program runs in a sandbox.
+        is_wrapped: Whether the program runs in a sandbox.
     """
     del grace_s
     if is_wrapped:
@@ -107,7 +108,7 @@ class LeftoverRun(msgspec.Struct, frozen=True):
 
     Attributes:
         n: How many processes were killed.
-        is_gone: Whether nothing is left; False if the time ran out before that was certain.
+        is_gone: Whether certainly no process is left; False if the time ran out.
     """
 
     n: int
@@ -117,12 +118,12 @@ class LeftoverRun(msgspec.Struct, frozen=True):
 def end_descendants(pid: int, run: Run) -> LeftoverRun:
     """Kill a run's remaining processes until none is found.
 
-    Reaps the children that this gives us, and no others. Blocks: on Linux it scans /proc, about 15
-    µs a process, and longer for processes younger than the run.
+    Only children that were orphaned this way are reaped. The call blocks: on Linux it scans /proc,
+    which takes about 15 µs for each process, and longer for young processes.
 
     Args:
         pid: The started program, which led a session and group of its own.
-        run: Its run, which starts nothing more.
+        run: The program's run, which starts no more processes.
     """
     over(run)
     if not IS_LINUX:
@@ -141,8 +142,8 @@ def end_descendants(pid: int, run: Run) -> LeftoverRun:
 def end_wrapped(pid: int, run: Run) -> LeftoverRun:
     """End what is left of a program that entered a process namespace.
 
-    Killing the first process of that namespace, now our child, makes the kernel end all others
-    before it counts as dead. So no search is needed. Blocks.
+    When the first process of that namespace is killed, the kernel ends all other processes of the
+    namespace. No search is needed. The call blocks.
     """
     over(run)
     until = time.monotonic() + SEARCH_S
@@ -161,7 +162,7 @@ def _see_end(pid: int, until: float) -> None:
         return
     try:
         descriptor = os.pidfd_open(pid)
-    except OSError:  # it was reaped
+    except OSError:  # the process was reaped
         return
     try:
         ending = select.poll()
@@ -172,12 +173,12 @@ def _see_end(pid: int, until: float) -> None:
 
 
 def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
-    """Kill the orphans among our children until none is left; True if that is certain.
+    """Kill the orphans among Indwell's children; return True if certainly none is left.
 
     A process that forks and exits repeatedly has another id by the time /proc is read. But one
-    process of such a chain is always our child: the others' parents live, or it was given to us. A
-    dead child stays in the list until it is reaped. So a list without any orphan, dead or alive,
-    proves that none was left when it was read.
+    process of such a chain is always Indwell's child. A dead child stays in the list of children
+    until it is reaped. A list without any orphan, dead or alive, therefore proves that no orphan
+    was left.
     """
     while time.monotonic() < enough_at:
         numbers = children()
@@ -185,11 +186,11 @@ def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
             return False
         alive: set[int] = set()
         is_clear = True
-        for number in reversed(numbers):  # the newest one starts the others
+        for number in reversed(numbers):  # newest first, because the newest starts the others
             if is_started(number):
                 continue
             process = process_of(number)
-            if process is None:  # reaped meanwhile, so that others may have been missed
+            if process is None:  # reaped in the meantime, so other orphans may have been missed
                 is_clear = False
             elif is_orphan_of(run, process):
                 is_clear = False
@@ -207,7 +208,7 @@ def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
 
 
 def bury(run: Run) -> None:
-    """Reap the dead orphans of a continuing run: their process ids are needed again."""
+    """Reap the dead orphans of a continuing run, because their process ids are needed again."""
     for number in children() or ():
         process = None if is_started(number) else process_of(number)
         if process is not None and process.is_dead and is_orphan_of(run, process):
@@ -220,13 +221,13 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 
 def _end_those_alive(pid: int, run: Run, found: set[int]) -> bool:
-    """Scan once and kill the processes found; False if there were none."""
+    """Scan once and kill the processes found; return False if there were none."""
     young = tuple(processes(run.began))
     alive = descendants(pid, run, young)
     if alive and alive <= found:
-        time.sleep(_DYING_S)  # they were killed and need processor time to exit
+        time.sleep(_DYING_S)  # killed processes need processor time to exit
     found |= alive
-    # Stop all of them first: killed one by one, the others could replace them.
+    # Stop all processes first, because the others could replace a process that is killed.
     for name in (signal.SIGSTOP, signal.SIGKILL) if len(alive) > 1 else (signal.SIGKILL,):
         for one in alive:
             _signal(one, name)
@@ -240,10 +241,10 @@ def _end_those_alive(pid: int, run: Run, found: set[int]) -> bool:
 
 @contextlib.contextmanager
 def ahead_of_others() -> Iterator[None]:
-    """Raise this thread's priority where we may, as root.
+    """Raise this thread's priority if possible, as root.
 
-    A fork bomb with many sessions gets a processor share for each and leaves us none; one once
-    blocked us for two minutes. For users other than root, the kernel limits the number of
+    A fork bomb with many sessions gets a processor share for each session; one fork bomb once
+    blocked Indwell for two minutes. For users other than root, the kernel limits the number of
     processes.
     """
     if sys.platform != "linux":
@@ -265,7 +266,7 @@ def descendants(pid: int, run: Run, young: Sequence[Process]) -> set[int]:
 
     Args:
         pid: The started program.
-        run: Its run.
+        run: The program's run.
         young: All processes that are not older than the run.
     """
     living = [one for one in young if not one.is_dead and not is_started(one.pid)]
@@ -289,7 +290,7 @@ def _wait_for(process: Process) -> None:
 IS_LINUX = sys.platform.startswith("linux")
 _PR_SET_DUMPABLE = 4  # linux/prctl.h
 _PR_SET_CHILD_SUBREAPER = 36
-_STARTS_S = 1.0  # limit for a program to get its arguments after ``exec``; after that it has none
+_STARTS_S = 1.0  # seconds after ``exec`` in which a program may still lack its arguments
 _LOOK_S = 0.001
 
 
@@ -305,7 +306,7 @@ class Run(msgspec.Struct, frozen=True):
     began: int
 
 
-_going_on: set[Run] = set()  # of the whole process, as being a subreaper is
+_going_on: set[Run] = set()  # runs of the whole process, because it is one subreaper
 _alone: set[str] = set()  # marks of runs that start no other program
 _started: set[int] = set()  # programs that asyncio reaps
 
@@ -327,18 +328,18 @@ async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
 
 
 def over(run: Run) -> None:
-    """Mark the end of a run: processes that start from now on are not its own."""
+    """Mark the end of a run: later processes do not belong to it."""
     _going_on.discard(run)
 
 
 def adopt(pid: int, run: Run, *, has_ui: bool = True) -> None:
-    """Take a program that was just started into its run."""
+    """Add a program that was just started to its run."""
     del run, has_ui
     waited_for(pid)
 
 
 def waited_for(pid: int) -> None:
-    """Note that someone else reaps this child process."""
+    """Note that other code reaps this child process."""
     _started.add(pid)
 
 
@@ -348,12 +349,12 @@ def ended(pid: int) -> None:
 
 
 def is_started(pid: int) -> bool:
-    """Tell whether the sandbox started this program and has not reaped it yet."""
+    """Whether the sandbox started this program and has not reaped it yet."""
     return pid in _started
 
 
 def is_orphan_of(run: Run, process: Process) -> bool:
-    """Tell whether an orphan became our child and only ``run`` can have started it."""
+    """Whether an orphan became Indwell's child and only ``run`` can have started the orphan."""
     is_ours = (
         process.parent == os.getpid()
         and process.session != os.getsid(0)
@@ -362,7 +363,7 @@ def is_orphan_of(run: Run, process: Process) -> bool:
     )
     if not is_ours:
         return False
-    # A program that is just starting has no known process id yet, only its mark.
+    # A program that is just starting has a mark, but no known process id yet.
     alone = tuple(_alone)
     if alone and not process.is_dead:
         _await_words(process.pid)
@@ -375,8 +376,8 @@ def is_orphan_of(run: Run, process: Process) -> bool:
 def _await_words(pid: int) -> None:
     """Wait until a starting process has its arguments and environment. Blocks.
 
-    Its parent learns that ``exec`` succeeded before the kernel writes both; until then they read as
-    empty. This lasts only until the program gets a processor.
+    The parent learns that ``exec`` succeeded before the kernel writes arguments and environment,
+    which are empty until then. The wait lasts until the program gets a processor.
     """
     until = time.monotonic() + _STARTS_S
     while not has_words(pid) and time.monotonic() < until:
@@ -387,9 +388,8 @@ def _await_words(pid: int) -> None:
 def prepare() -> None:
     """Make this process a subreaper, and its /proc entries unreadable to other processes.
 
-    The latter keeps a command from reading our environment with its keys in /proc/$PPID/environ;
-    root can read it anyway. Both are best effort: without them there are still process groups,
-    sessions and marks.
+    Otherwise a command could read Indwell's environment with its keys in /proc/$PPID/environ; root
+    can read it anyway. If the system refuses, process groups, sessions and marks still work.
     """
     if IS_LINUX:
         prctl = ctypes.CDLL(None).prctl
@@ -403,31 +403,31 @@ def _ticks() -> int:
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
-PAUSE_SEARCH_S = 0.2  # limit for what forks during the search
+PAUSE_SEARCH_S = 0.2  # seconds for processes that fork during the search
 
 
 class Pause:
-    """Pauses and resumes one run, which begins later; thread-safe."""
+    """Pauses and resumes a run, which may begin later; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._run: tuple[int, Run] | None = None
         self._wanted_by: set[str] = set()
-        self._stopped: set[tuple[int, int]] = set()  # process ids, with start times
+        self._stopped: set[tuple[int, int]] = set()  # process ids with start times
 
     def begin(self, pid: int, run: Run) -> None:
-        """Note that the program was started; pause it if someone has asked for that."""
+        """Note that the program was started; pause it if a pause was requested."""
         with self._lock:
             self._run = (pid, run)
 
     def end(self) -> None:
-        """Note that the program has ended: its process id may be used again."""
+        """Note that the program has ended, because its process id may be used again."""
         with self._lock:
             self._run = None
             self._stopped.clear()
 
     def hold(self, who: str, *, is_still: bool) -> bool:
-        """Pause the run, or resume it unless someone else wants it paused; blocks.
+        """Pause the run, or resume it unless another caller wants a pause; blocks.
 
         Returns:
             Whether pausing succeeded; False if processes appear faster than they can be stopped.
@@ -458,7 +458,8 @@ class Pause:
                 for number, _ in now:
                     _pause_signal(number, "SIGSTOP")
                 self._stopped |= now
-                if now <= seen:  # each was stopped twice, so no process was left to wake one
+                # each process was stopped twice, so no process could wake another one
+                if now <= seen:
                     return True
                 seen |= now
                 if time.monotonic() > until:
@@ -480,7 +481,8 @@ class Pause:
 def _pause_signal(pid: int, name: str) -> None:
     try:
         os.kill(pid, getattr(signal, name))
-    except (ProcessLookupError, PermissionError):  # it has ended, or is not ours
+    # the process has ended, or belongs to another user
+    except (ProcessLookupError, PermissionError):
         return
 
 

@@ -1,6 +1,6 @@
 """Reads process data from /proc (Linux): parents, sessions, marks, memory.
 
-These files are opened by plain paths: only the kernel puts anything into /proc.
+These files are opened by plain paths, because only the kernel creates files in /proc.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 
 MARK = "INDWELL_RUN"
-_LIMIT_B = 4 << 20  # ARG_MAX of Linux is 2 MB by default
+_LIMIT_B = 4 << 20  # bytes; ARG_MAX of Linux is 2 MB by default
 _PIECE_B = 1 << 16
 _PSS = lazy_pattern(rb"^(?:Pss|SwapPss):\s+(\d+) kB", re.MULTILINE)
-_BEGAN = 19  # starttime: field 22 of proc(5), of which two are before the bracket
+_BEGAN = 19  # index of starttime: field 22 of proc(5); two fields precede the bracket
 
 
 class Process(msgspec.Struct, frozen=True):
     """A process as described by /proc/PID/stat.
 
     Attributes:
-        pid: Its process id.
-        is_dead: It has ended, and is perhaps not reaped yet.
-        parent: The process id of its parent.
-        group: The id of its process group.
-        session: The id of its session.
-        began: Its start, in clock ticks since boot.
-        n_threads: Its threads; each counts as a process for kernel limits.
+        pid: The process id.
+        is_dead: Whether the process has ended, but perhaps was not reaped yet.
+        parent: The process id of the parent.
+        group: The id of the process group.
+        session: The id of the session.
+        began: The start, in clock ticks since boot.
+        n_threads: The number of threads, each of which counts as a process for kernel limits.
     """
 
     pid: int
@@ -55,7 +55,8 @@ def processes(since: int = 0) -> Iterator[Process]:
 
 def process_of(pid: int) -> Process | None:
     """Describe one process; None if there is no process with this id."""
-    # After the name in brackets: state, parent, group, session, …; proc(5) counts from 1.
+    # The fields after the name in brackets are state, parent, group, session, …; proc(5) counts
+    # from 1.
     fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     if len(fields) <= _BEGAN:
         return None
@@ -71,9 +72,10 @@ def process_of(pid: int) -> Process | None:
 
 
 def children() -> list[int] | None:
-    """List our children in order of arrival; None if the kernel cannot tell.
+    """List Indwell's children in order of arrival; None if unknown.
 
-    The kernel gives orphans to the first thread of a process. A child stays listed until reaped.
+    The kernel gives orphans to the first thread of a process. A child stays listed until it is
+    reaped.
     """
     path = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
     numbers = [int(number) for number in _read(path).split()]
@@ -82,7 +84,7 @@ def children() -> list[int] | None:
 
 
 def mark_of(pid: int) -> bytes:
-    """Read a process's mark, kept in the limit of file locks, which kernels ignore.
+    """Read a process's mark from the limit of file locks, which the kernel ignores.
 
     Unlike an environment, a limit survives ``env -i``, ``sudo`` and a daemon's cleanup.
     """
@@ -91,14 +93,14 @@ def mark_of(pid: int) -> bytes:
 
 
 def is_marked(pid: int, mark: str) -> bool:
-    """Tell whether a process carries this mark, in a limit or its environment."""
+    """Whether a process has this mark, in a limit or in its environment."""
     return mark_of(pid) == mark.encode() or (
         f"{MARK}={mark}".encode() in _read(f"/proc/{pid}/environ").split(b"\0")
     )
 
 
 def has_words(pid: int) -> bool:
-    """Tell whether a process has arguments or has ended; a starting process has none yet."""
+    """Whether a process has arguments or has ended; a starting process has none yet."""
     process = process_of(pid)
     return process is None or process.is_dead or bool(_read(f"/proc/{pid}/cmdline"))
 
@@ -106,7 +108,7 @@ def has_words(pid: int) -> bool:
 def ram_b(pid: int) -> int:
     """Return the memory of a process, with its share of shared memory.
 
-    If that is unreadable, as for some programs, all of its shared memory counts.
+    If the share is unreadable, all of the shared memory counts.
     """
     kilobytes = _PSS.findall(_read(f"/proc/{pid}/smaps_rollup"))
     if kilobytes:
@@ -122,9 +124,9 @@ def n_tasks() -> int:
 
 
 def machine_ram_b() -> tuple[int, int]:
-    """Return the memory available to us, and how much is used; zeros if unknown.
+    """Return the memory available to this process, and how much is used; zeros if unknown.
 
-    In a container these are the limits of its control group, which counts caches as used.
+    In a container, the values are those of its control group, which counts caches as used.
     """
     lines = (line.split() for line in _read("/proc/meminfo").splitlines())
     kilobytes = {words[0]: int(words[1]) for words in lines if len(words) > 1}
@@ -143,7 +145,7 @@ def machine_ram_b() -> tuple[int, int]:
 
 
 def _read(path: str) -> bytes:
-    """Read a kernel file; empty if it is gone or not readable for us."""
+    """Read a kernel file; empty if the file is gone or unreadable."""
     pieces: list[bytes] = []
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
@@ -152,7 +154,7 @@ def _read(path: str) -> bytes:
     try:
         while len(pieces) * _PIECE_B < _LIMIT_B and (piece := os.read(descriptor, _PIECE_B)):
             pieces.append(piece)
-    except OSError:  # the process ended, or changed to another user
+    except OSError:  # the process ended, or now belongs to another user
         return b""
     finally:
         os.close(descriptor)

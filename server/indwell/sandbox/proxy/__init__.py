@@ -1,1 +1,1 @@
-"""A proxy in the server through which a confined command reaches only the named hosts (SBX-19)."""
+"""A proxy in Indwell through which a confined command reaches only the named hosts (SBX-19)."""

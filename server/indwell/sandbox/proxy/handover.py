@@ -1,13 +1,13 @@
 """Connects a confined command to the proxy through a descriptor that it inherits.
 
-The command's network namespace has only its own loopback. Before the command, a few lines of Python
-inside create a listening socket there, pass it to us through a socket pair, and become the command.
-A socket stays in the network where it was created: connections to it come from inside, and
-connections that we open go out from ours. So the sandbox needs no path and no process of ours, and
-the system-call filter can forbid AF_UNIX sockets altogether.
+The command's network namespace has only its own loopback. A few lines of Python first create a
+listening socket there, pass the socket to Indwell through a socket pair, and then become the
+command. A socket stays in the network where it was created, so Indwell accepts connections from
+inside and opens connections from outside. The sandbox therefore needs no path and no process of
+Indwell, and the system-call filter can forbid AF_UNIX sockets.
 
-Where the network is not separate but single ports can be forbidden (Landlock, Seatbelt), the proxy
-listens on a local port, and ``Proxy-Authorization`` identifies the command.
+Landlock and Seatbelt have no separate network, but can forbid ports. The proxy then listens on a
+local port, and ``Proxy-Authorization`` identifies the command.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from indwell.sandbox.proxy.hosts import Allowed, allowed
 from indwell.sandbox.proxy.service import Proxy, Reach, Resolve, reach, resolve
 
 _NAMES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy")
-_NEAR = ("localhost", "127.0.0.1", "::1")  # the command's own servers, unless the user allowed ours
+# the command's own servers, unless the user allowed Indwell's
+_NEAR = ("localhost", "127.0.0.1", "::1")
 _BACKLOG = 128
 
-# Python ignores SIGPIPE and SIGXFSZ, and programs would inherit that.
+# Restore SIGPIPE and SIGXFSZ, because Python ignores them and programs would inherit that.
 STARTER = f"""
 import os, signal, socket, sys
 out = socket.socket(fileno=int(sys.argv[1]))
@@ -51,10 +52,10 @@ class Way(msgspec.Struct, frozen=True):
     """The data that a command needs to reach the proxy.
 
     Attributes:
-        argv: Arguments before the command, run inside the sandbox.
-        fd: A descriptor that it must inherit under the same number; -1 for none.
-        env: Its additional variables.
-        port: A local port that it must be able to connect to; 0 for none.
+        argv: Arguments that precede the command, inside the sandbox.
+        fd: A descriptor that the command must inherit under the same number; -1 for none.
+        env: Additional variables for the command.
+        port: A local port that the command must be able to connect to; 0 for none.
         proxy: The proxy itself.
     """
 
@@ -89,10 +90,10 @@ async def way_to(
     reach: Reach = reach,
     python: str = sys.executable,
 ) -> AsyncIterator[Way]:
-    """Open a proxy for a command in its own network namespace; closed at the end.
+    """Open a proxy for a command in its own network namespace; close it at the end.
 
     Args:
-        hosts: As in ``Confinement.hosts``.
+        hosts: See ``Confinement.hosts``.
         resolve: Resolves names to addresses.
         reach: Connects to addresses.
         python: The interpreter for the lines that run inside.
@@ -119,7 +120,7 @@ async def way_to(
 async def way_by_port(
     hosts: Iterable[str], *, resolve: Resolve = resolve, reach: Reach = reach
 ) -> AsyncIterator[Way]:
-    """Open a proxy for a command in our network that may connect to a single port only."""
+    """Open a proxy for a command without a network namespace, which may use only one port."""
     word = secrets.token_urlsafe(24)
     credentials = f"Basic {base64.b64encode(f'indwell:{word}'.encode()).decode()}"
     door = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
@@ -130,7 +131,7 @@ async def way_by_port(
 
 
 def _around(hosts: Allowed) -> Mapping[str, str]:
-    """Return variables for hosts to reach without the proxy; one variable makes Node read them."""
+    """Return variables for hosts to reach without the proxy; one of them makes Node obey these."""
     named = {place.host.strip("[]") for place in hosts.places}
     near = ",".join(name for name in _NEAR if name not in named)
     return {"NO_PROXY": near, "no_proxy": near, "NODE_USE_ENV_PROXY": "1"}
@@ -145,7 +146,7 @@ async def serving(
     resolve: Resolve = resolve,
     reach: Reach = reach,
 ) -> AsyncIterator[Proxy]:
-    """Run a proxy on a listening socket; closed at the end, with all connections."""
+    """Run a proxy on a listening socket; close it at the end, with all connections."""
     proxy = Proxy(allowed(hosts), credentials=credentials, resolve=resolve, reach=reach)
     task = asyncio.create_task(_serve(door, proxy))
     try:
@@ -155,15 +156,15 @@ async def serving(
 
 
 async def _serve_handed_over(ours: socket.socket, proxy: Proxy) -> None:
-    """Wait for the socket from inside, and serve it if it is a valid one."""
+    """Wait for the socket from the sandbox, and serve it if it is valid."""
     await _readable(ours)
-    if sys.platform != "win32":  # on a system without separate networks for commands
+    if sys.platform != "win32":  # always true: Windows has no separate networks for commands
         _, numbers, _, _ = socket.recv_fds(ours, 1, 1)
         if not numbers:
             return  # the sender ended first
         try:
             door = socket.socket(fileno=numbers[0])
-        except OSError:  # not a socket
+        except OSError:  # what arrived is not a socket
             os.close(numbers[0])
             return
         with door:
@@ -186,7 +187,7 @@ async def _ended(serving: asyncio.Task[None], proxy: Proxy) -> None:
 
 
 def _is_door(handed: socket.socket) -> bool:
-    """Tell whether it is a listening TCP socket; the sandboxed side could send anything."""
+    """Whether this is a listening TCP socket, because the sandboxed side could send anything."""
     if handed.family != socket.AF_INET or handed.type != socket.SOCK_STREAM:
         return False
     return bool(handed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))

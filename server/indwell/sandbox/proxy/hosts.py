@@ -1,6 +1,6 @@
 """Decides which hosts may be reached; every host has a single spelling. Pure.
 
-``host_of`` alone parses hosts. It refuses doubtful spellings and never corrects them (SBX-19). So
+Only ``host_of`` parses hosts. It refuses doubtful spellings and never corrects them (SBX-19), so
 the resolver and the rule always see the same name.
 """
 
@@ -15,14 +15,15 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 
 ANY_HOST = "*"  # every name, but no address
-PORTS = frozenset([80, 443])  # allowed where no port was named
+PORTS = frozenset([80, 443])  # ports that are allowed if no port was named
 LOCALHOST = "localhost"
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_MOST_CHARS = 253  # of a name (RFC 1035)
+_MOST_CHARS = 253  # characters of a name (RFC 1035)
 _LABEL = lazy_pattern(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
-_NUMBER = lazy_pattern(r"[0-9]+|0x[0-9a-f]*")  # last labels that make resolvers read an address
+# last labels by which resolvers read a name as an address
+_NUMBER = lazy_pattern(r"[0-9]+|0x[0-9a-f]*")
 _AUTHORITY = lazy_pattern(
     r"(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::(?P<port>[0-9]{1,5}))?"
 )
@@ -41,8 +42,8 @@ class HostPort(msgspec.Struct, frozen=True):
 def place_of(authority: str) -> HostPort | None:
     """Parse ``host:port`` or ``host``; None for anything ambiguous.
 
-    Ambiguous are: control characters, NUL, blanks, ``user@``, ``%`` and other escapes, a trailing
-    dot, empty labels, non-ASCII scripts, and addresses in unusual spellings.
+    These are ambiguous: control characters, NUL, blanks, ``user@``, ``%`` and other escapes, a
+    trailing dot, empty labels, non-ASCII scripts, and addresses in unusual spellings.
     """
     match = _AUTHORITY.fullmatch(authority)
     if match is None or (match["port"] is not None and match["port"].startswith("0")):
@@ -62,7 +63,7 @@ def host_of(text: str) -> str:
         return ""
     if not _NUMBER.fullmatch(labels[-1]):
         return text
-    # 127.1, 0177.0.0.1, 0x7f000001, 2130706433: resolvers read these as addresses.
+    # Resolvers read 127.1, 0177.0.0.1, 0x7f000001 and 2130706433 as addresses.
     return text if _is_plain_ipv4(text) else ""
 
 
@@ -75,7 +76,7 @@ def literal(host: str) -> Address | None:
 
 
 def is_public(address: Address) -> bool:
-    """Tell whether every reading of an address is on the internet, not this machine or network."""
+    """Whether every reading of an address is on the internet, not this machine or network."""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
@@ -85,7 +86,7 @@ def is_public(address: Address) -> bool:
 
 
 class Allowed(msgspec.Struct, frozen=True):
-    """The allowed hosts; all others are refused, so an empty list means no network (SBX-20).
+    """The allowed hosts; all other hosts are refused, so an empty list means no network (SBX-20).
 
     Attributes:
         any_name: Whether every name is allowed.
@@ -96,7 +97,7 @@ class Allowed(msgspec.Struct, frozen=True):
     places: frozenset[HostPort] = frozenset()
 
     def lets(self, place: HostPort) -> bool:
-        """Tell whether a host may be requested; for a name's addresses see ``lets_address``."""
+        """Whether a host may be requested; for a name's addresses see ``lets_address``."""
         is_usual = place.port in PORTS
         if self.any_name and literal(place.host) is None and place.host != LOCALHOST and is_usual:
             return True
@@ -107,12 +108,11 @@ class Allowed(msgspec.Struct, frozen=True):
         )
 
     def lets_address(self, host: str, address: Address) -> bool:
-        """Tell whether a host may be reached at this address.
+        """Whether a host may be reached at this address.
 
-        A name may only lead to the internet, so that no owner of a name can point it at this
-        machine or network (DNS rebinding). An address in the list is allowed itself; ``localhost``
-        is this machine. Link-local addresses are never reached; clouds serve keys there
-        (169.254.169.254).
+        A name may lead only to the internet, so that its owner cannot direct it to this machine or
+        network (DNS rebinding). An address in the list is allowed; ``localhost`` is this machine.
+        Link-local addresses are never allowed, because clouds serve keys there (169.254.169.254).
         """
         if literal(host) is not None:
             return literal(host) == address and not _is_of_the_link(address)

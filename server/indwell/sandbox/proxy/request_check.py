@@ -25,7 +25,7 @@ class WantedRequest(msgspec.Struct, frozen=True):
 
     Attributes:
         place: The requested host and port.
-        target: The path to request there, for plain HTTP; empty for a tunnel.
+        target: The path to request, for plain HTTP; empty for a tunnel.
     """
 
     place: HostPort
@@ -82,7 +82,7 @@ def outgoing_request(request: h11.Request, wish: WantedRequest) -> h11.Request:
 
 
 def returned_response(response: h11.Response) -> h11.Response:
-    """Build the response to the client: the connection ends with it."""
+    """Build the response to the client, after which the connection ends."""
     kept = [
         (name, value)
         for name, value in response.headers

@@ -1,1 +1,1 @@
-"""Connecting to an endpoint: addresses, a trial of it, its key and its models."""
+"""Connecting to an endpoint: its address, its test, its key and its models."""

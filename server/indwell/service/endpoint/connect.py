@@ -46,9 +46,9 @@ def address_of(provider: str) -> str:
     if "://" in provider:
         return str(convert("base_url", provider))
     match = _HOST.fullmatch(provider)
-    # Something that looks like a key is never looked up as a name.
+    # A word that looks like a key is never looked up as a name.
     if match is not None and _is_host(match) and redacted(match["host"]) == match["host"]:
-        # No server on this machine has a certificate; elsewhere a key must not be sent
+        # A server on this machine has no certificate; elsewhere, a key must not be sent
         # unencrypted.
         is_here = match["host"].strip("[]") in LOOPBACK
         return str(convert("base_url", f"{'http' if is_here else 'https'}://{provider}"))
@@ -58,7 +58,7 @@ def address_of(provider: str) -> str:
 
 
 def address_place(environment: Mapping[str, str]) -> str:
-    """The end of a sentence: where the user wrote the address down; empty if nowhere."""
+    """The end of a sentence about where the user set the address; empty if nowhere."""
     if environment.get("OPENAI_BASE_URL", "").strip():
         return " (the address is OPENAI_BASE_URL's)"
     path = user_file()
@@ -80,18 +80,18 @@ async def found(
 
 
 def spellings(base_url: str) -> tuple[str, ...]:
-    """Return the addresses to try for a typed one: a bare host first gets ``/v1``."""
+    """Return the addresses to try for a typed address; a bare host is first tried with ``/v1``."""
     is_bare = urlsplit(base_url).path in {"", "/"}
     return (f"{base_url.rstrip('/')}/v1", base_url) if is_bare else (base_url,)
 
 
 def _has_list(looked: EndpointAnswer) -> bool:
-    """Tell whether the API sent the answer; a refusal or an empty list counts, too."""
+    """Whether the API sent the answer; a refusal or an empty list counts, too."""
     return not any(step.name == "models" and step.state == "warn" for step in looked.steps)
 
 
 def _is_host(match: re.Match[str]) -> bool:
-    """A single word without a port is rather a mistyped name."""
+    """Whether the text is a host; a single word without a port is rather a mistyped name."""
     return bool(match["port"]) or "." in match["host"] or match["host"].strip("[]") in LOOPBACK
 
 
@@ -106,11 +106,12 @@ class Endpoint(msgspec.Struct, frozen=True):
 
     Attributes:
         base_url: Where the API starts.
-        key: The key for its origin; None to use the stored key, or none.
-        model: The model; None to choose one.
+        key: The key for its origin; with None, the stored key is used, if any.
+        model: The model; with None, a model is chosen.
         is_tested: Whether to test the endpoint before it is stored.
         keep: Who stores the key: the system's keyring, or the client, in its own place.
-        name: The name of its table in the settings; empty for the endpoint outside of the tables.
+        name: The name of the endpoint's table in the settings; empty for the endpoint outside of
+            the tables.
         extras: The user's own headers, parameters and proxy.
     """
 
@@ -143,9 +144,9 @@ async def connect(
 
     Args:
         endpoint: The endpoint to connect to.
-        places: Where to store it.
-        pick: Asks the user, if there are several models; without it, one must be named.
-        looked: An earlier answer of the endpoint; Indwell does not ask again, nor report it.
+        places: The files and keyring in which to store it.
+        pick: Asks the user if there are several models; by default, the endpoint must name a model.
+        looked: An earlier answer of the endpoint, which replaces a request and is not reported.
         on_step: Called with each step when it is done.
 
     Raises:
@@ -200,7 +201,7 @@ async def _tested(
     pick: Pick | None,
     tell: Callable[..., None],
 ) -> OfferedModel | None:
-    """Return the chosen model that works; None after a report to ``tell`` if no model works."""
+    """Return the chosen model if it works, else another that works; None if no model works."""
     name = await _model(endpoint.model, offered, pick)
     if not name:
         tell(_no_model(offered))
@@ -230,7 +231,7 @@ async def _tested(
 
 
 def _is_secretly_small(model: OfferedModel) -> bool:
-    """Is the model small without a size in its name? Then the settings must name the size."""
+    """Whether the model is small but its name has no size; the settings must then name the size."""
     return model.size is not None and model.size < SMALL and size_in_name(model.name) is None
 
 
@@ -250,9 +251,10 @@ _MORE_OF_ANY = (
 def known_key(base_url: str, places: EndpointPlaces, name: str = "") -> Secret | None:
     """Return the existing key for this origin: from the user's file, else stored.
 
-    ``name`` is that of the endpoint's table; empty for the endpoint outside of the tables.
+    ``name`` is the name of the endpoint's table; it is empty for the endpoint outside of the
+    tables.
 
-    Blocks for as long as the keyring waits for its password.
+    The call blocks for as long as the keyring waits for its password.
 
     Raises:
         SettingsError: The user's file is broken, or a key cannot be read.
@@ -292,7 +294,7 @@ def _store_alone(
     places: EndpointPlaces,
     endpoint: Endpoint,
 ) -> tuple[str, ...]:
-    """Like ``_store``, one login at a time: each login reads the settings of the earlier one."""
+    """The same as ``_store``, under a lock, because each login reads the earlier settings."""
     held, origin = places.keys.held, origin_of(base_url)
     is_new = endpoint.key is not None
     is_theirs = endpoint.keep == "client" if is_new else held.get(origin) is not None
@@ -316,7 +318,7 @@ def _store(
 ) -> tuple[str, ...]:
     """Store keys first and the settings file last; restore the keys if that fails; return notes.
 
-    ``is_theirs``: the client keeps the key, so Indwell does not write the key.
+    With ``is_theirs``, the client keeps the key, so Indwell does not write it.
     """
     before = read_user_file(places.config)
     given = _given(places.config)
@@ -342,7 +344,8 @@ def _store(
             changes["window"] = model.window
     if _is_secretly_small(model) and "profile" not in old:
         changes[f"{table}.profile" if name else "profile"] = "lean"
-    from indwell.settings.edit import edited  # tomlkit takes 15 ms, and only a login needs it
+    # imported here, because tomlkit takes 15 ms and only a login needs it
+    from indwell.settings.edit import edited
 
     text = edited(before or "", changes, places.config.name)
     origin = origin_of(base_url)
@@ -387,7 +390,8 @@ def store_model(model: str, config: Path, environment: Mapping[str, str]) -> tup
     Raises:
         UserError: The settings file is broken, or cannot be written.
     """
-    from indwell.settings.edit import edited  # tomlkit takes 15 ms, and only a login needs it
+    # imported here, because tomlkit takes 15 ms and only a login needs it
+    from indwell.settings.edit import edited
 
     before = read_user_file(config)
     changes: dict[str, str | int | None] = {"model": model, "provider": None}
@@ -404,7 +408,7 @@ def _keep_all(
 ) -> tuple[StoredKey, ...]:
     """Store keys, then call ``then``; restore the earlier keys if anything fails.
 
-    Keys of origins that are not in ``wanted`` stay as they are.
+    Keys of other origins than those in ``wanted`` stay as they are.
     """
     before = {origin: _kept(origin, store) for origin in wanted}
     try:
@@ -424,7 +428,7 @@ def _kept(origin: str, store: KeyStore) -> StoredKey | None:
     try:
         return store.stored(origin)
     except KeyringUnusable:
-        return None  # the key is lost already, so there is nothing to restore
+        return None  # the key is already lost, so it cannot be restored
 
 
 def _notes(
@@ -438,7 +442,7 @@ def _notes(
     notes = []
     winning = dict(zip(_WINNING, (base_url, called, "openai"), strict=True))
     if endpoint:
-        del winning["OPENAI_BASE_URL"]  # the address of the endpoint outside of the tables
+        del winning["OPENAI_BASE_URL"]  # this is the address of the endpoint outside of the tables
     for name, wanted in winning.items():
         set_here = places.environment.get(name, "").strip()
         if set_here and set_here.rstrip("/") != wanted.rstrip("/"):
@@ -461,7 +465,7 @@ _WINNING = ("OPENAI_BASE_URL", "INDWELL_MODEL", "INDWELL_PROVIDER")
 
 
 def _is_running_window(model: OfferedModel) -> bool:
-    """Tell whether the endpoint itself reports its context size.
+    """Whether the endpoint itself reports the model's context size.
 
     Such a report is better than a guess.
     """

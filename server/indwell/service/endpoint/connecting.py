@@ -32,7 +32,7 @@ class Connecting:
         environment: The process's variables.
         settings: Returns the user's own settings, as last read.
         editor: The front door's own language models.
-        scripted: Use the scripted model, whatever the settings say.
+        scripted: Whether to use the scripted model in place of the user's model.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class Connecting:
         *,
         by_client: bool = False,
     ) -> LoginOutcome:
-        """Test an endpoint with its key, and store both; an offered model stays chosen.
+        """Test an endpoint with its key, and store both; keep the chosen model if it is offered.
 
-        The provider ``vscode`` is the editor: its models are not tested, as each request may count
-        against the user's subscription.
+        The provider ``vscode`` is the editor, whose models are not tested, because each request may
+        count against the user's subscription.
 
         Raises:
             UserError: The provider is unknown, or the key is malformed.
@@ -83,7 +83,7 @@ class Connecting:
     async def _connect(
         self, base_url: str, key: str | None, model: str | None, *, by_client: bool
     ) -> LoginOutcome:
-        """Connect as ``connect.connect`` does; without a model, use the present or the only one.
+        """Connect as ``connect.connect`` does; without a model, use the present or only model.
 
         Raises:
             UserError: The address or the key is malformed, or the settings file is broken.
@@ -169,13 +169,13 @@ class Connecting:
         return await offered_models(self._settings(), self.editor)
 
     async def seems_lacking(self) -> str:
-        """Why no model can be called, judged without opening a keyring."""
+        """The reason why no model can be called, without opening a keyring; empty if one can."""
         if self._scripted:
             return ""
         return await asyncio.to_thread(self._seems_lacking)
 
     async def pictures(self, settings: Settings) -> bool | None:
-        """Whether the model takes pictures, by the settings or by known facts; None: unknown."""
+        """Whether the model takes pictures, by the settings or by known facts; None if unknown."""
         if settings.provider == "scripted" or not settings.model:
             return None if settings.provider != "scripted" else False
         if is_editors(settings.model):
@@ -187,7 +187,7 @@ class Connecting:
         return (await asyncio.to_thread(facts_of, settings)).images
 
     async def efforts(self, settings: Settings) -> tuple[Effort, ...]:
-        """The efforts to choose from; none if the model is not known to think."""
+        """The efforts to choose from; empty if the model is not known to reason."""
         if settings.provider == "scripted" or not settings.model:
             return ()
         known = await asyncio.to_thread(facts_of, settings)
@@ -251,7 +251,7 @@ def page(config: str) -> str:
 
 
 def provider_table() -> str:
-    """The catalogue as a Markdown table."""
+    """The provider catalogue as a Markdown table."""
     rows = ["| Name | Provider | Address | Key |", "|---|---|---|---|"]
     for row in CATALOGUE:
         key = row.key_page or ("only if the server wants one" if not row.needs_key else "")

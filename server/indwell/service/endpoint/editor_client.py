@@ -1,4 +1,4 @@
-"""A provider that asks the editor's own models, over the editor's connection.
+"""A provider for the editor's own models, over the editor's connection.
 
 The editor's reply is read like an endpoint's reply, within the limits of a stream.
 """
@@ -35,8 +35,8 @@ from indwell.providers.wires.encoder import RequestEncoder
 from indwell.service.endpoint.editor_models import WHOSE
 from indwell.settings.endpoints import split_name
 
-IN_A_THREAD = 500_000  # new characters of a request; encoding them takes some 5 ms
-AT_ONCE = 200  # pieces of a reply that are read before other tasks get the event loop
+IN_A_THREAD = 500_000  # new characters of a request, whose encoding takes some 5 ms
+AT_ONCE = 200  # pieces of a reply that are read before other tasks run
 
 
 class EditorClient:
@@ -79,7 +79,7 @@ class EditorClient:
         except ProviderError as fault:
             may_pass = isinstance(fault, RateLimited | ServerFault | Unreachable)
             problem = without_advice(str(fault)) if may_pass else str(fault)
-            # Another attempt would count against the user's subscription once more.
+            # Another attempt would count against the user's subscription again.
             kept = reply.rescued(request, problem, on_event, is_endless=not may_pass)
             if kept is None:
                 raise
@@ -96,7 +96,7 @@ class EditorClient:
         reply: EditorReply,
         on_event: Callable[[StreamEvent], None],
     ) -> None:
-        """Send the request, and read into ``reply`` until it is complete."""
+        """Send the request, and read pieces into ``reply`` until the reply is complete."""
         if self._encoder.n_new(request, dialect) > IN_A_THREAD:
             body = await asyncio.to_thread(self._encoder.body, request, dialect)
         else:
@@ -156,7 +156,7 @@ _PASSING = lazy_pattern(
 
 
 def fault_of(refusal: EditorRefusal, request: Request) -> ProviderError:
-    """Return the error for the editor's answer, with the next step."""
+    """Return the error for the editor's refusal, with the next step for the user."""
     words = str(refusal)[:MAX_WORDS]
     model = split_name(request.model, {})[0]
     quoted = f": {quote(words)}" if words.strip() else ""

@@ -1,7 +1,7 @@
-"""The editor's own language models: the list of them, and the connection to them.
+"""The editor's own language models: their list, and the connection to them.
 
-The front door has the connection. Its data counts as an endpoint's reply: untrusted, and within
-limits. No address and no key is involved.
+The front door has the connection. Its data is untrusted and limited, like an endpoint's reply.
+There is no address and no key.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from indwell.providers.base import EditorModel, ModelConnection
 from indwell.providers.offered_models import OfferedModel
 from indwell.settings.endpoints import split_name
 
-MOST_MODELS = 500  # nobody reads a longer list
-MOST_NAME = 200  # characters
-MOST_WINDOW = 10_000_000  # tokens; the largest windows of models
+MOST_MODELS = 500  # models; nobody reads a longer list
+MOST_NAME = 200  # characters of a name
+MOST_WINDOW = 10_000_000  # tokens; the largest context windows of models
 
 WHOSE = "VS Code"
 
@@ -46,7 +46,7 @@ class EditorModels:
         self._asking = None
 
     async def look(self) -> tuple[EditorModel, ...]:
-        """Return the models; none if the editor offers none, or does not say."""
+        """Return the models; empty if the editor offers none, or does not answer."""
         connection = self.connection
         if self._known is not None or connection is None:
             return self._known or ()
@@ -55,14 +55,14 @@ class EditorModels:
         return await asyncio.shield(self._asking) or ()
 
     async def offered(self) -> tuple[OfferedModel, ...]:
-        """Return the models as those of an endpoint; their prices are unknown."""
+        """Return the models in the form of an endpoint's models, with unknown prices."""
         return tuple(
             OfferedModel(one.name, window=one.window, tools=one.tools, source="VS Code")
             for one in await self.look()
         )
 
     def find(self, name: str) -> EditorModel | None:
-        """Return a model that the editor has reported; None for any other."""
+        """Return a model that the editor has reported; None for an unknown model."""
         return next((one for one in self._known or () if one.name == name), None)
 
     def need_connection(self, name: str) -> ModelConnection:
@@ -80,11 +80,7 @@ class EditorModels:
         return connection
 
     def check(self, name: str) -> EditorModel:
-        """Return a model that the editor offers, once ``look`` has asked for them.
-
-        Raises:
-            SettingsError: The editor does not offer the model.
-        """
+        """Return a model that the editor offers, after ``look`` has asked for the models."""
         self.need_connection(name)
         bare, _ = split_name(name, {})
         if self._known is None:
@@ -103,7 +99,8 @@ class EditorModels:
     async def _ask(self, connection: ModelConnection) -> tuple[EditorModel, ...] | None:
         found = await connection.models()
         usable = None if found is None else _usable(found)
-        if self._asking is asyncio.current_task():  # otherwise the models have changed meanwhile
+        # otherwise the models have changed in the meantime
+        if self._asking is asyncio.current_task():
             self._asking, self._known = None, usable
         return usable
 

@@ -1,6 +1,6 @@
-"""Leads a user without a usable model to one, by questions at the front door.
+"""Leads a user without a usable model to a model, by questions at the front door.
 
-A key is never typed here, because no editor hides what is typed into its input box. Keys are given
+The user never types a key here, because no editor hides the text of its input box. Keys are given
 to ``indwell login`` in a terminal. A front door with its own set-up dialogue leads the user
 instead.
 """
@@ -17,7 +17,7 @@ from indwell.providers.offered_models import OfferedModel
 from indwell.service.front_door import FrontDoor
 
 LOGIN_COMMAND = "indwell login"
-ANSWER_S = 600.0  # time to fetch a key from a web page and come back
+ANSWER_S = 600.0  # seconds, enough to fetch a key from a web page and come back
 MOST_SERVERS = 3  # buttons; editors show only a few
 MOST_MODELS = 6
 MOST_NAMED = 20  # models in the hint of an input box
@@ -39,7 +39,7 @@ class ModelSearch(Protocol):
     """Finds, tests and stores endpoints."""
 
     async def lacking(self) -> str:
-        """Read settings and keys again; return why no model can be called, empty if one can."""
+        """Read settings and keys again; return why no model can be called, or empty."""
         ...
 
     async def local_servers(self) -> tuple[LocalServer, ...]:
@@ -64,7 +64,7 @@ class ModelSearch(Protocol):
 
 
 class FirstRun:
-    """The questions of a first run; at most one run is open at any time.
+    """The questions of a first run; at most one first run is open at any time.
 
     Args:
         door: Asks the user.
@@ -84,11 +84,11 @@ class FirstRun:
     async def run(self) -> bool:
         """Lead the user to a model.
 
-        A second caller waits for the same end. Only an answer or ``ANSWER_S`` ends the questions;
-        cancelling one caller does not close them for the others.
+        A second caller waits for the same result. Only an answer or the time limit ``ANSWER_S``
+        ends the questions; cancelling a caller does not.
 
         Returns:
-            Whether a model can be called now; the settings have to be read again.
+            Whether a model can be called now. The caller must then read the settings again.
         """
         if self._open is None:
             self._open = asyncio.create_task(self._flow(), name="first run")
@@ -104,7 +104,7 @@ class FirstRun:
     def _closed(self, task: asyncio.Task[bool]) -> None:
         self._open = None
         if not task.cancelled():
-            task.exception()  # retrieved, also if nobody waits for the result
+            task.exception()  # retrieve the error, because nothing may wait for the result
 
     async def _flow(self) -> bool:
         return await (self._led_by_door() if self._door.leads_to_model else self._asked())
@@ -152,7 +152,7 @@ class FirstRun:
     async def _choose_model(
         self, models: Sequence[OfferedModel], whose: str, login_name: str
     ) -> str | None:
-        """Let the user choose a model; models with tools come first. None: go back."""
+        """Let the user choose a model; models with tools come first. Return None to go back."""
         able = sorted(models, key=lambda model: model.tools is False)[:MOST_MODELS]
         by_title = {_title(model): model.name for model in able}
         rest = len(models) - len(able)

@@ -1,9 +1,9 @@
-"""Keeps on disk which API an endpoint asked for, so that its refusal is learned once.
+"""Stores which API an endpoint requires, so that only one request is refused.
 
     <state>/wires.json    {"<digest of the address>": {"<model>": "responses"}}
 
 An address may hold a secret, so only its digest is kept. All functions block for one small file. If
-the file cannot be read or written, the endpoint only refuses one more request.
+the file cannot be read or written, the endpoint only refuses another request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from indwell.providers.wires.dialect import WireName
 
 _FILE = "wires.json"
 _MOST_B = 1 << 20
-_MOST_MODELS = 200  # of all endpoints; the oldest are forgotten
+_MOST_MODELS = 200  # models of all endpoints; the oldest are forgotten
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ def learned_wire(state: Path, base_url: str | None, model: str) -> WireName | No
 
 
 def keep_wire(state: Path, base_url: str | None, model: str, wire: WireName | None) -> None:
-    """Keep the API that the endpoint asked for; None forgets it."""
+    """Store the API that the endpoint asked for; None deletes the stored API."""
     kept = _read(state)
     models = kept.pop(_digest(base_url), {})
     if models.get(model) == wire:

@@ -1,7 +1,8 @@
 """The known facts about an endpoint's models: from its list, data sets and the user's settings.
 
-Before a session begins with a model that no list knows, its endpoint is asked for the window and
-the prices. The user chose that endpoint: no folder can name an address.
+Before a session begins with a model that is on no list, the model's endpoint is asked for the
+window and the prices. Only the user can choose this endpoint, because a folder's settings cannot
+name an address.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
 
 if TYPE_CHECKING:
-    from indwell.providers.facts import ModelFacts  # at run time this takes a third of a second
+    # imported late, because this takes a third of a second
+    from indwell.providers.facts import ModelFacts
 
 
 async def offered_models(
@@ -39,8 +41,8 @@ async def offered_models(
 ) -> tuple[OfferedModel, ...]:
     """List the models of the user's endpoints; the user's own window and prices take precedence.
 
-    A model at a named endpoint is followed by the endpoint's name. With several endpoints, a silent
-    endpoint is left out. The editor's own models count as those of an endpoint.
+    A model of a named endpoint has the endpoint's name after its own. With several endpoints, an
+    endpoint without an answer is left out. The editor's own models count as those of an endpoint.
 
     Raises:
         UserError: No endpoint answers, or no endpoint is set.
@@ -49,7 +51,7 @@ async def offered_models(
         from indwell.providers.scripted import DEMO_MODEL
 
         return (OfferedModel(DEMO_MODEL, price_in=0.0, price_out=0.0, tools=True, source="demo"),)
-    # Any model represents its endpoint; the chosen one is asked first.
+    # Any model represents its endpoint; the chosen model's endpoint is asked first.
     places = [settings.model, "any", *(f"any@{name}" for name in settings.endpoints)]
     asked = {split_name(place, settings.endpoints)[1]: place for place in reversed(places)}
     asked.setdefault(EDITOR, "")
@@ -77,7 +79,7 @@ async def offered_models(
 
 
 def _chosen_first(asked: Iterable[str], settings: Settings) -> list[str]:
-    """Return the endpoints' names: the chosen model's first, else the editor's last."""
+    """Return the endpoints' names: first the chosen model's, last the editor's."""
     names = [name for name in reversed(tuple(asked)) if name != EDITOR]
     return [EDITOR, *names] if is_editors(settings.model) else [*names, EDITOR]
 
@@ -104,7 +106,7 @@ async def _offered_at(settings: Settings, model: str, endpoint: str) -> tuple[Of
 
 
 def facts_of(settings: Settings) -> ModelFacts:
-    """Return the known facts of the model of ``settings``, at its endpoint; uses no network.
+    """Return the known facts about the model of ``settings`` at its endpoint; use no network.
 
     The data sets come first, then the endpoint's answers (``ask_for_facts``), then a guess.
     """
@@ -122,15 +124,15 @@ def _listed_facts(settings: Settings) -> ModelFacts:
 
     settings = in_force(settings)
     name, _ = split_name(settings.model, settings.endpoints)
-    if is_editors(settings.model):  # the provider has different sizes and prices
+    if is_editors(settings.model):  # other sizes and prices apply to the editor's models
         name = ""
     now = datetime.now(UTC)
     return facts_for(name, settings.base_url, now=now, counts_as=settings.counts_as)
 
 
 ASK_S = 3.0  # seconds that a session may wait for all answers, once a day
-LIFE = timedelta(days=1)  # a gateway changes its models by hand
-RETRY = timedelta(minutes=5)  # after no answer
+LIFE = timedelta(days=1)  # operators of a gateway change its models
+RETRY = timedelta(minutes=5)  # time until the next request after no answer
 MOST_KEPT = 200
 _FILE = "models.json"
 _LIMIT_B = 1 << 20
@@ -138,23 +140,24 @@ _log = logging.getLogger(__name__)
 
 
 class Told(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An endpoint's facts about a model, and their time; no ``model`` without an answer."""
+    """An endpoint's facts about a model, and their time; ``model`` is empty without an answer."""
 
     at: datetime
     model: OfferedModel | None = None
 
 
-_told: dict[str, Told] = {}  # of this process, by the place of a model
+# the facts that this process knows, by the digest of model and endpoint
+_told: dict[str, Told] = {}
 
 
 def ask_for_facts(models: Sequence[Settings], *, timeout_s: float = ASK_S) -> None:
-    """Ask the endpoints of models that no list knows; blocks for at most ``timeout_s``.
+    """Ask the endpoints of models that are on no list; block for at most ``timeout_s``.
 
     A gateway is asked once a day, and its answer is kept on disk. A server on this machine is asked
-    each time: its window may have changed. If an endpoint does not answer, nothing is known of its
-    model, as before.
+    each time, because its window may have changed. If an endpoint does not answer, its model's
+    facts stay unknown.
 
-    Call it in a thread that has no event loop.
+    Call this function in a thread without an event loop.
 
     Args:
         models: The settings of each model's endpoint, with its key.
@@ -211,7 +214,7 @@ async def _ask_all(wanted: Mapping[str, Settings], timeout_s: float) -> None:
 
 
 def _place(settings: Settings) -> str:
-    """Return a digest of a model at its endpoint, as an address may hold a secret."""
+    """Return a digest of a model and its endpoint, because an address may contain a secret."""
     settings = in_force(settings)
     name, _ = split_name(settings.model, settings.endpoints)
     place = f"{(settings.base_url or OPENAI_URL).rstrip('/')} {name}"
@@ -219,7 +222,7 @@ def _place(settings: Settings) -> str:
 
 
 def _known(place: str) -> Told | None:
-    """Return the newest answer that names a model; an old answer is better than none."""
+    """Return the newest answer that names a model, even an old one."""
     return max(_answers(place), key=lambda one: (one.model is not None, one.at), default=None)
 
 
@@ -238,7 +241,7 @@ def _kept() -> Mapping[str, Told]:
 
 
 def _keep(told: Mapping[str, Told]) -> None:
-    """Keep the newest answers on disk; if that fails, the next process asks again."""
+    """Store the newest answers on disk; if that fails, the next process asks again."""
     newest = sorted({**_kept(), **told}.items(), key=lambda one: one[1].at)[-MOST_KEPT:]
     try:
         path = _file()
@@ -255,7 +258,7 @@ def _file() -> Path:
 def with_own(models: tuple[OfferedModel, ...], settings: Settings) -> tuple[OfferedModel, ...]:
     """Return ``models`` with the user's settings for the model in use. Pure.
 
-    The settings of a named endpoint are true of all its models.
+    The settings of a named endpoint apply to all its models.
     """
     own = {
         "window": settings.window,

@@ -23,10 +23,10 @@ from indwell.sessions.storage.store import SessionStore
 
 
 async def take_task(session: Session, store: SessionStore, origin: str) -> str:
-    """Give ``session`` the task card of another session, which does not change.
+    """Give ``session`` the task card of another session, and do not change the other session.
 
     Returns:
-        The words that had no answer in the other session; else empty.
+        The user's words without an answer in the other session; else empty.
 
     Raises:
         SessionError: The session does not exist, or cannot be read.
@@ -53,7 +53,7 @@ async def take_card(
     """Send the task card of ``origin`` with the next prompt.
 
     Returns:
-        The restored past of that session, and the states of its features.
+        The restored past of ``origin``, and the states of its features.
 
     Raises:
         SessionError: The session does not exist, or cannot be read.
@@ -85,7 +85,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Left(msgspec.Struct, frozen=True):
-    """A session that outgrew its window; without a ``card`` only its log holds the task."""
+    """A session that outgrew its window; without a ``card``, only its log has the task."""
 
     session: str
     card: Text | None = None
@@ -107,17 +107,17 @@ class HandingOn:
         self._has_looked = False
 
     async def left(self, old: Session) -> None:
-        """Note that the user left a session; the task of an outgrown session is handed on."""
+        """Note that the user left a session; the task of an outgrown session is passed on."""
         await self._look()
         self._left = await _left_of(old) if old.endings.is_outgrown else None
         await self._keep()
 
     async def wish(self, named: str, *, for_good: bool) -> None:
-        """Choose whose task the next session continues.
+        """Choose the session whose task the next session continues.
 
         Args:
-            named: The session that the user named; empty: none.
-            for_good: Whether no later session gets the task of the session that the user left.
+            named: The session that the user named; empty if the user named none.
+            for_good: Whether the task of the session that the user left is dropped.
         """
         await self._look()
         self._named = named
@@ -126,11 +126,11 @@ class HandingOn:
         await self._keep()
 
     async def drop(self) -> None:
-        """Hand nothing on, because the user continues another session."""
+        """Pass nothing on, because the user continues another session."""
         await self.wish("", for_good=True)
 
     async def give(self, session: Session) -> None:
-        """Give a new session the task, and write that into its log.
+        """Give a new session the task, and record this in the session's log.
 
         Raises:
             UserError: The session that the user named cannot be read.
@@ -146,13 +146,13 @@ class HandingOn:
         self._named, self._left = "", None  # the copy on disk stays until the turn has begun
 
     async def begun(self) -> None:
-        """Forget the stored choice: the new session's log holds the task and the words."""
+        """Delete the stored choice, because the new session's log has the task and the words."""
         await self._keep()
 
     async def _give_left(self, session: Session, left: _Left) -> None:
         try:
             await take_task(session, self._stored.store, left.session)
-        except UserError as error:  # unsaved: only this process knows the task
+        except UserError as error:  # not stored: only this process knows the task
             if left.card is None:
                 words = f"the task of session {left.session} is no longer carried over: {error}"
                 session.notice = "; ".join(filter(None, (session.notice, words)))
@@ -165,7 +165,7 @@ class HandingOn:
             session.notice = "; ".join(filter(None, (session.notice, words)))
 
     async def _look(self) -> None:
-        """Take over, once, the task of a server that has ended."""
+        """Take the task that an earlier server stored at its end, once."""
         if self._has_looked:
             return
         self._has_looked = True

@@ -34,7 +34,8 @@ from indwell.workspace.base import Workspace
 class SessionFactory(Protocol):
     """Creates sessions; the composition root implements it.
 
-    ``settings`` returns the settings in force. A failure raises ``UserError`` with the reason.
+    ``settings`` returns the settings in force. Each method raises ``UserError`` with the reason if
+    it fails.
     """
 
     async def begin(
@@ -63,7 +64,7 @@ class SessionFactory(Protocol):
         ...
 
     def warm_up(self, settings: Settings) -> None:
-        """Prepare for a first prompt in the background. Returns at once."""
+        """Prepare for a first prompt in the background, and return at once."""
         ...
 
 
@@ -73,7 +74,7 @@ class OpenSession(msgspec.Struct, eq=False):
     Attributes:
         session: The session.
         settings: The settings in force for the session.
-        model: The model that the session uses, as ``model_identity`` has it.
+        model: The model that the session uses; see ``model_identity``.
     """
 
     session: Session
@@ -91,9 +92,9 @@ class OpenSessions:
         stored: All sessions of the state folder.
         first_run: Leads the user to a model if none can be called.
         trust: Asks whether folders are trusted.
-        mcp: Asks which MCP servers of a project are used.
+        mcp: Asks the user about a project's MCP servers.
         ledger: Returns the workspace's review ledger.
-        sweeper: Deletes old sessions when a new one begins; None: no deletion here.
+        sweeper: Deletes old sessions when a new session begins; None for no deletion.
 
     Attributes:
         workspace: The user's files; set before the first turn.
@@ -126,7 +127,7 @@ class OpenSessions:
         self._ledger = ledger
         self._sweeper = sweeper
         self._models = ModelChoice(door, configuration, stored)
-        self._told: set[str] = set()  # notices of sessions that this process has begun
+        self._told: set[str] = set()  # notices that were shown in this process
         self._configuration = configuration
         self._current: OpenSession | None = None
         self._beside: dict[str, OpenSession] = {}
@@ -179,10 +180,10 @@ class OpenSessions:
         await self._mcp.stop()
 
     def id_of(self, wanted: str | None) -> str:
-        """The id of the named session; of the current one if none is named.
+        """The id of the named session, or of the current session if none is named.
 
         Raises:
-            UserError: No session is named, and there is no current one.
+            UserError: No session is named, and there is no current session.
         """
         named = wanted or self.id
         if named is None:
@@ -190,7 +191,7 @@ class OpenSessions:
         return named
 
     async def check(self, target: str | None) -> None:
-        """Check that a prompt can go to a session: the current, a new, or a stored one.
+        """Check that a prompt can go to a session, which may be current, new, or stored.
 
         Raises:
             UserError: There is no such session.
@@ -201,7 +202,7 @@ class OpenSessions:
     async def get(self, target: str | None, mode: Mode | None = None) -> Session:
         """Open the session of a turn that begins, and make it the current one.
 
-        If no model can be called, the first run leads the user to one.
+        If no model can be called, the first run leads the user to a model.
 
         Args:
             target: An id, ``new``, or None for the current session.
@@ -259,7 +260,7 @@ class OpenSessions:
         """Make a stored session the current one, with its own model or with ``model``.
 
         Raises:
-            UserError: The session cannot be resumed; the current one stays.
+            UserError: The session cannot be resumed; the current session stays.
         """
         await self.settle()
         if self.current is not None and session == self.id:
@@ -269,13 +270,13 @@ class OpenSessions:
         return resumed
 
     def end_turn(self, session: Session) -> None:
-        """End the mode that only the turn asked for."""
+        """End a mode that applies only to one turn."""
         settings = self.settings_of(session)
         if settings is not None:
             settings.end_turn()
 
     async def close_idle(self) -> None:
-        """Close sessions beside the current one; one with a background command stays open."""
+        """Close sessions beside the current one, except those with a background command."""
         async with self._changing:
             for one in tuple(self._beside.values()):
                 if not self.is_used(one.session.id) and not _is_busy(one.session):
@@ -291,8 +292,8 @@ class OpenSessions:
         """Leave the current session, so that the next prompt begins a new one.
 
         Args:
-            for_good: Whether the new session gets no task of this one.
-            inherit: The session whose task the new one takes along; empty: as usual.
+            for_good: Whether the new session does not continue this session's task.
+            inherit: The session whose task the new session continues; empty for the usual choice.
 
         Raises:
             SessionError: The disk does not take the last records; the current session stays.
@@ -302,7 +303,7 @@ class OpenSessions:
             await self._next.wish(inherit, for_good=for_good)
 
     async def close(self) -> None:
-        """Close all sessions; the next server knows which task a new session continues."""
+        """Close all sessions; store for the next server which task a new session continues."""
         async with self._changing:
             old, self._current = self._current, None
             beside = tuple(self._beside)
@@ -323,7 +324,7 @@ class OpenSessions:
             self.workspace.watch.close()
 
     async def ask_about_trust(self) -> bool:
-        """Ask about untrusted folders again; return whether all folders are trusted now."""
+        """Ask again about untrusted folders; return whether all folders are trusted now."""
         await self.settle(again=True)
         assert self.workspace is not None
         standings = await self._trust.look(self.workspace.roots)
@@ -335,7 +336,8 @@ class OpenSessions:
         assert self.workspace is not None
         timeout_s = self.answer_timeout_s
         if await self._trust.settle(self.workspace.roots, timeout_s, again=again):
-            await self._configuration.read_again()  # the settings of a newly trusted folder count
+            # a folder that is newly trusted may have settings
+            await self._configuration.read_again()
         await self._mcp.settle(timeout_s)
 
     def _begin_turn(self, session: Session, mode: Mode | None) -> None:
@@ -355,10 +357,11 @@ class OpenSessions:
         """Write the last records of the current session to disk before it is left.
 
         Raises:
-            SessionError: The disk is full; the user can try again once there is room.
+            SessionError: The disk is full; the user can try again when there is room.
         """
         if self.current is not None:
-            with suppress(RecordsLost):  # waiting does not help; closing reports the loss
+            # waiting does not help; closing the session reports the loss
+            with suppress(RecordsLost):
                 await self.current.parts.log.commit()
 
     async def _put_aside(self, old: OpenSession) -> None:
@@ -413,7 +416,7 @@ class OpenSessions:
             self._configuration.choose_effort(own.effort)
 
     async def _restored(self, session: str, model: str) -> tuple[OpenSession, Resumed]:
-        """Open a stored session; ``model`` is its own model, or empty for the chosen one."""
+        """Open a stored session with its own ``model``; if empty, with the chosen model."""
         assert self.workspace is not None
         settings = SessionSettings(self._configuration)
         if model:
@@ -442,7 +445,7 @@ class OpenSessions:
         return OpenSession(session, settings, model_identity(now))
 
     async def _tell_state(self, session: Session, settings: Settings) -> None:
-        """Skip deletions that this process has reported, and begin to delete old sessions."""
+        """Mark deletions that this process has reported, and begin to delete old sessions."""
         if session.notice in self._told:
             session.notice = ""
         self._told.add(session.notice)

@@ -33,13 +33,13 @@ async def approve(session: Session, words: str = "", text: str | None = None) ->
     Args:
         session: The session; no turn runs in it.
         words: The user's additional words.
-        text: The approved text of the plan; None: the text of its document.
+        text: The approved text of the plan; None for the text of its document.
 
     Returns:
         The words of the turn that carries the plan out.
 
     Raises:
-        UserError: There is no plan to approve, or its document cannot be one.
+        UserError: The session has no plan to approve, or the document is not a valid plan.
     """
     board = board_of(session)
     next_state(board.plan.state, "approve")
@@ -55,7 +55,7 @@ class PlanCommands:
     Args:
         sessions: The open sessions.
         stored: All sessions.
-        turns: The running turns; none may run in the session of a decided plan.
+        turns: The running turns; no turn may run in the session of a plan to decide.
         commands: Switches to the session of a plan.
         configuration: Leaves the mode ``plan`` when a plan is approved.
 
@@ -79,7 +79,7 @@ class PlanCommands:
         self._configuration = configuration
 
     async def shown(self, wanted: str | None) -> Plan:
-        """The plan of a session; of the current one if none is named.
+        """The plan of the named session, or of the current session if none is named.
 
         Raises:
             UserError: There is no such session.
@@ -95,7 +95,7 @@ class PlanCommands:
     async def with_document(self, wanted: str | None) -> Plan:
         """Return the plan.
 
-        The current session's plan gets a document if it has none, as in an old fork.
+        If the current session's plan has no document, as in an old fork, it gets one.
         """
         plan, current = await self.shown(wanted), self._sessions.current
         if current is None or current.id != self._sessions.id_of(wanted):
@@ -109,7 +109,7 @@ class PlanCommands:
         """Replace the text of a plan.
 
         Raises:
-            UserError: The plan cannot be edited; the message is in plain words.
+            UserError: The plan cannot be edited; the message says why.
         """
         if text is None:
             raise UserError("`edit` needs `text`, the new plan")
@@ -123,13 +123,14 @@ class PlanCommands:
         """Approve a plan, and begin to carry it out.
 
         Args:
-            wanted: The plan's session; None: the current one.
-            text: The plan as it is approved; None: as its document has it.
+            wanted: The plan's session; None for the current session.
+            text: The approved text of the plan; None for the text of its document.
             begin: Begins the turn that carries the plan out.
-            asked: The plan that the user was asked about; a different one is not approved.
+            asked: The plan that the user was asked about; a different plan is not approved.
 
         Raises:
-            UserError: There is no plan to approve, the plan has changed, or a turn runs there.
+            UserError: There is no plan to approve, the plan has changed, or a turn runs in the
+                session.
         """
         session = await self._taken_up(wanted, "approve")
         board = board_of(session)
@@ -150,7 +151,7 @@ class PlanCommands:
         """Reject a plan; with ``words`` the model revises the plan in a separate turn.
 
         Raises:
-            UserError: There is no plan to reject, or a turn runs there.
+            UserError: There is no plan to reject, or a turn runs in the session.
         """
         session = await self._taken_up(wanted, "reject")
         taken = "" if words is None or is_blank(words) else taken_words(words)
@@ -163,7 +164,7 @@ class PlanCommands:
         return told
 
     async def tell(self, session: Session) -> Plan:
-        """Store the plan's state in the log, on disk at return, and tell the front door."""
+        """Write the plan's state to the log on disk, and notify the front door."""
         moment = Moment(session, session.turns, partial(self._turns.events.tell, session.id))
         await tell_plan(board_of(session), moment)
         await session.parts.log.commit()
@@ -179,7 +180,7 @@ class PlanCommands:
         settings.leave_plan()
 
     async def _taken_up(self, wanted: str | None, happens: PlanInput) -> Session:
-        """The named session, open and idle, in a state that allows the change of its plan.
+        """The named session, open and idle, whose plan allows the change.
 
         The session becomes the current one, unless a turn of the current one runs.
 
@@ -220,7 +221,7 @@ class PlanCommands:
     async def _words(self, plan: Plan) -> str:
         """Return the text of the plan's document: its buffer, else its file.
 
-        The plan's text if both are gone.
+        If both are missing, return the plan's text.
         """
         if not plan.path:
             return plan.text
@@ -231,7 +232,7 @@ class PlanCommands:
 
 
 def _is_same(plan: Plan, other: Plan) -> bool:
-    """Tell whether both are the same plan.
+    """Whether both are the same plan.
 
     Each plan has a separate document, in which the user may write.
     """

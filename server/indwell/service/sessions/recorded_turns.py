@@ -1,7 +1,7 @@
-"""Turns a session's log into the events that a reload shows, equal to the live ones. Pure.
+"""Converts a session's log to the events of its turns, equal to the live events. Pure.
 
-Events without a record are missing: pieces of text, output, questions and most notices.
-Data that only the log has, such as the result of a call, is in fields that are empty live.
+Events without a record are missing: pieces of text, output, questions and most notices. Data that
+only the log has, such as the result of a call, is in fields that are empty in live events.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ from indwell.sessions.records import (
     was_interrupted,
 )
 
-TITLE_CHARACTERS = 80  # of the words, for a turn whose log has no title
+TITLE_CHARACTERS = 80  # characters of the words that replace a missing title
 
 
 class RecordedTurn(msgspec.Struct, frozen=True):
     """One turn, read back from the log.
 
     Attributes:
-        turn: Its number.
-        at: When it began.
+        turn: The number of the turn.
+        at: When the turn began.
         left: Whether a rewind abandoned the turn.
-        events: ``TurnStarted`` is the first. ``TurnFinished`` is the last; it is missing while the
-            turn runs, or if the process was killed. The events of one call are together.
+        events: ``TurnStarted`` is the first. ``TurnFinished`` is the last event; it is missing
+            while the turn runs, or if the process was killed. The events of one call are together.
     """
 
     turn: int
@@ -73,7 +73,7 @@ class RecordedTurn(msgspec.Struct, frozen=True):
 
 
 class RecordedCall(msgspec.Struct):
-    """The events of one call; ``inner`` are the calls of the sub-agent that this call started."""
+    """The events of one call; ``inner`` are the calls of a sub-agent that this call started."""
 
     started: ToolStarted
     inner: list[RecordedCall] = msgspec.field(default_factory=list)
@@ -82,7 +82,7 @@ class RecordedCall(msgspec.Struct):
 
     @property
     def result(self) -> str | None:
-        """Return the result that the model got; None if the log has none."""
+        """Return the result that the model received; None if the log has none."""
         return self.finished.result if self.finished else None
 
     @property
@@ -152,7 +152,7 @@ def ending_words(turn: RecordedTurn) -> str:
 
 
 def spent(turn: RecordedTurn) -> tuple[Usage, float | None]:
-    """Tokens and cost of the turn so far; of its sub-agents, too, once it has ended."""
+    """Tokens and cost of the turn so far; those of its sub-agents count after their end."""
     for event in reversed(turn.events):
         match event:
             case TurnFinished(usage=usage, cost=cost):
@@ -199,7 +199,7 @@ class _Turn:
         self._calls: dict[
             str, RecordedCall
         ] = {}  # the newest call of each id, because some endpoints repeat ids
-        self._steering: list[str] = []  # words that have reached no request yet
+        self._steering: list[str] = []  # words that no request contains yet
         self._is_prompt_sent = False
         self._answer = ""
         self._rounds = 0
@@ -208,7 +208,7 @@ class _Turn:
         self._ended: TurnEndRecord | None = None
 
     def take(self, record: Record) -> None:  # noqa: C901, PLR0912 - one flat table of records
-        """Add the events of a record; requests, intents and states of features have none."""
+        """Add the events of a record; requests, intents and feature states have no events."""
         match record:
             case MessageRecord(message=message):
                 self._rounds += message.role == "assistant"
@@ -289,7 +289,7 @@ class _Turn:
             case Thinking(text=text):
                 self._items.append(events.ThinkingAdded(n, text))
             case ToolUse(id=id_, name=name, arguments=arguments):
-                # A running sub-agent shows its task; after its end the log has the target.
+                # A running sub-agent shows its task; after its end, the log has the target.
                 target = subject_of(arguments) if name == NAME else ""
                 call = RecordedCall(ToolStarted(n, id_, name, target, arguments))
                 self._calls[id_] = call
@@ -320,7 +320,7 @@ class _Turn:
         is_known = self._cost is not None and record.cost is not None
         self._cost = (self._cost or 0.0) + (record.cost or 0.0) if is_known else None
         if record.agent:
-            return  # the sums contain it, and the card of the sub-agent shows its calls
+            return  # the sums include it, and the sub-agent's card shows its calls
         self._model = record.model
         self._items.append(
             events.UsageReported(
@@ -363,9 +363,9 @@ class _Turn:
         )
 
     def _as(self, kind: type[_E], record: Record, **more: object) -> _E:
-        """The event of a record: fields of the same name are the same, and ``more`` has the rest.
+        """Create the event of a record; ``more`` has the fields that the record lacks.
 
-        Fields with the same name need no line here.
+        Fields of the same name are copied.
         """
         names = set(kind.__struct_fields__) & set(record.__struct_fields__)
         known = {name: getattr(record, name) for name in names}
@@ -376,7 +376,7 @@ class _Turn:
 
 
 def _without_mark(text: str) -> str:
-    """A reply without the mark where it was cut off, which is meant for the model."""
+    """Remove the mark for a cut-off reply, which is meant for the model."""
     return text.removesuffix(BROKE_OFF).removesuffix("\n") if text.endswith(BROKE_OFF) else text
 
 
@@ -388,7 +388,7 @@ def _edits(record: CallEnded, call: ToolStarted) -> Iterator[EditApplied]:
     if not record.diff:
         return
     files: list[list[str]] = [[]]
-    counts: list[list[int]] = [[0, 0]]  # lines added and removed, of each file
+    counts: list[list[int]] = [[0, 0]]  # lines added and removed in each file
     old = new = 0  # remaining lines of the hunk
     lines = record.diff.split("\n")
     for line, following in zip(lines, [*lines[1:], ""], strict=True):

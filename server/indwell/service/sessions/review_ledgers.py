@@ -1,4 +1,4 @@
-"""Opens the review ledger of a workspace, once per process, and passes its news to sessions."""
+"""Opens the review ledger of a workspace once per process, and reports changes to sessions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def open_ledger(
         settings: The settings in force; by default the user's own.
 
     Raises:
-        SettingsError: There is no state folder, or the user's own settings cannot be read.
+        SettingsError: The state folder is missing, or the user's own settings cannot be read.
     """
     if settings is None:
         loaded = await asyncio.to_thread(read_settings, environment)
@@ -82,7 +82,7 @@ class WorkspaceLedger:
         Cancelling one caller does not affect the others.
 
         Raises:
-            UserError: The ledger has no folder; the next call tries again.
+            UserError: The ledger cannot be stored in any folder; the next call tries again.
         """
         task = self._opening
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
@@ -96,7 +96,7 @@ class WorkspaceLedger:
         return ledger
 
     async def open(self) -> None:
-        """Open the ledger in the background; a later caller gets the error."""
+        """Open the ledger in the background; a later call raises the error."""
         try:
             await self.ready()
         except UserError as error:
@@ -109,10 +109,10 @@ class WorkspaceLedger:
 
 
 def tell_sessions(sessions: Iterable[Session], tell: Callable[[Session, Event], None]) -> None:
-    """Let the features of sessions know that files or verdicts changed.
+    """Notify the features of sessions that files or verdicts changed.
 
     Args:
-        sessions: All that are open.
+        sessions: All open sessions.
         tell: Sends an event of a session.
     """
     for session in sessions:

@@ -42,7 +42,7 @@ class RewoundSession(msgspec.Struct, frozen=True):
     Attributes:
         session: The session, opened again.
         draft: The user's next words, or words without an answer.
-        files: The outcome for the files, a sentence each; empty if they were not changed.
+        files: A sentence on the outcome for each file; empty if no file was changed.
         notices: Further information for the user.
     """
 
@@ -60,7 +60,7 @@ class SessionCommands:
         sessions: The open sessions.
         stored: All sessions.
         turns: Running turns, which are stopped first.
-        ledger: Gives the workspace's review ledger.
+        ledger: Returns the workspace's review ledger.
     """
 
     def __init__(
@@ -81,14 +81,14 @@ class SessionCommands:
     async def begin(self, inherit: str = "", *, keep: bool = False) -> None:
         """Let the next prompt begin a new session; a running turn is stopped first.
 
-        Waiting prompts stay held in the session where the user typed them.
+        Waiting prompts stay held for the session in which the user typed them.
 
         Args:
             inherit: The session whose task continues; empty: none.
             keep: Whether the running turn goes on beside the new session.
 
         Raises:
-            UserError: There is no such session; nothing is stopped.
+            UserError: The session does not exist; nothing is stopped.
         """
         if inherit:
             await self._sessions.check(inherit)
@@ -106,7 +106,7 @@ class SessionCommands:
             keep: Whether the running turn goes on beside the session.
 
         Returns:
-            The session; None if the user chose none.
+            The resumed session; None if the user chose no session.
 
         Raises:
             UserError: The session cannot be continued.
@@ -127,7 +127,7 @@ class SessionCommands:
         *,
         keep: bool = False,
     ) -> tuple[Resumed, tuple[str, ...], str]:
-        """Switch to a new session that begins with the state of another one at the end of a turn.
+        """Switch to a new session that begins with another session's state at the end of a turn.
 
         Args:
             session: The other session; None: the current one.
@@ -144,7 +144,7 @@ class SessionCommands:
         origin = self._sessions.id_of(session)
         opened = self._sessions.find(origin)
         if opened is not None:
-            await opened.parts.log.commit()  # its last message must stay readable
+            await opened.parts.log.commit()  # the end of the other session's log must stay readable
         fork = await self._stored.fork_session(origin, turn)
         taken = await self.switch(fork.session, model, keep=keep)
         assert taken is not None, "a session was named"
@@ -155,26 +155,27 @@ class SessionCommands:
     ) -> RewoundSession:
         """Rewind a conversation to the end of a turn, and the files if requested.
 
-        A running turn is stopped first. The conversation is rewound first: if the process is killed
-        afterwards, the same command restores the files. A problem with one file is reported, and
-        the others are restored.
+        A running turn is stopped first. The conversation is rewound first, so that the same command
+        can restore the files if the process is killed afterwards. A problem with one file is
+        reported, and the others are restored.
 
         Args:
-            session: The session; None: the current one.
-            turn: The last turn that stays; 0: no turn stays.
-            files: Whether to restore files; None: ask the user, unless the front door does so.
-            model: The model that continues it; None: its own.
+            session: The session; None for the current session.
+            turn: The last turn that stays; 0 if no turn stays.
+            files: Whether to restore files; with None, the user is asked, unless the front door
+                asks.
+            model: The model that continues the session; None for the session's own model.
 
         Raises:
-            UserError: There is no such session or turn, or it cannot be written; then nothing
-        changes.
+            UserError: The session or turn does not exist, or the session cannot be written;
+                nothing changes.
         """
         named = self._sessions.id_of(session)
         is_current = named == self._sessions.id
         why = "the conversation was taken back"
         await self._turns.drain(why, named)
         back = await self._files_back(named, turn, files=files)
-        await self._turns.drain(why, named)  # a question may stay open for long
+        await self._turns.drain(why, named)  # a question may stay open for a long time
         if is_current:
             await self._sessions.leave()
         await self._sessions.release(named)
@@ -197,11 +198,10 @@ class SessionCommands:
         """Give a session a title; an empty title restores the original.
 
         Returns:
-            The title that it has now.
+            The session's present title.
 
         Raises:
-            UserError: There is no such session, another process has it open, or it cannot be
-                written.
+            UserError: The session does not exist, is open in another process, or cannot be written.
         """
         title = short_line(title, TITLE_CHARACTERS)
         opened = self._sessions.find(session)
@@ -216,8 +216,8 @@ class SessionCommands:
         """Delete a session; if it is the current one, the next prompt begins a new one.
 
         Raises:
-            UserError: A turn runs in it, it is missing, another process has it open, or the system
-                refuses.
+            UserError: The session has a running turn, does not exist, is open in another process,
+                or cannot be deleted.
         """
         running = self._turns.running_in(session)
         if running is not None and not running.is_stopped:
@@ -242,7 +242,7 @@ class SessionCommands:
         await self._turns.drain(reason)
 
     async def _chosen(self) -> str | None:
-        """Let the user choose one of the newest sessions; None if none was chosen.
+        """Let the user choose one of the newest sessions; None without a choice.
 
         Raises:
             UserError: There is no session.
@@ -260,10 +260,10 @@ class SessionCommands:
         return titles.get(chosen) if chosen is not None else None
 
     async def _files_back(self, session: str, turn: int, *, files: bool | None) -> FilesBack | None:
-        """Return the object that restores files; None if they are to stay.
+        """Return the object that restores files; None if files stay as they are.
 
         Raises:
-            UserError: Files should be restored, but the ledger has no folder.
+            UserError: Files should be restored, but the ledger cannot be stored in any folder.
         """
         workspace = self._sessions.workspace
         if workspace is None or files is False or turn < 0:
@@ -279,7 +279,7 @@ class SessionCommands:
 
 
 def _listed(one: Overview) -> str:
-    """A session in a list to choose from."""
+    """The line for a session in a list of choices."""
     turns = "1 turn" if one.turns == 1 else f"{one.turns} turns"
     day = one.at[:16].replace("T", " ")
     return f"{(one.title or one.preview)[:LISTED_CHARACTERS] or 'no words'} ({turns}, {day})"
@@ -306,11 +306,11 @@ class FilesBack:
     async def is_wanted(self, session: str, turn: int, *, files: bool | None) -> bool:
         """Decide whether to restore files.
 
-        Ask the user if the command has no value and the front door does not ask itself.
+        The user is asked if the command has no value and the front door does not ask.
 
         Args:
             session: The session of the changes.
-            turn: The changes up to the end of this turn stay.
+            turn: The last turn whose changes stay.
             files: The value from the command.
         """
         if files is not None or self._door.asks_about_files:
@@ -322,9 +322,9 @@ class FilesBack:
         return await self._door.allow(words, (NO, TAKE_BACK), self._timeout_s) == TAKE_BACK
 
     async def take(self, session: str, turn: int) -> tuple[str, ...]:
-        """Restore the files; return the outcome, a sentence each.
+        """Restore the files; return a sentence on each outcome.
 
-        Ask once, with all files named, about changes that would lose the user's work.
+        If this would lose the user's work, one question names all affected files.
         """
         async with self._door.changing(self._ledger.known()):
             done = await rewind_files(self._ledger, self._workspace, session, turn)
@@ -344,7 +344,7 @@ class FilesBack:
         return report(done, self._workspace.roots)
 
     def unrecorded(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return notices about files that the session changed but the ledger does not know."""
+        """Return notices about files that the session changed and the ledger does not know."""
         words = unrecorded(names, self._ledger.known(), self._workspace.roots)
         return (words,) if words else ()
 
@@ -360,12 +360,12 @@ def _both(first: VerdictOutcome, then: VerdictOutcome) -> VerdictOutcome:
 
 
 def question(plans: Sequence[Rejection], roots: Sequence[Path]) -> str:
-    """Ask whether to rewind these files too."""
+    """The question whether to rewind these files, too."""
     return f"Restore the files too? ({_files([one.path for one in plans], roots)})"
 
 
 def conflict(done: VerdictOutcome, roots: Sequence[Path]) -> str:
-    """Ask whether to undo changes that conflict with later work."""
+    """The question whether to undo changes that conflict with later work."""
     paths = dict.fromkeys(hunk.path for hunk, _ in done.kept)
     reasons = dict.fromkeys(why for _, why in done.kept)
     return (
@@ -397,7 +397,7 @@ def report(done: VerdictOutcome, roots: Sequence[Path]) -> tuple[str, ...]:
 
 
 def unrecorded(names: Sequence[str], known: Iterable[Path], roots: Sequence[Path]) -> str:
-    """Name the changed files that have no record and so stay as they are; empty if none."""
+    """Name the changed files that have no record and therefore stay; empty if there are none."""
     recorded = {display(path, roots) for path in known}
     missing = [name for name in names if name not in recorded]
     if not missing:

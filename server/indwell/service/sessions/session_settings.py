@@ -1,7 +1,7 @@
 """The settings of one open session: the user's settings with this session's mode and model.
 
 Several sessions may run turns at once. A user's choice in one session must not affect another
-session: otherwise a turn in the mode ``plan`` could get the mode ``auto`` of another running turn.
+session. Otherwise, a turn in ``plan`` mode could get the ``auto`` mode of another turn.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from indwell.settings.model import Mode, Settings
 
 
 class OwnChoice(NamedTuple):
-    """The values that a session keeps while another one is current.
+    """The values that a session keeps while another session is current.
 
     Attributes:
         mode: The session's mode.
@@ -42,9 +42,9 @@ class OwnChoice(NamedTuple):
 class SessionSettings:
     """The settings in force for a session.
 
-    The current session follows the user's choices. Other sessions keep their mode and model. If the
-    mode in the user's own settings changes, it replaces all modes chosen before: those of sessions,
-    and those that prompts requested for their turns.
+    The current session follows the user's choices. Other sessions keep their mode and model. A new
+    mode in the user's own settings replaces all earlier modes, both of sessions and of running
+    turns.
 
     Args:
         configuration: The user's settings, with the choices for the current session.
@@ -82,9 +82,9 @@ class SessionSettings:
         """Stop following the current session.
 
         Args:
-            mode: The session's mode from now on; None for the one in force.
-            model: The session's model from now on; empty for the one in force.
-            effort: The session's effort from now on; None for the one in force.
+            mode: The session's mode from now on; None for the present mode.
+            model: The session's model from now on; empty for the present model.
+            effort: The session's effort from now on; None for the present effort.
         """
         now = self.between_turns
         own_effort = now.effort if effort is None else effort
@@ -94,19 +94,19 @@ class SessionSettings:
 
     @property
     def mode_before_plan(self) -> Mode:
-        """The session's mode, or if that is ``plan``, the one before it."""
+        """The session's mode; if that is ``plan``, the mode before it."""
         if self.between_turns.mode != "plan":
             return self.between_turns.mode
         own = self._own
         return self._configuration.mode_before_plan if own is None else own.before_plan
 
     def leave_plan(self) -> None:
-        """Return from ``plan`` to the session's own mode before it."""
+        """Return from ``plan`` mode to the session's mode before it."""
         if self.between_turns.mode == "plan":
             self.keep(mode=self.mode_before_plan)
 
     def follow(self) -> None:
-        """Make the session the current one: it follows the user's choices."""
+        """Make the session the current one, so that it follows the user's choices."""
         self._own = None
         self.update()
 
@@ -126,18 +126,19 @@ class SessionSettings:
 
 
 def in_mode(settings: Settings, mode: Mode | None) -> Settings:
-    """Return ``settings`` with the mode of one turn, if it requested one."""
+    """Return ``settings`` with the mode of one turn, if the turn requested a mode."""
     return settings if mode is None else msgspec.structs.replace(settings, mode=mode)
 
 
 LISTING_S = (
-    5.0  # for the endpoint to list its models; without an answer, the model counts as available
+    # seconds for the endpoint to list its models; without an answer, the model counts as available
+    5.0
 )
 OFFERED = 5  # models to choose from; a message has no room for more buttons
 
 
 class HeldWith(NamedTuple):
-    """The model of a resumed session; ``problem`` says why the model is unavailable, if so.
+    """The model of a resumed session; ``problem`` says why the model is unavailable, or is empty.
 
     ``instead`` are the models in the user's settings.
     """
@@ -197,14 +198,14 @@ class ModelChoice:
         self._stored = stored
 
     async def of(self, session: str, model: str | None = None) -> str:
-        """Return the model with which a session continues; empty for the one in force.
+        """Return the model with which a session continues; empty for the model in force.
 
         Args:
-            session: Its id.
+            session: The session's id.
             model: The user's choice for it, if any.
 
         Raises:
-            UserError: The session's model is not available, and the user chose no other.
+            UserError: The session's model is not available, and the user chose no other model.
         """
         settings = self._configuration.settings
         if settings.provider == "scripted":
@@ -213,7 +214,8 @@ class ModelChoice:
         chosen = model or held.model
         if chosen != settings.model and model is None and held.problem:
             chosen = await self._other(held)
-        return chosen if chosen != settings.model else ""  # perhaps from the endpoint's list
+        # the model may be only in the endpoint's list
+        return chosen if chosen != settings.model else ""
 
     async def held(self, session: str) -> HeldWith:
         """Return the model that last answered in a session, and whether it is still available.
@@ -229,7 +231,7 @@ class ModelChoice:
         """Let the user choose another model.
 
         Raises:
-            UserError: The user chose none.
+            UserError: The user chose no model.
         """
         titles = held.instead[:OFFERED]
         question = f"Indwell: {held.problem}. Which model should continue?"

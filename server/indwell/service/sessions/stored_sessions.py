@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 MB = 1_000_000
-SHOWN_DAYS = 30  # lists show deletions for this long
+SHOWN_DAYS = 30  # days for which lists show deletions
 
 
 class Sweeper:
-    """Deletes old sessions in a thread; only the next sweep waits for it.
+    """Deletes old sessions in a thread; only the next sweep waits for this.
 
     Args:
         environment: The process's variables.
@@ -45,7 +45,7 @@ class Sweeper:
         self._sweeping: asyncio.Future[object] | None = None
 
     async def sweep(self, settings: Settings, session: str) -> str:
-        """Begin to delete old sessions; return the deletions that the user was not told of yet."""
+        """Begin to delete old sessions; return a sentence on deletions not reported yet."""
         if self._sweeping is not None:
             await asyncio.wait({self._sweeping})
         state = state_folder(self._environment)
@@ -88,7 +88,7 @@ def gone_words(gone: Sequence[Gone]) -> str:
 
 
 def size_words(held_b: int, settings: Settings) -> str:
-    """The room that sessions take, and the limit. Pure."""
+    """The disk space of all sessions, and the limit. Pure."""
     most = settings.keep_sessions_mb
     bound = f"at most {most:,} MB are kept" if most else "there is no limit"
     return f"sessions take {held_b / MB:,.1f} MB; {bound} (`keep_sessions_mb`)"
@@ -118,9 +118,10 @@ def _counted(n: int, one: str, many: str = "") -> str:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Turn the cyclic garbage collector off: with a million new objects it blocks the event loop.
+    """Turn off the cyclic garbage collector, which would block the event loop.
 
-    Objects read inside this context stay exempt from collection; reference counts free them.
+    A million new objects would take it too long. Objects that are created inside this context stay
+    exempt from collection; reference counts free them.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -133,7 +134,7 @@ def uncollected() -> Iterator[None]:
 
 
 class StoredSessions:
-    """Lists, reads, branches, renames and deletes sessions; keeps unsent words.
+    """Lists, reads, forks, renames and deletes sessions; stores unsent words.
 
     Every method raises ``SessionError`` if the session does not exist, if another process has it
     open, or if the disk fails.
@@ -173,7 +174,7 @@ class StoredSessions:
 
     @property
     def keeps(self) -> bool:
-        """Whether prompts and tasks that wait are kept on disk."""
+        """Whether waiting prompts and tasks are stored on disk."""
         return self._is_resident and bool(self._roots())
 
     @property
@@ -188,7 +189,7 @@ class StoredSessions:
     async def sessions(
         self, *, limit: int, before: str | None, query: str = ""
     ) -> tuple[tuple[Overview, ...], bool]:
-        """A page of a workspace's sessions, newest first, and whether there are older ones."""
+        """A page of a workspace's sessions, newest first, and whether older sessions exist."""
         store = self.store
         return await asyncio.to_thread(
             lambda: listed(store, limit=limit, before=before, query=query)
@@ -222,18 +223,18 @@ class StoredSessions:
         return await asyncio.to_thread(lambda: self._draft_store.keep(drafts, now=now))
 
     async def keep_waiting(self, unsent: Mapping[str, str]) -> None:
-        """Store the words of waiting prompts, by the id of their prompt."""
+        """Store the words of waiting prompts, by the prompt's id."""
         now = datetime.now(UTC)
         await asyncio.to_thread(lambda: self._draft_store.keep_waiting(unsent, now=now))
 
     async def untold_drafts(self) -> tuple[Path, ...]:
-        """Drafts of earlier processes; each is returned once."""
+        """Return the drafts of earlier processes, each only once."""
         now, store = datetime.now(UTC), self._draft_store
         await asyncio.to_thread(lambda: store.take_over(now=now))
         return await asyncio.to_thread(store.untold)
 
     async def keep_task(self, origin: str) -> None:
-        """Store whose task the next new session continues; empty: none."""
+        """Store whose task the next new session continues; empty for no task."""
         await asyncio.to_thread(self._keep_task, origin)
 
     def _keep_task(self, origin: str) -> None:
@@ -241,7 +242,7 @@ class StoredSessions:
         self._draft_store.keep_task(task, now=datetime.now(UTC))
 
     async def left_task(self) -> str:
-        """The session whose task an ended server left, if no session has continued it."""
+        """The session whose task an ended server left, if no session has continued the task."""
         return await asyncio.to_thread(self._left_task)
 
     def _left_task(self) -> str:
@@ -270,7 +271,7 @@ class StoredSessions:
 
     @property
     def _draft_store(self) -> DraftStore:
-        """The draft store of the workspace; only one may hold the file of waiting prompts."""
+        """The workspace's draft store; only one store may hold the file of waiting prompts."""
         root = self.root
         if root not in self._drafts:
             self._drafts[root] = DraftStore(self._state, root)
@@ -285,8 +286,8 @@ def listed(
     Args:
         store: The workspace's sessions.
         limit: The size of the page.
-        before: Only sessions older than this one.
-        query: Words that the title or the user's prompts must all contain, ignoring case.
+        before: Only sessions older than this session.
+        query: Words that must all be in the title or in the user's prompts, in any case.
 
     Raises:
         SessionError: The sessions cannot be listed or read.
@@ -324,7 +325,7 @@ class Keeping:
     """Writes the words of waiting prompts to disk in the background, one write at a time.
 
     Args:
-        keep: Writes words, by the id of their prompt.
+        keep: Writes words, by the prompt's id.
         chores: Owns the background work.
     """
 
@@ -340,7 +341,7 @@ class Keeping:
         self._writing = asyncio.Lock()
 
     def want(self, unsent: Mapping[str, str]) -> None:
-        """Write these words to disk soon; returns at once."""
+        """Write these words to disk soon, and return at once."""
         self._wanted = unsent
         if not self._is_busy and not self._is_stopped and unsent != self._kept:
             self._is_busy = True
@@ -373,11 +374,11 @@ class Keeping:
 
 
 class Unsent:
-    """The words of a workspace that no session's log holds.
+    """The user's words that no session's log contains.
 
     Args:
         stored: Stores the words.
-        door: Shows the user where they are.
+        door: Shows the user where the words are.
         chores: Owns the background work.
     """
 
@@ -388,12 +389,12 @@ class Unsent:
         self.want = self._keeping.want
 
     async def tell(self) -> None:
-        """Tell the user once about files with unsent words of earlier servers."""
+        """Tell the user once about files with unsent words from earlier servers."""
         for path in await self._stored.untold_drafts():
             self._door.warn(f"prompts that waited when the editor was closed are in {path}")
 
     def stop(self) -> None:
-        """Stop writing; the prompts on disk stay until ``leave`` makes drafts of them."""
+        """Stop writing; the stored prompts stay until ``leave`` turns them into drafts."""
         self._keeping.stop()
 
     async def leave(self, unsent: tuple[str, ...]) -> None:

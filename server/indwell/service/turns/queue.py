@@ -27,7 +27,7 @@ from indwell.messages import Usage
 from indwell.settings.model import Mode
 
 TITLE_CHARACTERS = 60
-MOST_PICTURES_B = 100_000_000  # of all waiting prompts together, as base64 in memory
+MOST_PICTURES_B = 100_000_000  # bytes of all waiting prompts' pictures, as base64 in memory
 _TITLE_READ = 1_000  # characters of a prompt from which its title is made
 
 
@@ -54,7 +54,7 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
     is_beside: bool = False
 
     def is_with(self, other: WaitingPrompt) -> bool:
-        """Whether both go to the same session; each prompt for a new session is alone there."""
+        """Whether both prompts go to the same session; each prompt for a new session is alone."""
         if "new" in {self.session, other.session}:
             return False
         return not self.session or not other.session or self.session == other.session
@@ -66,7 +66,7 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
 
 
 class Queue(msgspec.Struct, frozen=True):
-    """The waiting prompts in order; ``held`` is the reason why some are held, else empty."""
+    """The waiting prompts in order; ``held`` says why some are held, and is empty otherwise."""
 
     seq: int = 0
     waiting: tuple[WaitingPrompt, ...] = ()
@@ -96,7 +96,7 @@ def added(queue: Queue, one: WaitingPrompt) -> Queue:
 def put_first(queue: Queue, one: WaitingPrompt) -> Queue:
     """Put a prompt first, such as a repeated prompt in the current session.
 
-    Prompts that waited for the same session follow it there.
+    Other prompts for the same session follow this prompt.
     """
     rest = (_freed(other, home="") if one.is_with(other) else other for other in queue.waiting)
     return _next(queue, (msgspec.structs.replace(one, home=""), *rest))
@@ -105,7 +105,7 @@ def put_first(queue: Queue, one: WaitingPrompt) -> Queue:
 def taken(
     queue: Queue, may_begin: Callable[[WaitingPrompt], bool]
 ) -> tuple[WaitingPrompt | None, Queue]:
-    """Take out the first prompt that may begin; return it, or None, and the rest of the queue.
+    """Return the first prompt that may begin, or None, and the rest of the queue.
 
     A prompt never overtakes another prompt of its session.
 
@@ -134,7 +134,7 @@ def removed(queue: Queue, identifier: str) -> Queue:
 
 
 def moved(queue: Queue, identifier: str, place: int) -> Queue:
-    """Move a prompt to a place, 0-based; a place out of range is the nearest end.
+    """Move a prompt to a 0-based place; a place out of range means the nearest end.
 
     Raises:
         UserError: The prompt does not wait.
@@ -146,7 +146,7 @@ def moved(queue: Queue, identifier: str, place: int) -> Queue:
 
 
 def reworded(queue: Queue, identifier: str, words: str) -> Queue:
-    """Replace the words of a prompt; its selection stays.
+    """Replace the words of a prompt, but keep the selection.
 
     Raises:
         UserError: The prompt does not wait, or the words are blank or too long.
@@ -155,7 +155,8 @@ def reworded(queue: Queue, identifier: str, words: str) -> Queue:
         raise UserError("the new words are empty; remove the prompt instead")
     words = taken_words(words)
     old = _find(queue, identifier)
-    is_own = old.prompt.title == title_of(old.prompt.words)  # a code action has a title already
+    # a code action's prompt has a title of its own
+    is_own = old.prompt.title == title_of(old.prompt.words)
     title = title_of(words) if is_own else old.prompt.title
     prompt = msgspec.structs.replace(old.prompt, words=words, title=title)
     new = msgspec.structs.replace(old, prompt=prompt)
@@ -170,7 +171,7 @@ def held(queue: Queue, reason: str, session: str = "") -> Queue:
     Args:
         queue: The prompts that wait.
         reason: The reason, in words for the user.
-        session: The session whose prompts are held; empty: all.
+        session: The session whose prompts are held; empty for all sessions.
     """
     behind = [one for one in queue.waiting if not session or one.session in {"", session}]
     if not behind:
@@ -249,18 +250,17 @@ class Ticket(msgspec.Struct, eq=False):
     """Follows one prompt from its arrival to the end of its turn.
 
     Attributes:
-        waiting: The prompt as it is in the queue; only the queue changes it.
+        waiting: The prompt in the queue, which only the queue changes.
         on_end: Shows the end of the turn to the user.
         session: The session of the turn; None until the turn begins.
-        number: The number of the turn; 0 until it begins.
-        is_written: Whether the session's log holds the words.
-        is_stopped: Whether somebody has stopped the turn.
-        is_beside: Whether the turn runs beside that of the current session.
-        in_chat: Whether the user follows the turn in the session's chat: it was begun there, or
-            steered there.
-        finished: How the turn ended; None until then.
-        error: Why the turn could not begin; None if it could.
-        begun: Set when the turn has begun, or never will.
+        number: The number of the turn; 0 until the turn begins.
+        is_written: Whether the session's log contains the words.
+        is_stopped: Whether the turn was stopped.
+        is_beside: Whether the turn runs in another session than the current one.
+        in_chat: Whether the turn was begun or steered in the session's chat.
+        finished: The end of the turn; None until the turn ends.
+        error: Why the turn could not begin; None if the turn began.
+        begun: Set when the turn has begun, or when it cannot begin.
         ended: Set when the turn is over.
     """
 
@@ -323,7 +323,7 @@ Afterwards = Callable[[Ticket], None]
 
 
 def never_started(prompt: Prompt) -> events.TurnFinished:
-    """The end of a turn that was stopped before its beginning; it returns the words."""
+    """The end of a turn that was stopped before its beginning; the end returns the words."""
     return events.TurnFinished(
         turn=0,
         ending="cancelled",
@@ -348,7 +348,7 @@ def proposed_in(ticket: Ticket) -> bool:
 
 
 def why_held(ticket: Ticket) -> str:
-    """The reason why the prompts behind this turn are held; empty if they may begin. Pure."""
+    """The reason why the prompts after this turn are held; empty if they may begin. Pure."""
     if ticket.error is not None:
         return str(ticket.error)
     assert ticket.finished is not None

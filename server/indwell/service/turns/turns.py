@@ -3,10 +3,9 @@
 Each session runs one turn at a time. Clients show the turn of the current session. A prompt for
 another session does not wait for that turn; both turns run at once.
 
-Each turn is a task that this module owns, so every way to stop a turn leads here. After a turn that
-was stopped or failed, prompts that wait for its session are held until the user releases them or
-sends another one. If an event cannot be sent to the front door, the failure is logged and the turn
-continues.
+Each turn is a task of this module, so only this module stops turns. After a turn that was stopped
+or failed, prompts that wait for its session are held until the user releases them or sends another
+prompt. If an event cannot be sent to the front door, the failure is logged and the turn continues.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ from indwell.service.turns.queue import (
 
 _log = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 4  # turns; each streams from a model and holds a conversation in memory
+MOST_AT_ONCE = 4  # turns; each turn streams from a model and holds a conversation in memory
 
 
 class Turns:
     """Queues, starts, finds, cancels and drains turns.
 
     Attributes:
-        unsent_changed: Called with the words that no log holds yet, by the id of their prompt.
+        unsent_changed: Called with the words that no log contains yet, by the prompt's id.
 
     Args:
         door: Receives events and shows turns.
@@ -64,7 +63,8 @@ class Turns:
         self._afterwards = afterwards
         self._tickets: dict[str, Ticket] = {}
         self._queue = Queue()
-        self._running: list[Ticket] = []  # of the current and of other sessions
+        # running turns of the current session and of other sessions
+        self._running: list[Ticket] = []
         self._is_closed = False
         self._announcing: set[asyncio.Task[None]] = set()  # the front door has not answered yet
         self._last: Session | None = None
@@ -73,7 +73,7 @@ class Turns:
 
     @property
     def running(self) -> Ticket | None:
-        """The running turn of the current session, also while its session is being opened."""
+        """The running turn of the current session, even while the session is being opened."""
         return next((one for one in self._running if not one.is_beside), None)
 
     @property
@@ -113,8 +113,9 @@ class Turns:
     def running_number(self) -> int | None:
         """The number of the turn that clients show as running; 0 while its session is being opened.
 
-        None from the turn's last event on, even if its records are not on disk yet. Otherwise a
-        client that reads the number after the last event would show a turn that never ends.
+        The number is None from the turn's last event on, even if the turn's records are not on disk
+        yet. Otherwise, a client that reads the number after the last event would show a turn that
+        never ends.
         """
         running = self.running
         return None if running is None or running.finished is not None else running.number
@@ -132,8 +133,8 @@ class Turns:
     def home(self, current: str | None) -> str:
         """The session to which a prompt without a named session belongs.
 
-        Empty while the session of the running turn is being opened, because the current session is
-        not known until then.
+        The result is empty while the running turn's session is being opened, because the current
+        session is then unknown.
         """
         is_opening = self.running is not None and self.running.session is None
         return "" if is_opening else current or ""
@@ -158,7 +159,7 @@ class Turns:
         return ticket
 
     def change(self, change: Callable[[Queue], Queue]) -> Queue:
-        """Replace the queue by its next value; a removed prompt is answered with its words.
+        """Replace the queue by its next value; answer a removed prompt with its words.
 
         Raises:
             UserError: Raised by ``change``; the queue stays as it was.
@@ -191,7 +192,7 @@ class Turns:
         return found is not None and _stopped(found)
 
     def abandon(self, ticket: Ticket) -> None:
-        """Remove a prompt from the queue, or stop its turn, because its caller has disconnected."""
+        """Remove a prompt from the queue, or stop its turn, because its sender has disconnected."""
         if ticket in self._running:
             _stopped(ticket)
         elif ticket.waiting.id in self._tickets:
@@ -202,7 +203,7 @@ class Turns:
 
         Args:
             reason: The reason, in words for the user.
-            session: The session; the current one if None.
+            session: The session; None for the current session.
         """
         running = self.running if session is None else self.running_in(session)
         if running is not None:
@@ -219,7 +220,7 @@ class Turns:
             await one.ended.wait()
 
     def close(self) -> tuple[str, ...]:
-        """Stop all turns without waiting, and return the words that no log holds.
+        """Stop all turns without waiting, and return the words that no log contains.
 
         These words come from waiting prompts and from prompts whose session is still being opened.
         """
@@ -230,7 +231,7 @@ class Turns:
         unsent = (*opening, *self._queue.waiting)
         for one in self._running:
             if one.session is not None and not one.is_stopped:
-                one.session.endings.is_ending = True  # the user did not stop the turn
+                one.session.endings.is_ending = True  # Indwell stops the turn, not the user
             _stopped(one)
         self.change(lambda queue: Queue(queue.seq + 1))
         return tuple(one.prompt.words for one in unsent)
@@ -240,7 +241,7 @@ class Turns:
         self.events.tell(session.id, event)
 
     def _note(self, session: str, _seq: int, event: events.Event) -> None:
-        """Note that a turn has begun, when the log holds its words, or has ended."""
+        """Note a beginning (when the log contains the words) or an end of a turn."""
         ticket = self.running_in(session)
         if ticket is None or event.turn != ticket.number:
             return
@@ -249,7 +250,7 @@ class Turns:
             self._unsent()
         if isinstance(event, events.TurnFinished):
             ticket.finished = event
-            self._hold_after(ticket)  # first: an answer to the event goes on
+            self._hold_after(ticket)  # first, because an answer to the event starts the next turn
 
     def _go_on(self) -> None:
         """Start every turn for which there is room."""
@@ -266,8 +267,8 @@ class Turns:
     def _may_begin(self, one: WaitingPrompt) -> bool:
         """Whether there is room for a turn of this prompt's session.
 
-        The first turn belongs to the current session, which is known after it has opened. Beside it
-        run turns whose prompts name another session.
+        The first turn belongs to the current session, which is known when its session is open.
+        Turns of prompts that name another session run at the same time.
         """
         main = self.running
         if main is None:
@@ -289,7 +290,7 @@ class Turns:
         if not ticket.is_beside:
             self._last = session
         ticket.begun.set()
-        self._go_on()  # prompts that waited until the current session was known
+        self._go_on()  # prompts may have waited until the current session was known
 
         self._tell_queue()
         begun = asyncio.create_task(self._announce(ticket, session.id))
@@ -350,7 +351,7 @@ class Turns:
         ticket.ended.set()
 
     def _tell_queue(self, session: Session | None = None) -> None:
-        """Report the waiting prompts, if they have changed and a session can carry the event."""
+        """Report the waiting prompts if they have changed and a session can send the event."""
         session = session or (self.running.session if self.running else None)
         state = (self._queue.waiting, self._queue.held)
         if session is None or state == self._told:
@@ -368,7 +369,7 @@ class Turns:
 
 
 def _id_of(ticket: Ticket) -> str:
-    """The id of a turn's session; before it is open, the one that the prompt names."""
+    """The id of a turn's session; before the session is open, the id that the prompt names."""
     return ticket.session.id if ticket.session is not None else ticket.waiting.session
 
 

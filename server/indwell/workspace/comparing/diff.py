@@ -1,7 +1,7 @@
 """Compares two texts: unified diff, line counts, and minimal edits.
 
 Equal parts are skipped at the speed of a memory comparison. A difference is matched by lines
-(``matching``) only until the texts agree again, so the cost for a huge file depends on its edits.
+(``matching``) only until the texts agree again, so the time for a huge file depends on its edits.
 The texts are compared once for all three results.
 """
 
@@ -22,10 +22,11 @@ from indwell.workspace.comparing.matching import (
 )
 from indwell.workspace.text import line_at, shown, split_lines
 
-CONTEXT = 3  # lines around a change; H47
+CONTEXT = 3  # lines around a change (H47)
 NEAR = 4_096  # characters after a difference that are matched first, about 100 lines
-FAR = 16_384  # if there are many differences; then the rest, unless it is 16 times more
-_HEADER = lazy_pattern(r"^@@ .*\n", re.MULTILINE)  # no text line begins like this in a diff
+# characters that are matched next; a rest of up to 16 times more is matched as a whole
+FAR = 16_384
+_HEADER = lazy_pattern(r"^@@ .*\n", re.MULTILINE)  # no line of a text begins like this in a diff
 
 
 class TextEdit(NamedTuple):
@@ -40,7 +41,7 @@ class ReplacedLines(NamedTuple):
     """Lines that replace lines; at least one equal line separates two of these.
 
     Attributes:
-        start: Their offset in the old text, in code points.
+        start: The offset of the lines in the old text, in code points.
         old: The removed lines.
         new: The added lines.
     """
@@ -188,12 +189,12 @@ def _replaced(old: str, new: str) -> Iterator[ReplacedLines]:
 
 
 def _cut(text: str, start: int, stop: int, size: int) -> int:
-    """Return the end of the last whole line within ``size`` characters; ``start`` if none."""
+    """Return the end of the last whole line within ``size`` characters; else ``start``."""
     return stop if stop - start <= size else max(text.rfind("\n", start, start + size) + 1, start)
 
 
 def _sure(blocks: Sequence[MatchingBlock], n_old: int, n_new: int) -> list[MatchingBlock]:
-    """Return blocks of a window that more text would not change; none if too few lines match."""
+    """Return blocks that more text would not change; empty if too few lines match."""
     n_same = n_old - sum(block.a1 - block.a0 for block in blocks)
     if 2 * n_same < max(n_old, n_new):
         return []
@@ -216,7 +217,7 @@ def grouped(text: str, places: Sequence[ReplacedLines]) -> Iterator[list[Replace
 
 
 def _range(first: int, n_lines: int) -> str:
-    """Format a line range for a unified diff: an empty range names the line before it."""
+    """Format a line range for a unified diff; an empty range names the preceding line."""
     if n_lines == 1:
         return f"{first}"
     return f"{first if n_lines else first - 1},{n_lines}"
@@ -234,7 +235,7 @@ def _last_lines(text: str, stop: int, n_lines: int) -> list[str]:
     while True:
         start = max(stop - size, 0)
         lines = split_lines(text[start:stop])
-        # The first one may be incomplete; later ones are whole.
+        # Only the first line may be incomplete.
         if len(lines) > n_lines or not start:
             return lines[-n_lines:]
         size *= 4
@@ -245,7 +246,7 @@ def _first_lines(text: str, start: int, n_lines: int) -> list[str]:
     size = 64 * n_lines
     while True:
         lines = split_lines(text[start : start + size])
-        # The last one may be incomplete; earlier ones are whole.
+        # Only the last line may be incomplete.
         if len(lines) > n_lines or start + size >= len(text):
             return lines[:n_lines]
         size *= 4
@@ -255,9 +256,9 @@ class DiffHunk(NamedTuple):
     """A hunk of a unified diff.
 
     Attributes:
-        id: Unique in its diff: a hash of its lines, and a counter for equal ones.
-        header: Its first line, such as ``@@ -1,4 +1,5 @@``.
-        text: Its other lines.
+        id: A hash of the lines with a counter for equal hunks, which is unique in the diff.
+        header: The first line, such as ``@@ -1,4 +1,5 @@``.
+        text: The other lines.
     """
 
     id: str
@@ -278,7 +279,7 @@ class Taken(NamedTuple):
 
 
 class OtherHunks(ValueError):
-    """The change no longer consists of those hunks."""
+    """The change does not consist of those hunks any more."""
 
 
 def diff_hunks(diff: str) -> tuple[DiffHunk, ...]:
@@ -316,15 +317,14 @@ def take_hunks(
 
 
 def is_same_change(was: str, of: str | None, now: str, of_now: str | None) -> bool:
-    """Tell whether a change equals the shown change, although others edited the text since.
+    """Whether a change equals the shown change, although the text was edited meanwhile.
 
-    Someone may type above the lines that were shown, which moves the change. The user allowed these
-    lines and their context, not their position. Shown lines that occur more than once in the text
-    are ambiguous.
+    Typing above the shown lines moves the change. The user allowed these lines and their context,
+    not their position. Shown lines that occur more than once in the text are ambiguous.
 
     Args:
         was: The diff that was shown.
-        of: The text that it would have changed; None if missing or too large.
+        of: The text that the shown change was for; None if missing or too large.
         now: The present diff.
         of_now: The present text.
     """

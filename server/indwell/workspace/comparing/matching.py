@@ -1,9 +1,10 @@
 """Finds the equal lines of two texts, and the changed blocks between them.
 
-Lines become small numbers, whose longest common subsequence is kept (rapidfuzz: Hyyrö,
-"Bit-Parallel LCS-length Computation Revisited", 2004; one bit for each pair of lines). Larger
-inputs are first split at lines that are unique in both texts (patience diff, Bram Cohen), so that
-time and memory stay bounded. Apart from the ``common_`` functions this module knows only lines.
+Each line becomes a small number; a longest common subsequence of the numbers is equal (rapidfuzz:
+Hyyrö, "Bit-Parallel LCS-length Computation Revisited", 2004; one bit for each pair of lines).
+Larger inputs are first split at lines that are unique in both texts (patience diff, Bram Cohen), so
+that time and memory stay bounded. Apart from the ``common_`` functions, this module knows only
+lines.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from indwell.lazy_pattern import lazy_pattern
 
 WHOLE = 1 << 18  # pairs of lines that are solved directly: 0.05 ms, 32 KB
 MOST = 1 << 25  # pairs of lines that are solved at once: 3 ms, 4 MB
-PER_ANCHOR = 64  # lines of a large text for each line that it is split at
+PER_ANCHOR = 64  # lines of a large text for each line at which it is split
 MAX_ANCHORS = 2_048
-OFTEN = 8  # how often a line may occur and still identify a place
+OFTEN = 8  # occurrences of a line that still identifies a place
 WINDOW = 4_096  # lines of both texts that are solved together without a split: 1.5 ms
 
 
 class MatchingBlock(NamedTuple):
-    """Lines [a0, a1) of the old text became lines [b0, b1) of the new one."""
+    """Lines [a0, a1) of the old text became lines [b0, b1) of the new text."""
 
     a0: int
     a1: int
@@ -35,7 +36,7 @@ class MatchingBlock(NamedTuple):
 
 
 class _EqualRun(NamedTuple):
-    """Equal lines from ``a`` in the old text and from ``b`` in the new one."""
+    """Equal lines from ``a`` in the old text and from ``b`` in the new text."""
 
     a: int
     b: int
@@ -44,7 +45,7 @@ class _EqualRun(NamedTuple):
 
 def changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[MatchingBlock]:
     """Return the changed blocks in order; at least one equal line separates two blocks."""
-    # rapidfuzz compares hashes. A small number is its own hash, so there are no collisions.
+    # rapidfuzz compares hashes; a small number is its own hash, so there are no collisions.
     numbers = dict(zip(new, range(len(new)), strict=True))
     there = list(map(numbers.get, old, repeat(-1)))
     here = list(map(numbers.__getitem__, new))
@@ -59,7 +60,7 @@ def changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[MatchingBlock
 
 
 def _exact(a: Sequence[int], b: Sequence[int]) -> list[_EqualRun]:
-    """Return a longest common subsequence."""
+    """Return the equal runs of a longest common subsequence."""
     return [
         _EqualRun(a0, b0, a1 - a0) for kind, a0, a1, b0, _ in _opcodes()(a, b) if kind == "equal"
     ]
@@ -86,7 +87,7 @@ def _anchors(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
     """Return some pairs of equal lines that are unique in both texts and in the same order."""
     n_b = Counter(b)
     both = [number for number, n_a in Counter(a).items() if n_a == 1 == n_b.get(number)]
-    # One anchor per ``EVERY`` lines: enough to split the work, and few enough to be fast.
+    # One anchor per ``EVERY`` lines is enough to split the work, and few enough to be fast.
     n_wanted = min(len(a) // PER_ANCHOR, MAX_ANCHORS) + 1
     both = both[:: 1 + len(both) // n_wanted]
     a_place = dict(zip(a, range(len(a)), strict=True))
@@ -100,7 +101,7 @@ def _anchors(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _by_telling_lines(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]:
-    """Yield equal runs around distinctive lines; most other lines match by accident."""
+    """Yield equal runs around distinctive lines, because most other lines match by accident."""
     telling = _telling(a, b)
     a_at = [at for at, number in enumerate(a) if number in telling]
     b_at = [at for at, number in enumerate(b) if number in telling]
@@ -111,7 +112,7 @@ def _by_telling_lines(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]
         for i in range(run.size):
             x, y = a_at[run.a + i], b_at[run.b + i]
             if x < a_stop or y < b_stop:
-                continue  # within the previous run
+                continue  # the line is within the previous run
             n_before = 0
             while x - n_before > a_stop and y - n_before > b_stop:
                 if a[x - n_before - 1] != b[y - n_before - 1]:
@@ -123,7 +124,7 @@ def _by_telling_lines(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]
 
 
 def _telling(a: Sequence[int], b: Sequence[int]) -> AbstractSet[int]:
-    """Return lines that occur rarely in both texts; all common lines if there are none."""
+    """Return lines that occur rarely in both texts; without such lines, all common lines."""
     n_a, n_b = Counter(a), Counter(b)
     both = n_a.keys() & n_b.keys()
     most = max(OFTEN, min(len(a), len(b)) // 64)
@@ -146,11 +147,11 @@ def _n_same(a: Sequence[int], b: Sequence[int], x: int, y: int) -> int:
 
 
 def _by_windows(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]:
-    """Yield equal runs among lines too repetitive for a split: good, not always optimal."""
+    """Yield equal runs of lines that are too repetitive for a split; not always optimal."""
     a0 = b0 = 0
     while a0 < len(a) and b0 < len(b):
         is_last = a0 + WINDOW >= len(a) and b0 + WINDOW >= len(b)
-        # Matches at the end of a window may be better in the next one.
+        # Matches at the end of a window may be better in the next window.
         room = WINDOW if is_last else WINDOW * 3 // 4
         a_stop = b_stop = 0
         for run in _exact(a[a0 : a0 + WINDOW], b[b0 : b0 + WINDOW]):
@@ -199,7 +200,7 @@ def common_suffix(old: str, new: str, limit: int) -> int:
 
 
 def common_lines(old: str, new: str, limit: int, old_start: int = 0, new_start: int = 0) -> int:
-    """Like ``common_prefix`` from line starts on, in whole lines."""
+    """Count shared characters like ``common_prefix``, from line starts and in whole lines."""
     size = common_prefix(old, new, limit, old_start, new_start)
     while size and not (
         is_line_start(old, old_start + size) and is_line_start(new, new_start + size)
@@ -211,7 +212,7 @@ def common_lines(old: str, new: str, limit: int, old_start: int = 0, new_start: 
 
 
 def common_last_lines(old: str, new: str, limit: int) -> int:
-    """Like ``common_suffix``, in whole lines of both texts."""
+    """Count shared characters like ``common_suffix``, in whole lines of both texts."""
     size = common_suffix(old, new, limit)
     while size and not (
         is_line_start(old, len(old) - size) and is_line_start(new, len(new) - size)
@@ -233,14 +234,14 @@ def common_characters(old: str, new: str) -> tuple[int, int]:
 
 
 def is_line_start(text: str, offset: int) -> bool:
-    r"""Tell whether a line begins at ``offset``; none begins inside a CRLF."""
+    r"""Whether a line begins at ``offset``, which is never inside a CRLF."""
     if offset == 0 or text[offset - 1] == "\n":
         return True
     return text[offset - 1] == "\r" and text[offset : offset + 1] != "\n"
 
 
 def _splits(text: str, offset: int) -> bool:
-    """Tell whether a cut at ``offset`` splits a CRLF or a surrogate pair."""
+    """Whether a cut at ``offset`` splits a CRLF or a surrogate pair."""
     if not 0 < offset < len(text):
         return False
     left, right = text[offset - 1], text[offset]

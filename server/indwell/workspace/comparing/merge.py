@@ -17,8 +17,8 @@ class MergePiece(NamedTuple):
     """A part of one of the three texts, in whole lines.
 
     Attributes:
-        line: Its first line, from 1; for an empty part, the line after it.
-        start: Its first code point, from 0.
+        line: The first line, from 1; for an empty part, the line after the part.
+        start: The first code point, from 0.
         text: The lines.
     """
 
@@ -50,7 +50,7 @@ class Merge(NamedTuple):
 
 
 class _Region(NamedTuple):
-    """Code points [start, stop) of the base that one or both sides changed, with their versions."""
+    """Code points [start, stop) of the base that a side changed, with the sides' versions."""
 
     start: int
     stop: int
@@ -81,7 +81,7 @@ def merge(base: str, mine: str, theirs: str) -> Merge:
 
 
 def _regions(texts: _Sides) -> Iterator[_Region]:
-    """Yield the changed places; overlapping or adjacent places are joined."""
+    """Yield the changed places, with overlapping or adjacent places joined."""
     base, mine, theirs = texts
     marked = [
         *((place, True) for place in slid(base, compare(base, mine).places)),
@@ -104,7 +104,7 @@ def _regions(texts: _Sides) -> Iterator[_Region]:
 def _region(
     base: str, group: Sequence[tuple[ReplacedLines, bool]], shifts: dict[bool, int]
 ) -> _Region:
-    """Return one region of adjacent changes; ``shifts`` advances past it."""
+    """Return one region of adjacent changes, and advance ``shifts`` past the region."""
     start = group[0][0].start
     stop = max(place.stop for place, _ in group)
     sides = {}
@@ -156,14 +156,14 @@ def _settled(base: str, mine: str, theirs: str) -> str | None:
 
 
 def _one_of(base: str, mine: str, theirs: str) -> str | None:
-    """Choose the version of the side that changed; None if both changed differently."""
+    """Choose the version of the side that changed; None if both sides changed differently."""
     if mine in (base, theirs):
         return theirs
     return mine if theirs == base else None
 
 
 def _ended_alike(base: str, mine: str, theirs: str) -> _Sides:
-    """Return the three texts with the line endings of the side that changed all line endings."""
+    """Return the three texts with the line endings of a side that changed all of them."""
     if "\r" not in base and "\r" not in mine and "\r" not in theirs:
         return base, mine, theirs
     texts = base, mine, theirs
@@ -176,7 +176,7 @@ def _ended_alike(base: str, mine: str, theirs: str) -> _Sides:
 
 
 def _ending(text: str) -> str:
-    """Return the line ending that a text uses throughout; empty if none or several."""
+    """Return the line ending that a text uses everywhere; empty if there is none or several."""
     n_pairs, n_feeds, n_returns = text.count("\r\n"), text.count("\n"), text.count("\r")
     if n_pairs == n_feeds == n_returns:
         return "\r\n" if n_pairs else ""
@@ -197,7 +197,7 @@ def slid(text: str, places: Sequence[ReplacedLines]) -> Iterator[ReplacedLines]:
 
 
 def _slid(text: str, place: ReplacedLines, limit: int) -> ReplacedLines:
-    """Move a block down: lines that leave at its front may follow it unchanged."""
+    """Move a block down, if the lines that leave at its front may follow it unchanged."""
     start, stop = place.start, place.stop
     if place.old:
         by = common_lines(text, text, limit - stop, start, stop)

@@ -1,1 +1,1 @@
-"""Decodes and encodes files: encodings are declared, detected or guessed, and never damaged."""
+"""Decodes and encodes files by a declared, detected or guessed encoding, without damage."""

@@ -1,6 +1,6 @@
-"""Detects a file's encoding: byte order mark, UTF-8, declaration, finally a guess. Pure.
+"""Detects a file's encoding by byte order mark, UTF-8, declaration, or a guess. Pure.
 
-Every accepted encoding restores the very same bytes.
+Every accepted encoding restores exactly the same bytes.
 
 A guess affects only the display of a text, never the written bytes: bytes outside an edit are kept,
 and an edit may not add new characters.
@@ -20,18 +20,18 @@ from indwell.workspace.text import SNIFF_B, Decoded, Errors, binary_kind, decode
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins like UTF-16, so this mark is tried first
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark begins in the same way
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# Control characters in Latin-1, printable in the encodings that browsers use instead.
+# Control characters in Latin-1 are printable in the encodings that browsers use instead.
 _C1 = lazy_pattern(rb"[\x80-\x9f]")
-_JAPANESE_MAIL = b"\x1b$"  # ISO-2022-JP is all ASCII bytes; this escape starts its characters
+_JAPANESE_MAIL = b"\x1b$"  # ISO-2022-JP has only ASCII bytes; this escape starts its characters
 
 
 def nothing_declared() -> str | None:
-    """Return None: no .editorconfig declares a charset."""
+    """Return None, because no .editorconfig declares a charset."""
     return None
 
 
@@ -63,9 +63,9 @@ def decode(
 
 
 def stray_words(n_stray: int, encoding: str) -> str:
-    """Tell the model that a file holds bytes that are invalid in ``encoding``.
+    """The note for the model about bytes that are invalid in ``encoding``.
 
-    Without an encoding these bytes become lone halves of UTF-16 pairs.
+    Such bytes become lone halves of UTF-16 pairs in the text.
     """
     what, how = ("byte", "\\xNN") if encoding else ("half character", "\\uNNNN")
     no_text = f" that {'is' if n_stray == 1 else 'are'} no {encoding}" if encoding else ""
@@ -127,7 +127,7 @@ def _by_declaration(data: bytes, project: Callable[[], str | None]) -> Decoded |
 
 
 def _mostly_utf8(data: bytes) -> Decoded | None:
-    """Decode UTF-8 with stray bytes: no more invalid bytes than multi-byte characters."""
+    """Decode UTF-8 with stray bytes, at most as many as there are multi-byte characters."""
     sample = sample_of(data).decode("utf-8", "surrogateescape")
     n_stray = len(halves(sample))
     n_wide = len(sample) - len(sample.encode("ascii", "ignore")) - n_stray
@@ -135,7 +135,7 @@ def _mostly_utf8(data: bytes) -> Decoded | None:
 
 
 def _by_guess(data: bytes, before: str | None) -> Decoded:
-    is_given_up = before == "utf-8"  # no guess was possible before, and none is possible now
+    is_given_up = before == "utf-8"  # no guess was possible before, so none is possible now
     for encoding in () if is_given_up else _candidates(data, before):
         decoded = _first(data, ((encoding, "strict"),))
         if decoded is not None:
@@ -190,8 +190,9 @@ def _noted(decoded: Decoded, note: str) -> Decoded:
     return msgspec.structs.replace(decoded, notes=(*decoded.notes, note))
 
 
-HEAD_B = 1_024  # bytes searched for a declaration, as in HTML; modelines also at the end
-_LINES = 5  # first and last lines that may hold a modeline, as in Vim
+# bytes that are searched for a declaration, as in HTML; modelines may also be at the end
+HEAD_B = 1_024
+_LINES = 5  # first and last lines that may contain a modeline, as in Vim
 
 _NAME = r"([A-Za-z][\w.:-]{1,30})"
 _EVERYWHERE = (
@@ -200,12 +201,13 @@ _EVERYWHERE = (
     lazy_pattern(rf"""<meta\s[^>]*?charset\s*=\s*["']?{_NAME}""", re.IGNORECASE),
 )
 _FIRST_TWO = (
-    lazy_pattern(rf"^[ \t\f]*#.*?coding[:=][ \t]*{_NAME}", re.MULTILINE),  # PEP 263
-    lazy_pattern(rf"-\*-.*?\bcoding:[ \t]*{_NAME}.*?-\*-"),  # Emacs
+    # a declaration by PEP 263
+    lazy_pattern(rf"^[ \t\f]*#.*?coding[:=][ \t]*{_NAME}", re.MULTILINE),
+    lazy_pattern(rf"-\*-.*?\bcoding:[ \t]*{_NAME}.*?-\*-"),  # a declaration for Emacs
 )
 _MODELINE = lazy_pattern(rf"\b(?:vim?|ex):.*?\b(?:fileencoding|fenc)={_NAME}")
 
-# The encodings that browsers use instead of a declared name that does not fit.
+# Browsers use these encodings if the declared encoding does not fit.
 WIDER = {
     "iso8859-1": "cp1252",
     "ascii": "cp1252",
@@ -255,11 +257,12 @@ def declared(head: bytes, tail: bytes = b"") -> str | None:
 def known(name: str) -> str | None:
     """Return Python's name for an encoding of files; None for anything else.
 
-    A name from a file must not select a codec that is not an encoding, such as ``rot13``.
+    A name in a file must not select a codec that is no encoding, such as ``rot13``.
     """
     wanted = name.lower()
     wanted = wanted.removeprefix("x-")
-    wanted = wanted.removesuffix("-unix").removesuffix("-dos").removesuffix("-mac")  # Emacs
+    # the name may have one of Emacs's suffixes
+    wanted = wanted.removesuffix("-unix").removesuffix("-dos").removesuffix("-mac")
     if wanted in {"latin1", "latin-1"}:
         wanted = "iso8859-1"
     if "." in wanted:
@@ -279,24 +282,25 @@ def mark_of(encoding: str) -> tuple[str, bytes]:
     return ("utf-8" if encoding == "utf-8-sig" else encoding), mark
 
 
-SAMPLE_B = 8_192  # of lines that are not ASCII; charset-normalizer needs about 1 ms for them
+SAMPLE_B = 8_192  # bytes of lines that are not ASCII; charset-normalizer needs about 1 ms for these
 
 _CANDIDATES = (
     "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "koi8_r",
     "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp866", "iso8859_2",
 )  # fmt: skip
-_WIDE_B = 8  # fewer are no evidence
+_WIDE_B = 8  # bytes; fewer are no evidence
 _WIDE_SHARE = 0.7  # share of characters below U+0100
 _LOOK_PIECE_B = 1 << 16
-_AROUND_B = 200  # of a long line: a minified line must not fill the whole sample
+_AROUND_B = 200  # bytes of a long line, because a minified line must not fill the whole sample
 _HIGH = lazy_pattern(rb"[\x80-\xff]")
-_SIGN = lazy_pattern(rb"[\x00-\x3f]")  # never the second byte of a character
-_KANA = ("\u3040", "\u30ff")  # first and last character
+_SIGN = lazy_pattern(rb"[\x00-\x3f]")  # a byte that is never the second byte of a character
+_KANA = ("\u3040", "\u30ff")  # the first and the last kana
 _HALF_KANA = ("\uff66", "\uff9f")
 _HANGUL = ("\uac00", "\ud7a3")
 _JAPANESE = 0.2  # minimum share of kana among the letters
-_NOT_JAPANESE = 0.8  # maximum share of half-width letters; Russian in KOI8-R looks like that
-_KOREAN = 0.95  # minimum share of Hangul; Chinese read as Korean mixes Hangul and Han
+# maximum share of half-width letters, because Russian in KOI8-R looks like these
+_NOT_JAPANESE = 0.8
+_KOREAN = 0.95  # minimum share of Hangul, because Chinese read as Korean mixes Hangul and Han
 _WORD = lazy_pattern(r"[^\W\d_]{2,}")
 _INSIDE = lazy_pattern(r"[a-z]([^\w\s])[a-z]")
 _JOINING = frozenset("'-\N{RIGHT SINGLE QUOTATION MARK}\N{SOFT HYPHEN}\N{MIDDLE DOT}\N{EN DASH}")
@@ -309,7 +313,7 @@ def guesses(data: bytes) -> Iterator[str]:
     sample = b"\n".join(dict.fromkeys(sample_of(data).split(b"\n")))
     if _is_western(sample):
         yield "cp1252"
-    # Its import takes 50 ms, and few files need it.
+    # Imported here, because the import takes 50 ms and few files need it.
     from charset_normalizer import from_bytes  # noqa: PLC0415
 
     found = [one.encoding for one in from_bytes(sample, cp_isolation=list(_CANDIDATES))]
@@ -319,7 +323,7 @@ def guesses(data: bytes) -> Iterator[str]:
 def _asian(sample: bytes, first: list[str]) -> Iterator[str]:
     """Yield East Asian encodings, which scripts identify better than letter frequencies."""
     for encoding in ("euc_jp", "cp932"):
-        if _share(sample, encoding, _KANA) >= _JAPANESE:  # GB 18030 has the same places
+        if _share(sample, encoding, _KANA) >= _JAPANESE:  # GB 18030 has kana at the same places
             yield encoding
     if first == ["cp949"] and _share(sample, "cp949", _HANGUL) < _KOREAN:
         yield "gb18030"
@@ -328,7 +332,7 @@ def _asian(sample: bytes, first: list[str]) -> Iterator[str]:
 
 
 def sample_of(data: bytes) -> bytes:
-    """Return the first lines with bytes above 127; long lines in part, cut beside ASCII signs."""
+    """Return the first lines with bytes above 127; long lines only in part."""
     pieces: list[bytes] = []
     room = SAMPLE_B
     for start in range(0, len(data), _LOOK_PIECE_B):
@@ -344,7 +348,7 @@ def sample_of(data: bytes) -> bytes:
 
 
 def _line_around(data: bytes, place: int) -> tuple[bytes, int]:
-    """Return the line of a byte, or a part of it, and its end."""
+    """Return the line that contains a byte, or a part of the line, and the end."""
     begin = data.rfind(b"\n", 0, place) + 1
     end = data.find(b"\n", place)
     end = len(data) if end < 0 else end
@@ -359,7 +363,7 @@ def _line_around(data: bytes, place: int) -> tuple[bytes, int]:
 
 
 def is_wide(data: bytes) -> str | None:
-    """Detect UTF-16 without a mark: every other byte of plain letters is NUL."""
+    """Detect UTF-16 without a mark, in which every other byte of plain letters is NUL."""
     head = data[:SAMPLE_B]
     if len(head) % 2 or len(head) < _WIDE_B:
         return None
@@ -372,7 +376,7 @@ def is_wide(data: bytes) -> str | None:
 
 
 def _is_western(sample: bytes) -> bool:
-    """Tell whether the texts are western words: ASCII letters with accents, no odd signs."""
+    """Whether the texts are western words: ASCII letters with accents, and no odd signs."""
     try:
         text = sample.decode("cp1252")
     except UnicodeDecodeError:
@@ -387,7 +391,7 @@ def _is_western(sample: bytes) -> bool:
 
 
 def _share(sample: bytes, encoding: str, letters: tuple[str, str]) -> float:
-    """Return the share of such letters among non-ASCII characters in an encoding."""
+    """Return the share of these letters among the non-ASCII characters in an encoding."""
     try:
         text = sample.decode(encoding)
     except UnicodeDecodeError:
@@ -398,5 +402,5 @@ def _share(sample: bytes, encoding: str, letters: tuple[str, str]) -> float:
 
 
 def _is_odd(char: str) -> bool:
-    """Tell whether texts never contain this character: a control or an unassigned one."""
+    """Whether texts never contain this character, because it is a control or is unassigned."""
     return char not in "\t\n\r\f\x1b" and unicodedata.category(char) in {"Cc", "Cn", "Co", "Cs"}

@@ -1,7 +1,7 @@
-"""Reads what .editorconfig files set for a file (editorconfig.org, 0.17).
+"""Reads settings for a file from .editorconfig files (editorconfig.org, 0.17).
 
 These files come with the project and are untrusted, so a pattern does not become a regular
-expression: one pass tracks the set of places in the path that it may have reached.
+expression. One pass tracks the places in the path that the pattern may have reached.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from indwell.errors import ToolError
 from indwell.files.reading import read_bytes
 from indwell.lazy_pattern import lazy_pattern
 
-LIMIT_B = 65_536  # read from one .editorconfig
-_TOTAL_CHARS = LIMIT_B  # searched for one file: about 0.1 s
+LIMIT_B = 65_536  # bytes that are read from one .editorconfig
+_TOTAL_CHARS = LIMIT_B  # characters that are searched for one file: about 0.1 s
 _PATTERN_CHARS = 256
 _PART = lazy_pattern(
     r"(?P<stars>\*+)|(?P<any>\?)|(?P<set>\[!?[^\]/]+\])|\{(?P<range>-?\d+\.\.-?\d+)\}"
@@ -32,8 +32,9 @@ def setting_of(key: str, found: Iterable[tuple[str, str]]) -> str | None:
 
     Args:
         key: The setting's name in lower case, such as ``charset``.
-        found: For each .editorconfig, innermost first: the file's path relative to its folder, with
-            slashes, and its text. Those beyond a total length are ignored.
+        found: For each .editorconfig, innermost first: the path of the file relative to the folder
+            of the .editorconfig, with slashes, and the text. Further texts beyond a total length
+            are ignored.
     """
     room = _TOTAL_CHARS
     for path, text in found:
@@ -49,7 +50,7 @@ def setting_of(key: str, found: Iterable[tuple[str, str]]) -> str | None:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Tell whether a section's pattern matches ``path``; without a slash, in any folder."""
+    """Whether a section's pattern matches ``path``; without a slash, it matches in any folder."""
     if len(pattern) > _PATTERN_CHARS:
         return False
     if "/" not in pattern:
@@ -80,15 +81,16 @@ def _setting_in(text: str, path: str, wanted: str) -> tuple[str | None, bool]:
 def _reached(pattern: str, path: str) -> int:
     """Return the places in ``path`` that the whole pattern can reach from its beginning.
 
-    A set of places is a number: bit 0 is before the first character, and so on. So each pattern
-    step advances all reached places at once.
+    A set of places is a number, whose bit 0 is the place before the first character. Each step of
+    the pattern therefore advances all reached places at once.
     """
     marks = _marks(path)
     every = (1 << len(path)) - 1
     name = every & ~marks.get("/", 0)
     digits = _any_of(marks, "0123456789")
     braces = pattern.count("{") == pattern.count("}")
-    at, opened = 1, list[tuple[int, int]]()  # of each open brace: before it, after its parts so far
+    # for each open brace: the places before it, and after its parts so far
+    at, opened = 1, list[tuple[int, int]]()
     for part in _PART.finditer(pattern):
         kind, word = part.lastgroup, part.group()
         if kind == "stars":
@@ -123,20 +125,20 @@ def _marks(path: str) -> Mapping[str, int]:
 
 
 def _any_of(marks: Mapping[str, int], chars: Iterable[str]) -> int:
-    """Return the places before one of ``chars``."""
+    """Return the places before any of ``chars``."""
     return reduce(or_, (marks.get(char, 0) for char in chars), 0)
 
 
 def _along(places: int, over: int) -> int:
-    """Return the places, and all reachable from them over any number of such characters.
+    """Return the places, and all places that follow over any number of such characters.
 
-    Adding a place to a run of ones carries to the run's end and clears the bits it passed.
+    Adding a bit to a run of ones carries to the run's end and clears the bits on the way.
     """
     return (((places & over) + over) ^ over) | places
 
 
 def _in_set(marks: Mapping[str, int], body: str, every: int) -> int:
-    """Return the places before a character that square brackets match."""
+    """Return the places before a character that matches the square brackets."""
     there = 0
     for part in _SET.finditer(body.removeprefix("!")):
         if part["one"]:
@@ -155,7 +157,7 @@ def above(path: Path, roots: Sequence[Path], name: str) -> list[tuple[str, str]]
     """Read the files ``name`` from the folder of ``path`` up to the root, innermost first.
 
     Returns:
-        For each file that can be read: ``path`` relative to its folder, with slashes, and its text.
+        For each readable file: ``path`` relative to the file's folder, with slashes, and the text.
     """
     found: list[tuple[str, str]] = []
     for folder in path.parents:
@@ -163,7 +165,7 @@ def above(path: Path, roots: Sequence[Path], name: str) -> list[tuple[str, str]]
             break
         try:
             data = read_bytes(folder / name, roots, LIMIT_B)
-        except ToolError:  # missing or unreadable
+        except ToolError:  # the file is missing or unreadable
             continue
         found.append((path.relative_to(folder).as_posix(), data.decode("utf-8", "replace")))
     return found

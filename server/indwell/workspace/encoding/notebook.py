@@ -1,7 +1,7 @@
-"""A notebook (``.ipynb``) as a text of cells; changes of the text as changes of its JSON. Pure.
+"""Converts a notebook (``.ipynb``) to a text of cells, and edits of the text to JSON. Pure.
 
 Each cell begins with a line such as ``# %% [code]``. Outputs, metadata and ids are not in the text.
-A change replaces only the source of the changed cells: every other byte of the JSON stays.
+An edit replaces only the source of the changed cells; every other byte of the JSON stays.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from indwell.lazy_pattern import lazy_pattern
 
 SUFFIX = ".ipynb"
 KINDS = ("code", "markdown", "raw")
-MOST_COMPARED = 1_000  # cells; of more, a frequent cell does not show where other cells belong
+MOST_COMPARED = 1_000  # cells to compare; in larger notebooks, a frequent cell identifies no place
 MOST_NAMED = 100  # cells whose first lines a note names
 _MARK = lazy_pattern(r"^# %% \[(code|markdown|raw)\][ \t]*$", re.MULTILINE)
 _SPACE = lazy_pattern(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
-_NEWEST = (4, 5)  # the version of a new notebook; cells have ids since then
+_NEWEST = (4, 5)  # the version of a new notebook, the first version in which cells have ids
 
 
 class NotebookCell(NamedTuple):
@@ -42,14 +42,14 @@ class _Span(NamedTuple):
 
 
 def cells_text(cells: Sequence[NotebookCell]) -> str | None:
-    """Return cells as one text; None if a cell's source would read as several cells."""
+    """Return cells as one text; None if a cell's source would be read as several cells."""
     if any(_MARK.search(one.source) for one in cells):
         return None
     return "".join(f"# %% [{one.kind}]\n{one.source}\n" for one in cells)
 
 
 def cells_of(text: str) -> tuple[NotebookCell, ...]:
-    """Parse such a text.
+    """Parse a text of cells.
 
     Raises:
         ValueError: The text does not begin with a cell.
@@ -72,7 +72,7 @@ def cells_of(text: str) -> tuple[NotebookCell, ...]:
 
 
 def notebook_text(raw: str) -> str | None:
-    """Return a notebook's JSON as a text of cells; None if we cannot edit such a notebook."""
+    """Return a notebook's JSON as a text of cells; None if Indwell cannot edit the notebook."""
     try:
         cells = [_cell(one.value) for one in _cells_in(raw)]
     except (ValueError, RecursionError):
@@ -81,7 +81,7 @@ def notebook_text(raw: str) -> str | None:
 
 
 def cell_lines(text: str) -> tuple[int, ...]:
-    """Return the first line of each cell's source in such a text, from 1."""
+    """Return the first line of each cell's source in a text of cells, from 1."""
     lines, last, found = 1, 0, []
     for mark in _MARK.finditer(text):
         lines += text.count("\n", last, mark.start())
@@ -91,7 +91,7 @@ def cell_lines(text: str) -> tuple[int, ...]:
 
 
 def about_cells(text: str) -> str:
-    """Return the note that goes with the text."""
+    """Return the note for the model about a text of cells."""
     lines = cell_lines(text)
     named = ", ".join(str(one) for one in lines[:MOST_NAMED])
     more = ", …" if len(lines) > MOST_NAMED else ""
@@ -101,7 +101,7 @@ def about_cells(text: str) -> str:
 
 
 def new_notebook(text: str) -> str:
-    """Return the JSON of a new notebook with these cells; the JSON of a notebook stays as it is.
+    """Return the JSON of a new notebook with these cells; JSON of a notebook stays unchanged.
 
     Raises:
         ValueError: The text is neither cells nor the JSON of a notebook.
@@ -117,7 +117,7 @@ def new_notebook(text: str) -> str:
 def with_cells(raw: str, text: str) -> str:
     """Return a notebook's JSON with the cells of ``text``; unchanged cells keep every byte.
 
-    A text that is the JSON of a notebook replaces all of it.
+    A text that is itself the JSON of a notebook replaces the whole JSON.
 
     Raises:
         ValueError: The text has no cells, or the JSON is not a notebook.
@@ -139,8 +139,8 @@ def with_cells(raw: str, text: str) -> str:
 
 
 def _partners(old: Sequence[NotebookCell], new: Sequence[NotebookCell]) -> Iterator[int | None]:
-    """Yield for each new cell the old one that it continues; None for an added cell."""
-    same = 0  # equal cells at the beginning, left out as comparing many of them takes long
+    """Yield for each new cell the old cell that it continues; None for an added cell."""
+    same = 0  # equal cells at the beginning are skipped, because comparing many cells takes long
     while same < min(len(old), len(new)) and old[same] == new[same]:
         same += 1
     yield from range(same)
@@ -206,7 +206,7 @@ def _members(raw: str, at: int) -> Iterator[tuple[str, _Span]]:
     """Yield the members of the object at a place.
 
     Raises:
-        ValueError: There is no object, or it is broken.
+        ValueError: There is no object, or the object is invalid.
     """
     at = _expect(raw, _skip(raw, at), "{")
     while raw[at : at + 1] != "}":
@@ -245,10 +245,10 @@ def _expect(raw: str, at: int, wanted: str, *, skip: bool = True) -> int:
 
 
 class _Style:
-    """How a notebook's JSON is written, so that new parts look like the old ones.
+    """The format of a notebook's JSON, so that new parts look like the old parts.
 
     Attributes:
-        has_ids: Its cells have ids.
+        has_ids: Whether the cells have ids.
     """
 
     def __init__(self, raw: str, spans: Sequence[_Span]) -> None:
@@ -268,7 +268,7 @@ class _Style:
         self.separators = (", ", ": ") if '": ' in raw else (",", ":")
 
     def value(self, value: object, indent: str) -> str:
-        """Return JSON whose lines behind the first begin with ``indent``."""
+        """Return JSON whose lines after the first begin with ``indent``."""
         if self.is_compact:
             return json.dumps(value, ensure_ascii=self.is_ascii, separators=self.separators)
         text = json.dumps(value, ensure_ascii=self.is_ascii, indent=self.unit)
@@ -279,7 +279,7 @@ class _Style:
         return self.value(value, self.of_cell)
 
     def joined(self, cells: Sequence[str]) -> str:
-        """Return the whole JSON with these cells in place of the old ones."""
+        """Return the whole JSON with these cells in place of the old cells."""
         raw, spans, array = self._raw, self._spans, self._array
         if len(cells) == len(spans):
             parts, last = [], 0
@@ -296,7 +296,7 @@ class _Style:
 
 
 def _with_source(raw: str, span: _Span, source: str, style: _Style) -> str:
-    """Return the JSON of a cell with another source, written as the old one is."""
+    """Return the JSON of a cell with another source, in the format of the old JSON."""
     old = dict(_members(raw, span.start))["source"]
     lines: object = source
     if isinstance(old.value, list):

@@ -1,4 +1,4 @@
-"""Encodes a text for its file, or refuses if the text would not survive. Pure."""
+"""Encodes a text for its file, or refuses if the next reader would see another text. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from indwell.workspace.text import Decoded, decode_as, encode, halves, in_pieces
 
 
 def created(text: str, project: Callable[[], str | None] = nothing_declared) -> bytes:
-    """Encode a new file in the encoding that the file or its project declares, else in UTF-8.
+    """Encode a new file by the encoding that the file or its project declares, else by UTF-8.
 
     Raises:
         ValueError: The next reader would see another text; the message says why.
@@ -37,7 +37,7 @@ def rewritten(
     Raises:
         ValueError: The next reader would see another text; the message says why.
     """
-    if not held.text and not held.mark:  # for example a file that the editor has just created
+    if not held.text and not held.mark:  # for example, the editor has just created the file
         return created(text, project)
     like, told = held, _declared_in(text)
     if held.text.isascii() and not held.mark and held.encoding == "utf-8":
@@ -83,14 +83,14 @@ def _for_new_text(text: str, project: Callable[[], str | None]) -> Decoded:
 
 
 def _for_ascii(text: str, project: Callable[[], str | None]) -> Decoded:
-    """Choose the encoding for a file's first non-ASCII characters: its declaration, else UTF-8."""
+    """Choose the encoding for a file's first non-ASCII characters: the declared one, else UTF-8."""
     like = _for_new_text(text, project)
     return Decoded("") if like.mark or like.encoding.startswith(("utf-16", "utf-32")) else like
 
 
 def _check_characters(text: str, held: Decoded) -> None:
     r"""Refuse misleading text: new characters in a guessed encoding, bytes retyped as ``\xNN``."""
-    if held.errors != "strict":  # otherwise the encoder finds them
+    if held.errors != "strict":  # otherwise the encoder finds these characters
         _check_halves(text, held)
     if held.is_guess:
         new = sorted(_characters(text) - _characters(held.text))
@@ -118,7 +118,7 @@ def _check_halves(text: str, held: Decoded) -> None:
 
 
 def _counted(chars: str) -> Counter[str]:
-    """Count each character; one pass, as noise contains all of them."""
+    """Count each character in one pass, because noise contains all characters."""
     counted: Counter[str] = Counter()
     for piece in in_pieces(chars):
         counted.update(piece)
@@ -130,7 +130,7 @@ def _check_meaning(
 ) -> None:
     """Refuse bytes that would be decoded to another text next time."""
     if like.encoding == "utf-8" and like.errors == "strict":
-        return  # they cannot be
+        return  # such bytes cannot be decoded differently
     if like.errors == "strict":
         again = decode(data, project, like.encoding)
     else:  # the detection depends on the number of invalid bytes

@@ -1,4 +1,4 @@
-"""Finds the entries of a ``.git/config`` that make git run something or read other paths. Pure."""
+"""Finds the entries of a ``.git/config`` that make git run programs or read other paths. Pure."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class Executing(msgspec.Struct, frozen=True):
 
 
 def executing(text: str) -> Executing:
-    """Keep only entries that could make git run something."""
+    """Keep only entries that could make git run a program."""
     lines: list[str] = []
     section, goes_on = "", False
     for raw in text.split("\n"):
         line = raw.strip()
         was_inside, goes_on = goes_on, raw.rstrip("\r").endswith("\\")
         if was_inside or goes_on:
-            lines.append(line)  # a value over several lines: as written
+            lines.append(line)  # a value over several lines, as written
         elif not line or line[0] in "#;":
             continue
         elif line[0] == "[":
@@ -66,7 +66,7 @@ def executing(text: str) -> Executing:
             lines.append(f"{section}.{key} = {value}")
     if not lines:
         return Executing()
-    # Both readings, because they differ if a value continues on the next line.
+    # Try both readings, which differ if a value continues on the next line.
     found = dict.fromkeys((*entries(text), *entries(re.sub(r"\\\r?\n", "", text))))
     return Executing(
         lines=tuple(lines),
@@ -81,7 +81,7 @@ def executing(text: str) -> Executing:
 
 
 def value_of(written: str) -> str:
-    """Parse a value like git: without comment, quotes and escapes."""
+    """Parse a value as git does: without comment, quotes and escapes."""
     kept, text, is_quoted, at = [""], written.strip(), False, 0
     while at < len(text):
         one = text[at]
@@ -110,11 +110,11 @@ def entries(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _headers(line: str) -> Iterator[tuple[str, str]]:
-    """Yield each section that a line begins, with the rest of the line."""
+    """Yield each section header at the beginning of a line, with the rest of the line."""
     while line.startswith("["):
         header = _SECTION.match(line)
         if header is None:
-            yield "[", line  # a section without harmless entries
+            yield "[", line  # an unparsed header counts as a section without harmless entries
             return
         line = line[header.end() :].strip()
         yield header[1].lower(), line

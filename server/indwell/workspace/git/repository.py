@@ -20,10 +20,10 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.git.git_config import Executing, executing
 
 GIT = ".git"
-READ_B = 256 << 10  # of one file
-MOST_DEEP = 10  # depth of includes; git's own limit
-MOST_CONFIGURATIONS = 50  # of one repository
-MOST_REPOSITORIES = 1_000  # beneath one folder
+READ_B = 256 << 10  # bytes of one file
+MOST_DEEP = 10  # depth of includes, which is git's own limit
+MOST_CONFIGURATIONS = 50  # configuration files of one repository
+MOST_REPOSITORIES = 1_000  # repositories beneath one folder
 MOST_PATH = 4_096  # characters; Linux opens no longer path
 
 OBEYED = (
@@ -56,9 +56,9 @@ class ConfigFile(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The path that git opens.
-        real: Its resolved path.
-        text: Its content; None if unreadable or too long.
-        part: Its relevant entries.
+        real: The resolved path.
+        text: The content; None if unreadable or too long.
+        part: The relevant entries.
     """
 
     path: Path
@@ -73,7 +73,7 @@ class Repository(msgspec.Struct, frozen=True):
     Attributes:
         holder: The folder with ``.git``, or a bare repository.
         folders: Git's own folders, resolved: the working tree's and the common one.
-        configurations: All existing configuration files, included ones too.
+        configurations: All existing configuration files, with those that others include.
         hooks: Folders of hooks, resolved, whether they exist or not.
         programs: Files in ``holder`` that a configuration names.
         is_whole: Whether everything was examined within the limits.
@@ -88,12 +88,12 @@ class Repository(msgspec.Struct, frozen=True):
 
 
 class GitPlaces(msgspec.Struct, frozen=True):
-    """Paths that git uses; absolute and resolved.
+    """The paths that git uses, absolute and resolved.
 
     Attributes:
-        folders: Git's own folders, whatever their names; never one that contains ``root``.
+        folders: Git's own folders, whatever their names, without folders that contain ``root``.
         obeyed: Files and folders that git runs or reads, whether they exist or not.
-        holders: The folders that hold repositories.
+        holders: The folders that contain repositories.
     """
 
     folders: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class GitPlaces(msgspec.Struct, frozen=True):
 
 
 def git_places(root: Path) -> GitPlaces:
-    """Return the places of ``root``'s repository, and of all repositories beneath it."""
+    """Return the paths of ``root``'s repository, and of all repositories beneath ``root``."""
     base = Path(os.path.realpath(root))
     holders, _ = nested(base)
     found = [places_of(one, base) for one in (*around(base), *holders)]
@@ -114,7 +114,7 @@ def git_places(root: Path) -> GitPlaces:
 
 
 def places_of(holder: Path, root: Path | None = None) -> GitPlaces:
-    """Return the places of the repository in ``holder``; none without a repository."""
+    """Return the paths of the repository in ``holder``; empty without a repository."""
     repository = repository_of(holder)
     if repository is None:
         return GitPlaces()
@@ -145,7 +145,7 @@ def around(root: Path) -> tuple[Path, ...]:
 
 
 def nested(root: Path) -> tuple[tuple[Path, ...], bool]:
-    """Return the folders beneath ``root`` with repositories, and whether these are all."""
+    """Return the folders with repositories beneath ``root``, and whether all were found."""
     look = _tree(root).look()
     above = {one.path.rpartition("/")[0] for one in look.found} | {*look.unreadable}
     holders = [root / at for at in sorted(above - {""})]
@@ -154,7 +154,7 @@ def nested(root: Path) -> tuple[tuple[Path, ...], bool]:
 
 
 def is_bare(folder: Path) -> bool:
-    """Tell whether git would use the folder itself as a repository."""
+    """Whether git would use the folder itself as a repository."""
     if not exists(folder / "HEAD"):
         return False
     return exists(folder / "commondir") or all(exists(folder / one) for one in ("objects", "refs"))
@@ -186,7 +186,7 @@ def repository_of(holder: Path) -> Repository | None:
 
 
 def _pointed(holder: Path) -> Path | None:
-    """Return the folder that ``.git`` is or names; None without such a folder."""
+    """Return the folder that ``.git`` is, or that its text names; None without such a folder."""
     git = holder / GIT
     if leads_abroad(git, (holder,)):
         return None
@@ -211,7 +211,8 @@ def _configurations(holder: Path, names: Iterable[Path]) -> Iterator[ConfigFile]
         part = executing(text) if text is not None else Executing()
         yield ConfigFile(path, real, text, part)
         if depth < MOST_DEEP:
-            # Depending on its version, git continues from the opened path or from the resolved one.
+            # Depending on its version, git continues from the opened path or from the resolved
+            # path.
             found = (_at(base, one) for one in part.includes for base in (path.parent, real.parent))
             waiting += [(one, depth + 1) for one in dict.fromkeys(found) if one is not None]
 
@@ -280,7 +281,7 @@ _COMMIT = lazy_pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 async def branch_of(workspace: Workspace) -> str:
-    """Return the branch name, ten digits of a detached commit, or empty outside a repository."""
+    """Return the branch's name, ten digits of a detached commit, or empty without a repository."""
     try:
         head = await workspace.read(workspace.resolve(".git/HEAD"))
     except ToolError:
@@ -288,4 +289,5 @@ async def branch_of(workspace: Workspace) -> str:
     line = head.text.split("\n", 1)[0].strip()
     if line.startswith(_REF):
         return line.removeprefix(_REF)
-    return line[:10] if _COMMIT.fullmatch(line) else ""  # the file may link to another place
+    # only a commit's digits, because the file may be a link to another file
+    return line[:10] if _COMMIT.fullmatch(line) else ""

@@ -30,11 +30,11 @@ class ProjectCheck(msgspec.Struct, frozen=True):
     """A command that checks a project.
 
     Attributes:
-        name: Its name for the user.
+        name: The name for the user.
         arguments: The arguments, as shell text.
-        programs: Where the program may be: a path in the project, or a name for PATH; the first
-            existing one is used.
-        suffixes: Endings of the files that it checks; empty for all.
+        programs: Possible programs, each a path in the project or a name for PATH; the first
+            existing program is used.
+        suffixes: Suffixes of the files that are checked; empty for all files.
     """
 
     name: str
@@ -43,7 +43,7 @@ class ProjectCheck(msgspec.Struct, frozen=True):
     suffixes: tuple[str, ...] = ()
 
     def is_about(self, path: str) -> bool:
-        """Tell whether the check covers this file."""
+        """Whether the check covers this file."""
         return not self.suffixes or path.endswith(self.suffixes)
 
 
@@ -51,8 +51,8 @@ def found_checks(contents: Mapping[str, str]) -> tuple[ProjectCheck, ...]:
     """Return the checks of a project, in the order in which they run.
 
     Args:
-        contents: Texts of the existing ``FILES``, by name. The checks come from the project, so
-            only fixed words become part of a command.
+        contents: The texts of the existing ``FILES``, by name. They come from the project, so only
+            fixed words become part of a command.
     """
     found = [*_python(contents.get("pyproject.toml", ""))]
     found += _scripts(contents.get("package.json", ""), has_types="tsconfig.json" in contents)
@@ -78,7 +78,7 @@ def _python(text: str) -> Iterator[ProjectCheck]:
 
 
 def _of_environment(program: str) -> tuple[str, ...]:
-    """Prefer the project's environment, which has its packages installed."""
+    """Return the program in the project's environment, which has its packages, before others."""
     return (f".venv/bin/{program}", f"venv/bin/{program}", program)
 
 
@@ -111,11 +111,11 @@ def _table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-MOST_DEEP = 3  # scripts that run scripts
+MOST_DEEP = 3  # levels of scripts that run scripts
 MOST_CHARACTERS = 2_000
 _SHELL = lazy_pattern(
     r"[;|<>`$()&\\\n\r#!]"
-)  # signs of a shell line that is more than a program and its words
+)  # signs of a shell text that is more than a program with its words
 _RUNNERS = frozenset({"npm", "pnpm", "yarn"})
 
 
@@ -123,10 +123,10 @@ class _Program(msgspec.Struct, frozen=True):
     """The arguments with which a program writes no files.
 
     Attributes:
-        needs: One of these words must be present, if there are any.
+        needs: Words of which one must be present; may be empty.
         bare: Options without a value.
         valued: Options whose value is the next word or follows ``=``.
-        has_files: Files and folders may be passed to it.
+        has_files: Whether files and folders may be arguments.
     """
 
     needs: frozenset[str] = frozenset()
@@ -170,7 +170,7 @@ _PROGRAMS: Mapping[str, _Program] = {
 
 
 def _only_checks(scripts: Mapping[str, object], name: str, depth: int) -> bool:
-    """Examine a script, and the scripts that npm runs before and after it."""
+    """Whether a script, with the scripts that npm runs before and after it, only checks."""
     if not depth or name not in scripts:
         return False
     around = [one for one in (f"pre{name}", name, f"post{name}") if one in scripts]

@@ -1,7 +1,7 @@
-"""Problems that checkers print: parsed, and compared before and after an edit. Pure.
+"""Parses problems that checkers print, and compares them before and after an edit. Pure.
 
-One parser for ruff, mypy, pyright, tsc, eslint, cargo, go vet, gcc and similar output. The parser
-skips unknown lines and never fails. Its time is proportional to the text.
+The parser reads the output of ruff, mypy, pyright, tsc, eslint, cargo, go vet, gcc and similar
+programs. It skips unknown lines and never fails. The time is proportional to the text.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from indwell.workspace.comparing.diff import compare
 from indwell.workspace.text import line_at
 
 MOST_READ = 5_000  # problems that are kept
-MOST_CHARACTERS = 2_000_000  # of an output that are read
-LINE_LIMIT = 2_000  # characters of a line that are read; path and message are at its beginning
-_MOST_LINE = 10_000_000  # no file has more lines
+MOST_CHARACTERS = 2_000_000  # characters of an output that are read
+# characters of a line that are read, because path and message are at its beginning
+LINE_LIMIT = 2_000
+_MOST_LINE = 10_000_000  # a larger number is not a line's number
 _PATH = r"(?P<path>(?:[A-Za-z]:[\\/])?[^\s:()<>\"'|*?][^:()<>\"'|*?\n]{0,400})"
 _LEAD = r"^(?:vet: |error: |\s{0,8}(?:at )?)?"
 _PLACED = lazy_pattern(
@@ -48,7 +49,7 @@ _NO_PROBLEM = frozenset({"note", "help", "hint", "info", "information"})
 
 
 class ProblemReport(msgspec.Struct, frozen=True):
-    """The problems of an output, by path as written there, in order.
+    """The problems of an output in order, by the path as the output has it.
 
     Attributes:
         problems: At most ``MOST_READ`` in total.
@@ -71,7 +72,7 @@ def read_output(text: str, source: str) -> ProblemReport:
     n_found = 0
     is_cut = len(text) > MOST_CHARACTERS
     headed: tuple[str, str, str] | None = None  # severity, code and message of the line before
-    heading = ""  # a line that is only a path
+    heading = ""  # the last line that is only a path
     for full in text[:MOST_CHARACTERS].splitlines():
         line = full[:LINE_LIMIT].rstrip()
         if n_found == MOST_READ:
@@ -118,7 +119,7 @@ def _placed(line: str) -> _At | None:
 
 
 def _said(at: _At, source: str) -> Problem | None:
-    """Parse the part after the place; None for a note about another line."""
+    """Parse the part after the place; return None for a note about another line."""
     severity, code, rest = "error", "", at.rest
     match = _SEVERITY.match(rest)
     if match is not None:
@@ -138,7 +139,7 @@ def _said(at: _At, source: str) -> Problem | None:
 
 
 def _headed(line: str) -> tuple[str, str, str] | None:
-    """Parse a message that comes before the line with its place: cargo, ruff."""
+    """Parse a message that precedes the line with its place, as from cargo and ruff."""
     match = _HEAD.match(line)
     if match is not None:
         return match["severity"], match["code"] or "", match["rest"]
@@ -161,7 +162,7 @@ def _problem(line: int, severity: str, message: str, source: str, code: str) -> 
 
 
 def _is_path(text: str) -> bool:
-    """Tell whether a text looks like a file, and not like a time or a host."""
+    """Whether a text looks like a file, and not like a time or a host."""
     name = text.strip().replace("\\", "/").rpartition("/")[2]
     stem, dot, end = name.rpartition(".")
     has_end = bool(dot and end.isalnum() and not end.isdigit() and len(end) <= 10)  # noqa: PLR2004
@@ -185,11 +186,11 @@ class ChangedLines(NamedTuple):
 
 
 class LineMap:
-    """Maps lines of an old text to those of a new one.
+    """Maps lines of an old text to lines of a new text.
 
     Args:
-        blocks: The replaced lines, in order; none for equal texts.
-        is_known: False if the edit is unknown: then every line may have moved.
+        blocks: The replaced lines, in order; empty for equal texts.
+        is_known: False if the edit is unknown, so that every line may have moved.
     """
 
     def __init__(self, blocks: tuple[ChangedLines, ...] = (), *, is_known: bool = True) -> None:
@@ -210,12 +211,12 @@ class LineMap:
         return line + block.new + block.n_new - block.old - block.n_old, True
 
     def is_new(self, line: int) -> bool:
-        """Tell whether the edit created this line of the new text."""
+        """Whether the edit created this line of the new text."""
         at = bisect_right(self._new, line) - 1
         return at >= 0 and line - self._new[at] < self.blocks[at].n_new
 
     def is_touched(self, line: int) -> bool:
-        """Like ``is_new``; also true if the edit removed lines right before or after this line."""
+        """The same as ``is_new``, and also True if the edit removed lines beside this line."""
         if self.is_new(line):
             return True
         return any(not block.n_new and line in {block.new - 1, block.new} for block in self.blocks)
@@ -246,7 +247,7 @@ MOST = 2_000  # problems of one file that are compared
 NEAR = 3  # lines by which a checker's position may differ for an unchanged line
 
 
-OWN = "indwell"  # the source of our own hints, which do not count as problems
+OWN = "indwell"  # the source of Indwell's own hints, which do not count as problems
 
 
 SEVERITIES = ("error", "warning")
@@ -265,7 +266,7 @@ class ProblemDifference(msgspec.Struct, frozen=True):
     Attributes:
         new: Problems in their present form.
         gone: Problems in their former form.
-        moved: Problems on another line than before: former and present form.
+        moved: Problems on another line than before, in their former and present form.
     """
 
     new: tuple[Problem, ...] = ()
@@ -274,7 +275,7 @@ class ProblemDifference(msgspec.Struct, frozen=True):
 
 
 def counted(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return errors and warnings of other sources than ourselves, errors first."""
+    """Return errors and warnings of other sources than Indwell, errors first."""
     wanted = (
         one
         for one in problems
@@ -289,9 +290,9 @@ def difference(
     """Compare problems; a line that the edit only moved does not make its problem new.
 
     A problem is the same if severity, source, code and message are equal and its line was moved
-    there. If its line was replaced, the nearest such problem in the new lines counts; if it is
-    unchanged, one at most ``NEAR`` lines away. Beyond ``MOST`` problems the rest is not compared,
-    and only those in changed lines are new.
+    there. If its line was replaced, the nearest equal problem in the new lines counts. If its line
+    is unchanged, an equal problem up to ``NEAR`` lines away counts. After ``MOST`` problems, only
+    problems in changed lines count as new.
     """
     old_ones, new_ones = counted(before), counted(after)
     new: list[Problem] = []
@@ -319,7 +320,7 @@ def difference(
 
 
 def in_changed_lines(problems: Iterable[Problem], edits: LineMap) -> tuple[Problem, ...]:
-    """Return problems in lines that the edit created: all new ones, if the old are unknown."""
+    """Return problems in lines that the edit created; all new problems, if the old are unknown."""
     return tuple(one for one in counted(problems) if edits.is_touched(one.line))
 
 
@@ -351,14 +352,14 @@ def _paired(
 
 
 def _may_be(line: int, now: int, edits: LineMap, *, stands: bool) -> bool:
-    """Tell whether a problem that was moved to ``line`` may be the problem on line ``now``."""
+    """Whether a problem that was moved to ``line`` may be the problem on line ``now``."""
     if not edits.is_known:
         return True
     return abs(now - line) <= NEAR if stands else edits.is_new(now)
 
 
 def _key(problem: Problem) -> _Key:
-    """Return the key of a problem; line numbers in a message are ignored."""
+    """Return the key of a problem, without line numbers in its message."""
     message = _LINE_NUMBER.sub("line", " ".join(problem.message.split()))
     return problem.severity, problem.source, problem.code, message
 
