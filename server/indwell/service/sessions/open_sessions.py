@@ -459,7 +459,7 @@ class OpenSessions:
         session.notice = "; ".join(filter(None, (session.notice, gone)))
 
     def _asking(self, opened: Sequence[Session]) -> AskingSession:
-        """The session that asks; its title is empty if it is the current one."""
+        """The session that asks; the title is empty for the current session."""
         if not opened:
             return AskingSession()
         is_current = (session := opened[0]) is self.current

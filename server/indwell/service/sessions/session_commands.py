@@ -26,9 +26,10 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
 OFFERED = 5  # sessions to choose from; a message has no room for more buttons
-LISTED_CHARACTERS = 48  # of a title in that choice
-TITLE_CHARACTERS = 200  # a title is a line of a list
-OPENING_S = 5.0  # for a turn that is about to begin, which then goes on beside another session
+LISTED_CHARACTERS = 48  # characters of a title in that choice
+TITLE_CHARACTERS = 200  # characters; a title is one line of a list
+# seconds for a turn that is about to begin, which then continues beside another session
+OPENING_S = 5.0
 NO = "No"
 TAKE_BACK = "Restore them"
 KEEP = "Keep mine"
@@ -84,7 +85,7 @@ class SessionCommands:
         Waiting prompts stay held for the session in which the user typed them.
 
         Args:
-            inherit: The session whose task continues; empty: none.
+            inherit: The session whose task continues; empty for no task.
             keep: Whether the running turn goes on beside the new session.
 
         Raises:
@@ -101,8 +102,8 @@ class SessionCommands:
         """Make another session the current one; a running turn is stopped first.
 
         Args:
-            session: Its id; None lets the user choose.
-            model: The model that continues it; None: its own.
+            session: The session's id; None lets the user choose.
+            model: The model that continues the session; None for the session's own model.
             keep: Whether the running turn goes on beside the session.
 
         Returns:
@@ -130,9 +131,9 @@ class SessionCommands:
         """Switch to a new session that begins with another session's state at the end of a turn.
 
         Args:
-            session: The other session; None: the current one.
-            turn: The turn; None: its newest.
-            model: The model that continues the new session; None: the model of the turn.
+            session: The other session; None for the current session.
+            turn: The turn; None for the newest turn.
+            model: The model that continues the new session; None for the model of the turn.
             keep: Whether the running turn goes on beside the new session.
 
         Returns:

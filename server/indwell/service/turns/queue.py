@@ -37,11 +37,11 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
     Attributes:
         id: The id of the prompt, unique in this process.
         prompt: The words, with the selection and problems of the moment when they were typed.
-        target: The session that the prompt names: an id, ``new``, or None for none.
+        target: The session that the prompt names: an id, ``new``, or None.
         mode: The mode for its turn; None for the session's mode.
-        home: The session in which the prompt was typed; empty: the session that is current when the
-            turn begins.
-        is_held: Whether its turn waits until the user releases it.
+        home: The session in which the prompt was typed; empty for the session that is current when
+            the turn begins.
+        is_held: Whether the prompt waits until the user releases it.
         is_beside: Whether the current session stays the current one when the turn begins.
     """
 
